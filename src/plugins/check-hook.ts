@@ -1,5 +1,6 @@
 /** What a plugin's registration may not be: refused in the plugin's own line, before anything of the version is in place. */
 import { resolveAlias } from "../hooks/aliases.js";
+import { hookDue } from "../hooks/catalogue/automation.js";
 import { closingOf, invalid, makeEntry } from "../hooks/entry.js";
 import { impossibleMatches } from "../hooks/impossible-match.js";
 import { type Matcher, neverCarried, platformProblems } from "../hooks/matcher.js";
@@ -12,6 +13,12 @@ import type { StagedHook } from "./slots.js";
 /** Throws what the registry would throw later, and for a hook that could never do anything. Gives what its matcher asks for in vain. */
 export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | "warnings">): string[] {
   const { id, model, handler } = staged;
+  // Its dispatches name the one configured hook that they are for.
+  if (point.name === hookDue.name)
+    throw invalid(
+      id,
+      `${point.name} calls only the configured hook whose time has come, so this would never run: use hook_run_completed, which fires when a run of a configured hook ends, or api.clock for what the plugin does at a time of its own`,
+    );
   if (model !== "any") checkModel(point, model, "register");
   const given = model === "any" && staged.phase !== "" ? staged.phase : undefined;
   const phase = phaseFor(id, point, given ?? resolveAlias(staged.hook).phase, given);

@@ -32,6 +32,14 @@ const MISTAKES: Record<string, [code: string, found: RegExp]> = {
     `api.hooks.registerVoid("file.changed", () => {}, { match: { watches: ["watchr"] } });`,
     /the hook "watch-name\.file\.changed" \(.*match\.watches: there is no hook "watchr", so this never matches/,
   ],
+  "due-point": [
+    `api.hooks.registerVoid("hook.due", () => {});`,
+    /Hook "due-point\.hook\.due": hook\.due calls only the configured hook whose time has come, so this would never run: use hook_run_completed/,
+  ],
+  "due-register": [
+    `api.hooks.register({ hook: "hook.due", handler() {} });`,
+    /hook\.due calls only the configured hook/,
+  ],
   budget: [received("{ budget: { entries: 1 } }"), /budget: only turn handlers contribute/],
   "closed-notice": [
     `api.hooks.registerVoid("message_sent", () => {}, { failurePolicy: "fail-closed" });`,

@@ -53,7 +53,8 @@ export const hookDue = ownPoint({
     /** What a person gave it, who fired it by hand. */
     input: z.record(z.string(), z.unknown()).optional(),
   }),
-  summary: "The time of a configured hook has come, or a person fired it.",
+  summary:
+    "The time of a configured hook has come, or a person fired it. Only that hook is called: nothing else can be registered here. Configured hooks use `trigger:`; plugins use `hook_run_completed`.",
   example: {
     hookId: "night-watch",
     trigger: "cron",
