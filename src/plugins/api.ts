@@ -95,7 +95,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
       if (skipped(logger, "edit")) return DRY_RUN_DELIVERY;
       return gateway.edit(deliveryId, checked, sendOptions(id, options));
     },
-    store: pluginStore(parts),
+    store: pluginStore(parts, stage),
     route(handler) {
       refuseOld(id, stage);
       if (typeof handler !== "function" || isGenerator(handler))
@@ -144,18 +144,25 @@ function skipped(logger: Logger, what: string): boolean {
   return true;
 }
 
-function pluginStore({ id, keyValue, logger }: ApiParts): PluginStore {
+function pluginStore({ id, keyValue, logger }: ApiParts, stage: Stage): PluginStore {
   const scope = `plugin:${id}`;
+  const refuse = () => {
+    // What a version knows it may keep as it ends.
+    if (!stage.isEnding) refuseStray(id, stage);
+  };
   return {
     async get(key) {
+      refuse();
       checkKey("api.store.get", key);
       return keyValue.get(scope, key);
     },
     async list(prefix = "") {
+      refuse();
       if (prefix !== "") checkKey("api.store.list", prefix);
       return keyValue.list(scope, prefix);
     },
     async set(key, value) {
+      refuse();
       checkKey("api.store.set", key);
       const problem = jsonProblem(value, "value");
       if (problem !== undefined)
@@ -163,6 +170,7 @@ function pluginStore({ id, keyValue, logger }: ApiParts): PluginStore {
       if (!skipped(logger, "store.set")) await keyValue.set(scope, key, value);
     },
     async delete(key) {
+      refuse();
       checkKey("api.store.delete", key);
       if (!skipped(logger, "store.delete")) await keyValue.delete(scope, key);
     },

@@ -321,6 +321,7 @@ export async function over(
   { clock, logger, teardownTimeoutMs }: Pick<Surroundings, "clock" | "logger" | "teardownTimeoutMs">,
 ): Promise<void> {
   stage.isOver = true;
+  stage.isEnding = true;
   const waitedMs = teardownTimeoutMs();
   try {
     if (await within(clock, waitedMs, Promise.resolve(end?.()))) return;
@@ -330,6 +331,8 @@ export async function over(
     );
   } catch (error) {
     logger.warn({ plugin: id, error: errorMessage(error) }, "plugin failed to end");
+  } finally {
+    stage.isEnding = false;
   }
 }
 

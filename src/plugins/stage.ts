@@ -72,6 +72,8 @@ export interface Stage {
   live: Live | undefined;
   /** True when the version was replaced, rolled back or stopped: its calls are refused, but for those of handlers that still run. */
   isOver: boolean;
+  /** The function that `setup` returned is running, and has time left. */
+  isEnding: boolean;
   /** Handlers that wait for something: hooks, commands and the default route. */
   readonly running: Set<Pick<RunningHandler, "signal">>;
 }
@@ -91,6 +93,7 @@ export function createStage(points: readonly HookPoint[] = []): Stage {
     route: undefined,
     live: undefined,
     isOver: false,
+    isEnding: false,
     running: new Set(),
   };
 }

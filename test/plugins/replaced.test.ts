@@ -1,13 +1,15 @@
 /** A handler that is running when its plugin is reloaded finishes its work; what an old version left behind does nothing. */
 import { afterEach, expect, it } from "vitest";
-import { inbound, pluginRig } from "./rig.js";
+import type { PluginApi } from "../../src/plugins/api.js";
+import { pluginsConfig } from "../../src/plugins/config.js";
+import { inbound, type PluginRig, pluginRig } from "./rig.js";
 
 interface Held {
   /** Called by a handler that has started. */
   started: () => void;
   /** Its handlers go on when it resolves. */
   released: Promise<void>;
-  api: { send(at: object, text: string): Promise<string> };
+  api: Pick<PluginApi, "store"> & { send(at: object, text: string): Promise<string> };
 }
 
 const state = globalThis as { held?: Held };
@@ -24,7 +26,11 @@ function hold(): { started: Promise<void>; release: () => void } {
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  state.held = { started, released, api: { send: () => Promise.reject(new Error("no plugin is set up")) } };
+  state.held = {
+    started,
+    released,
+    api: { send: () => Promise.reject(new Error("no plugin is set up")), store: {} as never },
+  };
   return { started: isStarted, release };
 }
 
@@ -127,3 +133,38 @@ it("a running handler of an old version registers nothing more", async () => {
   expect(await answer).toMatchObject({ reply: "PLUGIN_REPLACED" });
   expect(rig.registry.size).toBe(0);
 });
+
+const OLD_STORE = `export default { id: "p", setup(api) { globalThis.held.api = api; } };`;
+
+it.each([
+  ["replaced", (rig: PluginRig) => rig.plugins.reload({ file: rig.write("p.mjs", NEW) })],
+  ["removed from the list", (rig: PluginRig) => rig.plugins.reload({ entries: [] })],
+  [
+    "switched off",
+    (rig: PluginRig) => rig.plugins.reload({ entries: pluginsConfig.parse([{ module: "p.mjs", enabled: false }]) }),
+  ],
+])(
+  "the store of a version that was %s is read and written by the function that ends it, and by nothing after that",
+  async (_, change) => {
+    hold();
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) {
+      globalThis.held.api = api;
+      return async () => { await api.store.set("last", await api.store.get("count")); };
+    } };`,
+    });
+    await rig.plugins.load();
+    const store = state.held?.api.store;
+    if (store === undefined) throw new Error("no plugin is set up");
+    await store.set("count", 7);
+    await change(rig);
+    const calls = [store.get("count"), store.list(), store.set("count", 8), store.delete("count")];
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: "PLUGIN_REPLACED" });
+    rig.write("p.mjs", OLD_STORE);
+    await rig.plugins.reload({ entries: pluginsConfig.parse(["p.mjs"]) });
+    expect(await state.held?.api.store.list()).toEqual([
+      { key: "count", value: 7 },
+      { key: "last", value: 7 },
+    ]);
+  },
+);
