@@ -205,9 +205,14 @@ const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
   "orchestrator",
 ]);
 
+function readOnce({ config }: Valid, section: keyof Config): unknown {
+  // Every dispatch looks at the allowed plugins of its conversation.
+  return section === "gateway" ? { ...config.gateway, allowed_plugins: undefined } : config[section];
+}
+
 function whatNeedsRestart(started: Valid, now: Valid): string[] {
   const sections = (Object.keys(now.config) as (keyof Config)[]).filter(
-    (section) => !TAKEN_OVER.has(section) && !isDeepStrictEqual(started.config[section], now.config[section]),
+    (section) => !TAKEN_OVER.has(section) && !isDeepStrictEqual(readOnce(started, section), readOnce(now, section)),
   );
   return [...sections, ...VARIABLES.filter((name) => started.env[name] !== now.env[name])];
 }

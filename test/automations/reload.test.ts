@@ -332,6 +332,15 @@ describe("what a reload takes over", () => {
     );
   });
 
+  test("is the list of allowed plugins, which holds at once; another setting of the gateway needs a restart", async () => {
+    const gateway = (settings: string) => `automations: { watch: false }\ngateway: { ${settings} }\n`;
+    const live = await liveApp({ "hookgate.yaml": gateway("") });
+    live.write("hookgate.yaml", gateway('allowed_plugins: { "*": [] }'));
+    expect((await reloaded(live)).needRestart).toEqual([]);
+    live.write("hookgate.yaml", gateway('allowed_plugins: { "*": [] }, inbox_attempts: 3'));
+    expect((await reloaded(live)).needRestart).toEqual(["gateway"]);
+  });
+
   test("is where a definition stands: its line, and the folder at which its paths begin", async () => {
     const pwd = (id: string) => `{ id: ${id}, trigger: manual, run: { shell: { sh: pwd } } }`;
     const live = await liveApp({
