@@ -24,7 +24,7 @@ import { createPosted } from "./app/posted.js";
 import { createProblemList } from "./app/problem-list.js";
 import { hookReader } from "./app/read-hooks.js";
 import { assembleRegistry } from "./app/registry.js";
-import { type Reload, reloader, watchConfig } from "./app/reload.js";
+import { asRead, type Reload, reloader, watchConfig } from "./app/reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./app/sla.js";
 import { startInOrder } from "./app/start.js";
 import { takeOver } from "./app/take-over.js";
@@ -57,6 +57,7 @@ export type { App } from "./app/contract.js";
 export async function startApp(loaded: LoadedConfig, options: AppOptions): Promise<App> {
   // As it is now: a reload changes it.
   let current = needValid(loaded);
+  const read = await asRead(loaded);
   const { config, env } = current;
   const secrets: (string | undefined)[] = secretsOf(config, env);
   const mask = secretMask(secrets);
@@ -392,9 +393,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers,
     );
     const { reread } = options;
-    if (reread !== undefined && loaded.file !== undefined) {
+    if (reread !== undefined && loaded.file !== undefined && read !== undefined) {
       const isWanted = () => automationsNow().watch;
-      closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
+      closers.push(await watchConfig(loaded.file, { read, reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
     const swept = { automations, orchestrator, missions: planned.sweepMissions, sla, alerts };

@@ -13,7 +13,7 @@ import type { LoadedHooks } from "../automations/definition/load.js";
 import { HOOKS_FOLDER } from "../automations/definition/sources.js";
 import type { Notifier } from "../automations/notify.js";
 import { declareEvents, withdrawEvents } from "../automations/triggers/ingested.js";
-import { watchDefinitions } from "../automations/watch.js";
+import { type Marks, marksOf, watchDefinitions } from "../automations/watch.js";
 import { type Environment, VARIABLES } from "../config/env.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
@@ -218,6 +218,8 @@ function whatNeedsRestart(started: Valid, now: Valid): string[] {
 }
 
 interface WatchParts {
+  /** What `asRead` gave. */
+  read: Marks;
   reread(): LoadedConfig;
   reload: Reload;
   /** `automations.watch`, as it is now. */
@@ -226,10 +228,17 @@ interface WatchParts {
   logger: Logger;
 }
 
+/** How the files of a configuration were when they were read. To be called before those under `hooks/` are read. */
+export async function asRead({ file, mark }: LoadedConfig): Promise<Marks | undefined> {
+  if (file === undefined) return undefined;
+  const marks = await marksOf(file, join(dirname(file), HOOKS_FOLDER));
+  return { ...marks, file: mark ?? marks.file };
+}
+
 /** Changes of the file, and of those under `hooks/` beside it, are taken over as they are saved. */
 export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
-  const { reread, reload, isWanted, clock, logger } = parts;
-  const watch = await watchDefinitions({ file, folder: join(dirname(file), HOOKS_FOLDER) }, clock, () => {
+  const { read, reread, reload, isWanted, clock, logger } = parts;
+  const watch = await watchDefinitions({ file, folder: join(dirname(file), HOOKS_FOLDER), read }, clock, () => {
     if (!isWanted()) return;
     reload(reread, { plugins: "changed" }).catch((error: unknown) =>
       logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),

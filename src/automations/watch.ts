@@ -1,7 +1,8 @@
 /** Notifies when the configuration or a file under `hooks/` was changed: once, when it has been quiet for a moment. */
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import type { FSWatcher } from "chokidar";
 import type { Clock, Timer } from "../lib/clock.js";
+import { fileMark, markText } from "../lib/file-mark.js";
 import { hookFiles } from "./definition/sources.js";
 import { isHookFile } from "./definition/unread-files.js";
 
@@ -16,20 +17,23 @@ export interface DefinitionWatch {
   stop(): Promise<void>;
 }
 
-/** Resolves when it watches. Folders and files that are not there yet are seen when they appear. */
+/** Resolves when it watches; what is no longer as it was `read` is a change. Folders and files that are not there yet are seen when they appear. */
 export async function watchDefinitions(
-  { file, folder }: { file: string; folder: string },
+  { file, folder, read }: { file: string; folder: string; read: Marks },
   clock: Clock,
   changed: () => void,
 ): Promise<DefinitionWatch> {
   const { watch } = await import("chokidar");
   let quiet: Timer | undefined;
   let isStopped = false;
-  let seen = await marksOf(file, folder);
+  // Without names: hook files that were saved since then are examined, too.
+  let seen = { ...read, names: "" };
   let watcher = await open();
   /** Comparisons, one after the other. */
   let last: Promise<void> = Promise.resolve();
-  let next = clock.after(COMPARE_EVERY_MS, compareAgain);
+  let next: Timer | undefined;
+  await compare();
+  next = clock.after(COMPARE_EVERY_MS, compareAgain);
 
   async function open(): Promise<FSWatcher> {
     const opened = watch([file, folder], {
@@ -77,7 +81,7 @@ export async function watchDefinitions(
     async stop() {
       isStopped = true;
       quiet?.cancel();
-      next.cancel();
+      next?.cancel();
       await last;
       await watcher.close();
     },
@@ -85,7 +89,7 @@ export async function watchDefinitions(
 }
 
 /** Texts that change with what they are of. */
-interface Marks {
+export interface Marks {
   file: string;
   /** Which file and which folder it is that the system watches. */
   place: string;
@@ -95,34 +99,23 @@ interface Marks {
   hooks: string;
 }
 
-async function marksOf(file: string, folder: string, before?: Marks): Promise<Marks> {
+/** To be called before they are read. */
+export async function marksOf(file: string, folder: string, before?: Marks): Promise<Marks> {
   const [ofFile, ofFolder, ...places] = await Promise.all([
-    markOf(file),
-    markOf(folder),
+    fileMark(file),
+    fileMark(folder),
     placeOf(file),
     placeOf(folder),
   ]);
-  const names = `${ofFolder.identity} ${ofFolder.content}`;
+  const names = markText(ofFolder);
   const place = `${places.join("\n")}\n${ofFolder.identity}`;
   const hooks = before?.names === names ? before.hooks : await hooksMark(folder);
-  return { file: `${ofFile.identity} ${ofFile.content}`, place, names, hooks };
+  return { file: markText(ofFile), place, names, hooks };
 }
 
 async function hooksMark(folder: string): Promise<string> {
-  const marks: string[] = [];
-  for (const file of hookFiles(folder)) {
-    const { identity, content } = await markOf(file);
-    marks.push(`${file} ${identity} ${content}`);
-  }
-  return marks.join("\n");
-}
-
-/** Identifies what a link leads to. A number of the disk is used again for a new file; the time at which that was made differs. */
-async function markOf(path: string): Promise<{ identity: string; content: string }> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return { identity: "none", content: "" };
-  const { dev, ino, birthtimeMs, mtimeMs, size } = found;
-  return { identity: `${dev}:${ino}:${birthtimeMs}`, content: `${mtimeMs}:${size}` };
+  const marks = hookFiles(folder).map(async (file) => `${file} ${markText(await fileMark(file))}`);
+  return (await Promise.all(marks)).join("\n");
 }
 
 const placeOf = (path: string) => realpath(path).catch(() => "");

@@ -5,6 +5,7 @@ import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/platform.js";
 import { deadLinkTarget } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
+import { fileMarkSync, markText } from "../lib/file-mark.js";
 import { nearest } from "../lib/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
 import { PLAIN, shown, typeName } from "../lib/plain-issues.js";
@@ -44,6 +45,8 @@ export interface LoadedConfig {
   draft?: { config: Config; env: Environment };
   /** The file that was read; undefined when there is none and defaults hold. */
   file?: string;
+  /** How the file was before it was read: its `markText`. */
+  mark?: string;
   /** The file holds nothing, not even a comment. */
   isBlank?: boolean;
   problems: ConfigProblem[];
@@ -85,6 +88,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     const config = configSchema.parse({}, PLAIN);
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
+  const mark = markText(fileMarkSync(file));
   const { config, draft, placeOf, pathOf, isFollowUp, isBlank, ...read } = readYaml(file);
   problems.push(...read.problems, ...hooksFolderProblem(file), ...plansFolderProblem(file));
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
@@ -100,6 +104,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   }
   return {
     ...finish(config, env, file, problems),
+    mark,
     ...(isBlank ? { isBlank } : {}),
     ...(draft === undefined ? {} : { draft: { config: draft, env: rest } }),
     ...(placeOf === undefined ? {} : { placeOf }),

@@ -51,6 +51,21 @@ describe("hookgate.yaml", () => {
     renameSync(folder("..next"), folder("..data"));
     await until(() => ids(live) === "new", "the new version");
   });
+
+  test("that is saved while the gateway starts is applied when it has started", async () => {
+    const settings = (id: string) => `plugins: [./saves.mjs]\nhooks:\n  - ${hook(id)}\n`;
+    const live = await liveApp({
+      "hookgate.yaml": settings("old"),
+      // Set up when the configuration has been read, and nothing watches it yet.
+      "saves.mjs": `import { writeFileSync } from "node:fs";
+        let isFirst = !globalThis.hasSaved;
+        globalThis.hasSaved = true;
+        export default { id: "saves", setup() {
+          if (isFirst) writeFileSync(new URL("hookgate.yaml", import.meta.url), ${JSON.stringify(settings("new"))});
+        } };`,
+    });
+    await until(() => ids(live) === "new", "the file that was saved");
+  });
 });
 
 describe("the folder hooks", () => {
