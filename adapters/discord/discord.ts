@@ -40,6 +40,7 @@ const DRAIN_WITHIN_MS = 10_000;
 interface Running {
   freshLink(url: string, signal: AbortSignal): Promise<string | undefined>;
   channels: Channels;
+  forgetLimits(): void;
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
   openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
 }
@@ -84,6 +85,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
       if (!running) return notConnected("Discord is not connected");
       return running.send(operation, signal);
     },
+    forgetLimits: () => running?.forgetLimits(),
     async freshLink(url, signal) {
       if (!running) throw notRunning();
       return running.freshLink(url, signal);
@@ -108,7 +110,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   failure.catch(() => {}); // it is also raced in connect(); a failure after that is moot
   const ended = new AbortController();
   const runSignal = AbortSignal.any([signal, ended.signal]);
-  const { rest, posts, close } = openRest(options, gateway, clock, logger);
+  const { rest, posts, forgetLimits, close } = openRest(options, gateway, clock, logger);
   const ledger = new Ledger(cursors, clock, fail);
   const channels = new Channels(rest, ledger, clock, logger, runSignal);
   const interactions = new Interactions({ gateway, rest, channels, clock, logger });
@@ -173,6 +175,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       const sending = { rest, posts, channels, applicationId, files, acknowledged, unauthorized: checkToken };
       return sends.add(send(sending, operation, sendSignal, aborts));
     },
+    forgetLimits,
     freshLink: (url: string, askSignal: AbortSignal) => freshLink(rest, url, askSignal),
     openThread: (at: Address, messageId: string, name: string) =>
       openThread({ rest, channels, clock, signal: runSignal }, at, messageId, name),

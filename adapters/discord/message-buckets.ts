@@ -56,6 +56,11 @@ export class MessageBuckets {
     this.#set(channelId, Number(remaining), Number(resetAfter) * 1000 + MARGIN_MS);
   }
 
+  /** What is known of limits is forgotten: the next request asks Discord. */
+  clear(): void {
+    this.#buckets.clear();
+  }
+
   /** It takes none for so long. */
   shut(channelId: string, forMs: number): void {
     this.#set(channelId, 0, forMs);

@@ -22,6 +22,8 @@ const MESSAGES = /\/channels\/(\d+)\/messages$/;
 export interface DiscordRest {
   rest: REST;
   posts: Posts;
+  /** Limits of earlier answers no longer hold requests back. */
+  forgetLimits(): void;
   close(): Promise<void>;
 }
 
@@ -74,6 +76,13 @@ export function openRest(
   return {
     rest,
     posts,
+    forgetLimits() {
+      buckets.clear();
+      // The library keeps a route's limit with the route, and a global one by its reset.
+      rest.handlers.clear();
+      rest.globalRemaining = rest.options.globalRequestsPerSecond;
+      rest.globalReset = -1;
+    },
     async close() {
       endWatch?.();
       posts.close();

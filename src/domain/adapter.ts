@@ -205,6 +205,8 @@ export interface Adapter {
    * twice it opens two, so a caller that wants one remembers it. For platforms without threads under messages.
    */
   openTopic?(at: Address, name: string): Promise<Address | undefined>;
+  /** An operator lifted a pause of this platform: limits remembered from earlier answers are forgotten, and the platform is asked anew. */
+  forgetLimits?(): void;
   /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
 }

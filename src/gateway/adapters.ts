@@ -85,9 +85,12 @@ export class Adapters {
     return pause && { leftMs: pause.until - this.#options.clock.now(), reason: pause.reason };
   }
 
-  /** An operator lifted pauses: platforms that wait for one connect now, unless theirs still lasts. */
-  pausesLifted(): void {
-    for (const { wake } of this.#all.values()) wake?.();
+  /** An operator lifted pauses of these platforms: what waits for one connects and sends now, unless another one still lasts. */
+  pausesLifted(platforms: ReadonlySet<string>): void {
+    for (const { adapter, wake } of this.#all.values()) {
+      if (platforms.has(adapter.platform)) adapter.forgetLimits?.();
+      wake?.();
+    }
   }
 
   /** The id of the bot account, once it is known. */

@@ -374,7 +374,7 @@ class RunningGateway implements Gateway {
     const { store, clock, adapters } = this.#parts;
     const [lifted, offered] = [await this.#out.pauses.lift(key), await this.#lanes.hurry(key, clock.now())];
     for (const lane of offered) this.#lanesWork.look(lane);
-    adapters.pausesLifted();
+    adapters.pausesLifted(new Set(lifted.map((one) => one.split(":", 1)[0] as string)));
     await Promise.all(lifted.map((one) => store.outbox.dueNow(one, clock.now())));
     if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#lookAnew(queue);
     return [...new Set([...lifted, ...offered.map((lane) => lane.key)])];

@@ -111,6 +111,23 @@ describe("a pause that Discord asks for", () => {
     60_000,
   );
 
+  it.each(["user", "shared"] as const)(
+    "for a channel (%s) ends when an operator lifts it: the message goes out",
+    async (scope) => {
+      const { gateway, discord, platforms } = stack;
+      const [room] = platforms.discord.places;
+      discord.fail({ method: "POST", path: "/messages$", action: { kind: "rate-limit", retryAfterS: 600, scope } });
+      await platforms.discord.say(room, "guest", `echo after the limit of a ${scope}`);
+      const list = async () => (await invoke(gateway.url, "/pauses")).text;
+      await until(async () => (await list()).includes("1 pause"), "the pause");
+      expect((await invoke(gateway.url, "/pauses lift all")).text).toContain("1 pause lifted");
+      const isAnswered = async () =>
+        (await platforms.discord.seen(room)).some(({ text }) => text.includes(`after the limit of a ${scope}`));
+      await until(isAnswered, "the answer");
+      expect(await list()).toContain("Nothing is paused");
+    },
+  );
+
   it("for a ban met by a message ends when an operator lifts it: the message goes out", async () => {
     const { gateway, discord, platforms } = stack;
     const action: FaultAction = { kind: "page", status: 429, headers: { "retry-after": "1200" } };
