@@ -16,13 +16,14 @@ export type ApiFailure =
 export function readFailure(thrown: unknown): ApiFailure {
   if (thrown instanceof GrammyError) {
     const { error_code: status, description, parameters } = thrown;
-    const { retry_after = floodWaitOf(description), migrate_to_chat_id } = parameters;
+    const { migrate_to_chat_id } = parameters;
+    const waitS = secondsOf(parameters.retry_after) ?? floodWaitOf(description);
     return {
       kind: "refused",
       // Telegram's own servers say 420; the Bot API makes 429 of it, but not always.
       status: status === 420 ? 429 : status,
       description,
-      ...(retry_after === undefined ? {} : { retryAfterMs: retry_after * 1000 }),
+      ...(waitS === undefined ? {} : { retryAfterMs: waitS * 1000 }),
       ...(migrate_to_chat_id === undefined ? {} : { movedTo: String(migrate_to_chat_id) }),
     };
   }
@@ -34,6 +35,12 @@ export function readFailure(thrown: unknown): ApiFailure {
     return { kind: "unanswered", error: message, isWritten };
   }
   return { kind: "unanswered", error: errorMessage(inner), isWritten: true };
+}
+
+/** A proxy may answer in Telegram's place, with a time that is none. */
+function secondsOf(retryAfter: unknown): number | undefined {
+  const seconds = typeof retryAfter === "string" ? Number.parseFloat(retryAfter) : retryAfter;
+  return typeof seconds === "number" && seconds >= 0 && Number.isFinite(seconds) ? seconds : undefined;
 }
 
 /** https://core.telegram.org/api/errors#420-flood */

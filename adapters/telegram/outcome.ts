@@ -20,7 +20,7 @@ const SAME_END_MS = 3_000;
 /** The account's limit is counted per second. A longer flood is the doing of its chat. */
 const ACCOUNT_FLOOD_MS = 60_000;
 
-export type Attempt = { kind: "create" | "edit" | "delete"; chatId: string; messageId?: string };
+export type Attempt = { kind: "create" | "edit" | "delete"; chatId: string; messageId?: string; hasFile?: boolean };
 
 /** Which chats were told to wait: Telegram does not say whether a 429 means the chat or the account. */
 export class Floods {
@@ -51,8 +51,8 @@ export function readOutcome(thrown: unknown, attempt: Attempt, floods: Floods, n
     case "unanswered":
       return unanswered(failure.isWritten, error, attempt);
     case "page":
-      // Telegram's own server refuses uploads with a page.
-      return failure.status === TOO_LARGE
+      // Telegram's own server refuses uploads with a page. Words without a file are never too large, so a proxy answered.
+      return failure.status === TOO_LARGE && attempt.hasFile === true
         ? { kind: "permanent", error: `the upload is too large (HTTP ${TOO_LARGE})` }
         : { kind: "retry", error, afterMs: PAGE_PAUSE_MS, scope: "chat" };
     case "refused":

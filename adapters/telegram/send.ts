@@ -64,6 +64,7 @@ export async function send(context: SendContext, operation: SendOperation, signa
     if (isTokenRefused(failure) && !(await isTokenWrong(context.transport, signal)))
       return { kind: "retry", error: describeFailure(failure), scope: "chat" };
     const attempt: Attempt = { kind: operation.kind, chatId: operation.address.chatId };
+    if (operation.kind !== "delete") attempt.hasFile = operation.part.body.file !== undefined;
     if (operation.kind !== "create") attempt.messageId = operation.messageId;
     return readOutcome(thrown, attempt, context.floods, context.clock.monotonic());
   }

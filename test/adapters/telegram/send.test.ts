@@ -570,6 +570,12 @@ describe("what a send reports", () => {
 
   it.each<[string, Fault["action"], object]>([
     ["a flood", { kind: "rate-limit", retryAfterS: 600 }, { kind: "retry", afterMs: 600_000, scope: "chat" }],
+    ...["abc", -1, null].map((retry_after): [string, Fault["action"], object] => [
+      `a flood of no time (${retry_after})`,
+      refuse(429, "Too Many Requests", { retry_after }),
+      { kind: "retry", afterMs: 1000 },
+    ]),
+    ["a proxy that calls words too large", { kind: "proxy-error", status: 413 }, { kind: "retry", scope: "chat" }],
     ["bad entities", refuse(400, "Bad Request: can't parse entities: oops"), { kind: "format" }],
     [
       "an entity out of bounds",
