@@ -5,7 +5,7 @@ import type { Attachment } from "../../src/domain/message.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
-import { fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
+import { fileBytes, isTemporary, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
 
 /** What a bot may upload without server boosts. https://discord.com/developers/docs/reference#uploading-files */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -18,10 +18,14 @@ export interface FileAccess {
   logger: Logger;
 }
 
-/** The files that could be read, and lines that stand for the others: a message is not lost to its attachment. */
+/**
+ * The files that could be read, and lines that stand for the others: a message is not lost to its attachment. Throws a retryable
+ * `HookgateError` when a file may be had later, unless this is the last attempt.
+ */
 export async function readFiles(
   attachments: readonly Attachment[],
   { allow, freshLink, logger }: FileAccess,
+  isLastAttempt: boolean,
   signal: AbortSignal,
 ): Promise<{ files: RawFile[]; missing: string[] }> {
   const files: RawFile[] = [];
@@ -36,7 +40,7 @@ export async function readFiles(
       total += data.length;
       files.push({ name, data, contentType: attachment.mimeType });
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || (isTemporary(error) && !isLastAttempt)) throw error;
       logger.warn({ file: name, error: errorMessage(error) }, "a file could not be fetched; a line stands for it");
       missing.push(missingFileLine(name, attachment.url, error));
     }

@@ -136,7 +136,7 @@ type Create = SendOperation & { kind: "create" };
 function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
   const upload = plainText(operation.part.body);
   if (upload) return created(context, operation, upload);
-  return prepare(context.files, operation.part.body, signal).then((prepared) =>
+  return prepare(context.files, operation, signal).then((prepared) =>
     "kind" in prepared ? prepared : created(context, operation, prepared),
   );
 }
@@ -275,7 +275,7 @@ async function edit(
   operation: SendOperation & { kind: "edit" },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const upload = await prepare(context.files, operation.part.body, signal);
+  const upload = await prepare(context.files, operation, signal);
   return "kind" in upload ? upload : change(context, operation, upload);
 }
 

@@ -1,7 +1,8 @@
 /** What of a part goes to Discord: its fields, its files, and what is left of both when Discord refuses the files or the card. */
 import type { RawFile } from "@discordjs/rest";
-import type { SendResult } from "../../src/domain/adapter.js";
+import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import { isTemporary, whyNotFetched } from "../../src/lib/outgoing/file-bytes.js";
 import type { Channels } from "./channels.js";
 import { isPlainText, type PartBody, partBody } from "./encode.js";
 import { type FileAccess, readFiles } from "./files.js";
@@ -23,10 +24,10 @@ export function plainText(body: Record<string, unknown>): Upload | undefined {
   return { body, isPlain: false, request, extra: {} };
 }
 
-/** Reads the files; those that cannot be read become lines of text. */
+/** Reads the files; those that cannot be read become lines of text, at the last attempt also those that may be had later. */
 export async function prepare(
   access: FileAccess,
-  raw: Record<string, unknown>,
+  { part: { body: raw }, isLastAttempt = false }: Pick<SendOperation & { kind: "create" }, "part" | "isLastAttempt">,
   signal: AbortSignal,
 ): Promise<Upload | SendResult> {
   const parsed = partBody.safeParse(raw);
@@ -35,7 +36,7 @@ export async function prepare(
   const { attachments, replyToId: _reply, plain, ...request } = body;
   if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
   try {
-    const { files, missing } = await readFiles(attachments, access, signal);
+    const { files, missing } = await readFiles(attachments, access, isLastAttempt, signal);
     const content = withLines(request.content, missing);
     return {
       body,
@@ -44,6 +45,10 @@ export async function prepare(
       extra: files.length > 0 ? { files } : {},
     };
   } catch (error) {
+    if (isTemporary(error) && !signal.aborted) {
+      const why = `a file could not be fetched: ${whyNotFetched(error)}`;
+      return { kind: "retry", error: why, afterMs: error.retryAfterMs, scope: "file" };
+    }
     return { kind: "retry", error: `attachments could not be read (${errorMessage(error)})`, scope: "chat" };
   }
 }

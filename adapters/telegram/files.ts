@@ -4,7 +4,7 @@ import { InputFile } from "grammy";
 import type { Attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { type FileLimits, fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
+import { type FileLimits, fileBytes, isTemporary, missingFileLine, whyNotFetched } from "../../src/lib/outgoing/file-bytes.js";
 import { readFailure } from "./errors.js";
 
 export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" | "sticker";
@@ -19,7 +19,19 @@ const TOO_LARGE = 413;
 
 export interface FileAccess {
   limits: FileLimits;
+  /** A file that may be had later is named as well. */
+  isLastAttempt: boolean;
   logger: Logger;
+}
+
+/** A file that is to be sent could not be fetched, and may be had later. Nothing was sent. */
+export class FileNotYet extends Error {
+  readonly afterMs: number | undefined;
+
+  constructor(cause: HookgateError) {
+    super(`a file could not be fetched: ${whyNotFetched(cause)}`, { cause });
+    this.afterMs = cause.retryAfterMs;
+  }
 }
 
 export interface OutgoingFile {
@@ -29,7 +41,7 @@ export interface OutgoingFile {
 
 /**
  * Posts with the file; when Telegram refuses it, as a document; when that is refused as well, with a line instead of the file. A
- * refusal posts nothing, so each is one message. Throws FILE_UNAVAILABLE when the file may be had later.
+ * refusal posts nothing, so each is one message. Throws FileNotYet when the file may be had later, unless this is the last attempt.
  */
 export async function withFile<T>(
   file: Attachment,
@@ -64,11 +76,12 @@ function isFileRefused(thrown: unknown): boolean {
 }
 
 /** The file, or a line that stands for it when it cannot be had. */
-async function fileOrLine(file: Attachment, { limits, logger }: FileAccess): Promise<OutgoingFile | string> {
+async function fileOrLine(file: Attachment, { limits, isLastAttempt, logger }: FileAccess): Promise<OutgoingFile | string> {
   try {
     return await openFile(file, limits);
   } catch (thrown) {
-    if (!(thrown instanceof HookgateError) || thrown.retryable) throw thrown;
+    if (!(thrown instanceof HookgateError)) throw thrown;
+    if (isTemporary(thrown) && !isLastAttempt) throw new FileNotYet(thrown);
     logger.warn({ file: fileName(file), error: thrown.message }, "a file could not be fetched; a line stands for it");
     return missingFileLine(fileName(file), file.url, thrown);
   }

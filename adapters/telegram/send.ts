@@ -8,7 +8,7 @@ import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import { type PartBody, readBody } from "./body.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
-import { type FileAccess, type OutgoingFile, unattached, withFile } from "./files.js";
+import { type FileAccess, FileNotYet, type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, NOT_MODIFIED, readOutcome } from "./outcome.js";
 import { type BotApi, type Transport, TransportError } from "./transport.js";
@@ -59,6 +59,8 @@ export async function send(context: SendContext, operation: SendOperation, signa
         return await remove(context, operation, signal);
     }
   } catch (thrown) {
+    if (thrown instanceof FileNotYet)
+      return { kind: "retry", error: thrown.message, afterMs: thrown.afterMs, scope: "file" };
     const failure = readFailure(thrown);
     // One chat's trouble, as long as the token is accepted elsewhere.
     if (isTokenRefused(failure) && !(await isTokenWrong(context.transport, signal)))
@@ -72,7 +74,7 @@ export async function send(context: SendContext, operation: SendOperation, signa
 
 async function create(
   context: SendContext,
-  { address, part, interaction }: Create,
+  { address, part, interaction, isLastAttempt }: Create,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const body = readBody(part.body);
@@ -81,7 +83,7 @@ async function create(
   let left = body;
   for (;;) {
     try {
-      return await post(context, to, left, signal);
+      return await post(context, to, left, signal, isLastAttempt);
     } catch (thrown) {
       // Refused, so nothing was posted. Each way out takes something away, so this ends.
       const isOut = (description: RegExp) => isRefused(thrown, description);
@@ -112,7 +114,13 @@ function withoutKeyboard({ keyboard: _, ...body }: PartBody): PartBody {
 
 const withLine = (text: string, line: string) => (text === "" ? line : `${text}\n${line}`);
 
-function post(context: SendContext, address: Address, body: PartBody, signal: AbortSignal): Promise<SendResult> {
+function post(
+  context: SendContext,
+  address: Address,
+  body: PartBody,
+  signal: AbortSignal,
+  isLastAttempt: boolean | undefined,
+): Promise<SendResult> {
   const common = { chat_id: chatIdOf(address), ...threadOf(address), ...optionsOf(body) };
   const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
   const words = (text: string) =>
@@ -137,7 +145,7 @@ function post(context: SendContext, address: Address, body: PartBody, signal: Ab
         return call((api) => api.sendSticker({ ...common, sticker: media }));
     }
   };
-  return withFile(body.file, accessTo(body.file, context, signal), (file) =>
+  return withFile(body.file, accessTo(body.file, context, signal, isLastAttempt), (file) =>
     typeof file === "string" ? words(withLine(body.text, file)) : upload(file).then(posted),
   );
 }
@@ -175,7 +183,7 @@ async function notice(
 /** An edit names no topic: the message id is unique in the whole chat, and the Bot API has no such parameter. */
 async function edit(
   context: SendContext,
-  { address, messageId, part }: Edit,
+  { address, messageId, part, isLastAttempt }: Edit,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const body = readBody(part.body);
@@ -188,7 +196,7 @@ async function edit(
   const words = (text: string) => editWords(context, common, { ...body, text }, signal);
   if (!body.file) await words(body.text);
   else
-    await withFile(body.file, accessTo(body.file, context, signal), async (file) => {
+    await withFile(body.file, accessTo(body.file, context, signal, isLastAttempt), async (file) => {
       if (typeof file === "string") return words(withLine(body.text, file).slice(0, TEXT_MAX));
       // A message cannot become a sticker.
       const type = file.method === "sticker" ? "document" : file.method;
@@ -292,9 +300,15 @@ function threadOf({ threadId }: Address): { message_thread_id: number } | undefi
   return Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : undefined;
 }
 
-function accessTo(file: Attachment, context: SendContext, signal: AbortSignal): FileAccess {
+function accessTo(
+  file: Attachment,
+  context: SendContext,
+  signal: AbortSignal,
+  isLastAttempt = false,
+): FileAccess {
   const { uploadTimeoutMs, maxFileBytes, outgoing, logger } = context;
   const ask = file.platform === undefined ? undefined : context.freshLink;
   const freshLink = ask && (() => ask(file, signal));
-  return { limits: { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, allow: outgoing, signal, freshLink }, logger };
+  const limits = { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, allow: outgoing, signal, freshLink };
+  return { limits, isLastAttempt, logger };
 }

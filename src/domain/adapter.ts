@@ -107,8 +107,17 @@ export type SendOperation =
       interaction?: InteractionRef & { first: boolean };
       /** Only this person should see it, where the platform can do that in place (web). */
       visibleTo?: string;
+      /** No other attempt follows for a file's sake: one that cannot be fetched now is named in the text. */
+      isLastAttempt?: boolean;
     }
-  | { kind: "edit"; address: Address; messageId: string; part: EncodedPart; interaction?: InteractionRef }
+  | {
+      kind: "edit";
+      address: Address;
+      messageId: string;
+      part: EncodedPart;
+      interaction?: InteractionRef;
+      isLastAttempt?: boolean;
+    }
   | { kind: "delete"; address: Address; messageId: string; interaction?: InteractionRef };
 
 /** The adapter says what happened; the gateway alone decides what follows. */
@@ -116,9 +125,10 @@ export type SendResult =
   | { kind: "sent"; messageId: string }
   /**
    * Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. `delivery`: only this
-   * change of a message; what is new in its chat is not limited.
+   * change of a message; what is new in its chat is not limited. `file`: nothing pauses, because a file could not be fetched from
+   * another server, which `afterMs` is from; it uses an attempt. Never at the last one, which names the file in the text instead.
    */
-  | { kind: "retry"; error: string; afterMs?: number; scope: "delivery" | "chat" | "bot" }
+  | { kind: "retry"; error: string; afterMs?: number | undefined; scope: "file" | "delivery" | "chat" | "bot" }
   /**
    * The request was written and no answer came: it may or may not have been posted. `mayRepeat: false`: not even where the platform's
    * creates are idempotent (a private follow-up on Discord).
@@ -192,7 +202,7 @@ export interface Adapter {
   fetchAttachment?(file: Attachment, signal: AbortSignal): Promise<Uint8Array>;
   /**
    * A fresh address for a file of the platform whose address has expired; undefined when it gives none. Rejects when it refuses; with a
-   * retryable `HookgateError` when the platform is not connected. Absent: its addresses do not expire.
+   * retryable `HookgateError` when the platform is not connected, limits requests or is in trouble. Absent: its addresses do not expire.
    */
   freshLink?(url: string, signal: AbortSignal): Promise<string | undefined>;
   /**

@@ -1,25 +1,29 @@
 /** The bridge of examples/plugins between a Discord channel and a Telegram topic, through both real clients. */
 import { resolve } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import type { FaultAction } from "../fakes/telegram/faults.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen } from "./platform.js";
-import { type Stack, startStack } from "./stack.js";
+import { invoke, type Stack, startStack } from "./stack.js";
 
 const BRIDGE = resolve(import.meta.dirname, "../../dist/examples/plugins/bridge.js");
 
 let stack: Stack;
 let discordRoom: Place;
 let telegramTopic: Place;
+/** Two channels of Discord, joined to each other. */
+let discordPair: readonly [Place, Place];
 
 beforeAll(async () => {
   stack = await startStack({
-    config: { gateway: { retry_first: "20ms", inbox_attempts: 3 } },
+    config: { gateway: { retry_first: "20ms", inbox_attempts: 3, outbox_attempts: 4 } },
     plugins: ({ discord, telegram }) => {
       discordRoom = discord.places[0];
       telegramTopic = telegram.thread;
       const ends = [`discord::${discordRoom.chatId}`, `telegram::${telegramTopic.chatId}:${telegramTopic.threadId}`];
-      return [{ module: BRIDGE, critical: true, config: { pairs: [ends] } }];
+      discordPair = [discord.places[1], discord.thread];
+      const pair = discordPair.map(({ chatId }) => `discord::${chatId}`);
+      return [{ module: BRIDGE, critical: true, config: { pairs: [ends, pair] } }];
     },
   });
 });
@@ -133,11 +137,13 @@ it.each<[string, number, FaultAction]>([
 });
 
 /** As a message that waited longer than the links in it are good. */
-const sayWithExpiredLink = (text: string) => {
+const sayWithExpiredLink = (text: string) => sayWithLink(text, "1");
+
+const sayWithLink = (text: string, ex: string, { chatId } = discordRoom) => {
   const { apiUrl, people, world } = stack.discord;
-  const url = `${apiUrl}/cdn/report.txt?ex=1`;
+  const url = `${apiUrl}/cdn/report.txt?ex=${ex}`;
   const file = { id: world.snowflake(), filename: "report.txt", size: 10, url, content_type: "text/plain" };
-  people.says(text, { channelId: discordRoom.chatId, attachments: [file] });
+  people.says(text, { channelId: chatId, attachments: [file] });
 };
 
 it("carries a file of Discord whose link has expired, by a fresh link", async () => {
@@ -156,10 +162,61 @@ it.each([
   ["its fresh link leads nowhere, either", () => Object.assign(stack.discord.rest, { isCdnEmpty: true })],
 ])("names a file whose link has expired when %s, and shows no dead link", async (name, fail) => {
   fail();
+  onTestFinished(() => void Object.assign(stack.discord.rest, { isCdnEmpty: false }));
   sayWithExpiredLink(name);
   const { text } = await find(stack.platforms.telegram, telegramTopic, name);
   expect(text).toContain("[file: report.txt could not be fetched]");
   expect(text).not.toContain("ex=");
+});
+
+const limited = (headers = {}) => ({ kind: "status", status: 429, headers }) as const;
+const callsTo = (path: string) => stack.discord.calls.filter((call) => call.path.startsWith(path));
+
+it.each([
+  ["Telegram", () => discordRoom, () => telegramTopic, "telegram"],
+  ["Discord", () => discordPair[0], () => discordPair[1], "discord"],
+] as const)("carries a file to %s whose server answers 429 twice, after the pause that it asks for", async (name, from, to, platform) => {
+  const before = callsTo("/cdn/").length;
+  const words = `busy on the way to ${name}`;
+  stack.discord.fail({ path: "/cdn/", action: limited({ "retry-after": "1" }) });
+  stack.discord.fail({ path: "/cdn/", action: limited() });
+  sayWithLink(words, "fresh", from());
+  const { id } = await find(stack.platforms[platform], to(), words);
+  const sent =
+    platform === "telegram"
+      ? stack.telegram.world.chats.get(Number(to().chatId))?.messages.get(Number(id))?.document?.file_name
+      : stack.discord.world.channels.get(to().chatId)?.messages.get(id)?.attachments[0]?.filename;
+  expect(sent).toBe("report.txt");
+  const asked = callsTo("/cdn/").slice(before);
+  expect(asked.map(({ status }) => status)).toEqual([429, 429, 200]);
+  // Two clocks: a timer may fire a moment before the wall clock agrees.
+  expect((asked[1]?.at ?? 0) - (asked[0]?.at ?? 0)).toBeGreaterThan(900);
+  expect((await invoke(stack.gateway.url, "/pauses")).text).toContain("Nothing is paused");
+});
+
+it.each([
+  ["a busy server, to Telegram", 429, () => discordRoom, () => telegramTopic, "telegram"],
+  ["a broken server, to Telegram", 503, () => discordRoom, () => telegramTopic, "telegram"],
+  ["a busy server, to Discord", 429, () => discordPair[0], () => discordPair[1], "discord"],
+] as const)("names a file that cannot be had from %s, at the last attempt", async (name, status, from, to, platform) => {
+  const before = callsTo("/cdn/").length;
+  stack.discord.fail({ path: "/cdn/", times: 4, action: { kind: "status", status } });
+  sayWithLink(name, "fresh", from());
+  const { text } = await find(stack.platforms[platform], to(), name);
+  expect(text).toContain(`[file: report.txt could not be fetched: its server answered HTTP ${status}]`);
+  expect(callsTo("/cdn/").slice(before)).toHaveLength(4);
+});
+
+it.each([
+  ["limits them", limited({ "retry-after": "1" })],
+  ["is in trouble", { kind: "status", status: 502 } as const],
+])("asks again for a fresh link when Discord %s", async (name, action) => {
+  stack.discord.fail({ path: "refresh-urls", action });
+  sayWithExpiredLink(name);
+  const { id, text } = await find(stack.platforms.telegram, telegramTopic, name);
+  expect(text).not.toContain("could not be fetched");
+  const sent = stack.telegram.world.chats.get(Number(telegramTopic.chatId))?.messages.get(Number(id));
+  expect(sent).toMatchObject({ document: { file_name: "report.txt" } });
 });
 
 it("sets off no echo: every message has one copy, and other places none", async () => {

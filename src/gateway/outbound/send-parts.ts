@@ -10,6 +10,7 @@ import type { Ticket } from "./rate-limit.js";
 import { isTold, reportSent } from "./report-sent.js";
 import type { Outbound, Then } from "./sending.js";
 import { takeResult } from "./take-result.js";
+import { isLastAttempt } from "./wait-for-file.js";
 import { wasWithdrawn } from "./withdraw.js";
 
 /** An interaction that is about to close is treated as closed. */
@@ -52,7 +53,7 @@ export async function sendParts(
         if (isClosing(delivery, startedAt)) return await takeResult(CLOSED, delivery, part, adapter, out, 0);
         const startedMs = out.clock.monotonic();
         out.limiter.writing(ticket, startedMs);
-        const result = await out.requests.send(adapter, operationOf(delivery, part));
+        const result = await out.requests.send(adapter, operationOf(delivery, part, out));
         const tooMany = noteResult(delivery, result, startedMs, out);
         if (tooMany) await tooMany;
         if (result.kind === "sent") messageId = result.messageId;
@@ -130,19 +131,21 @@ function noteResult(
   return out.pauses.set(address, "bot", quietUntil - now, "too many refused requests in 10 minutes", now);
 }
 
-function operationOf(delivery: Delivery, part: DeliveryPart): SendOperation {
+function operationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): SendOperation {
   const { interaction } = delivery;
   const address = whereTo(delivery.address, delivery.frozen);
   const { messageId = "" } = part;
   if (part.operation === "delete")
     return { kind: "delete", address, messageId, ...(interaction ? { interaction } : {}) };
   const encoded = part.part ?? { text: "", body: {} };
+  const forFiles = encoded.hasFile && { isLastAttempt: isLastAttempt(delivery, out) };
   if (part.operation === "edit")
-    return { kind: "edit", address, messageId, part: encoded, ...(interaction ? { interaction } : {}) };
+    return { kind: "edit", address, messageId, part: encoded, ...forFiles, ...(interaction ? { interaction } : {}) };
   return {
     kind: "create",
     address,
     part: encoded,
+    ...forFiles,
     nonce: part.nonce,
     ...(interaction ? { interaction: { ...interaction, first: isFirstAnswer(delivery, part) } } : {}),
     ...(delivery.visibleTo === undefined ? {} : { visibleTo: delivery.visibleTo }),

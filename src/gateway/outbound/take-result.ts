@@ -12,6 +12,7 @@ import { followMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
 import { sayOpenly } from "./say-openly.js";
 import type { Outbound, Then } from "./sending.js";
+import { waitForFile } from "./wait-for-file.js";
 
 /** Later ones of the conversation wait for so many attempts, or so long for one answer. */
 const ATTEMPTS_IN_ORDER = 3;
@@ -31,6 +32,7 @@ export async function takeResult(
 ): Promise<Then> {
   switch (result.kind) {
     case "retry":
+      if (result.scope === "file") return waitForFile(delivery, result.afterMs, result.error, out);
       if (result.afterMs !== undefined) return waitAsTold(delivery, result.afterMs, result.scope, result.error, out);
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)

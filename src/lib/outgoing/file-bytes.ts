@@ -1,7 +1,9 @@
 /** The bytes behind an attachment's address: `data:`, `file:`, or fetched over guarded HTTP. */
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { systemClock } from "../clock.js";
 import { errorMessage, HookgateError } from "../errors.js";
+import { retryAfterMs } from "../retry-after.js";
 import type { Destinations } from "./destinations.js";
 import { guardedRequest } from "./request.js";
 
@@ -16,9 +18,17 @@ export interface FileLimits {
 
 /** The address of a file has expired, and no other was to be had. */
 const EXPIRED = "FILE_EXPIRED";
+/** What the message of FILE_UNAVAILABLE starts with. */
+const CANNOT_BE_HAD = "a file cannot be had: ";
 const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", EXPIRED, "OUTGOING_REFUSED"]);
 
-/** Rejects with OUTGOING_REFUSED, FILE_EXPIRED, or FILE_UNAVAILABLE: retryable when the network or the other server is in trouble. */
+/** Answers of a server that may give the file to the same request later; 5xx are others. */
+const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, or FILE_UNAVAILABLE: retryable, with what Retry-After says, when the network or the
+ * other server is in trouble or limits requests.
+ */
 export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer> {
   const { maxBytes, signal } = limits;
   if (url.startsWith("data:")) return within(dataBytes(url), maxBytes);
@@ -29,12 +39,24 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
 
 /**
  * What stands for a file that cannot be had, so that a message is not lost to it. A web address that failed here may work for
- * the reader, one that expired does not; one that was refused is nobody's business in the chat.
+ * the reader, one that expired does not; one that was refused is nobody's business in the chat. What only failed for now says why.
  */
 export function missingFileLine(name: string, url: string, error: unknown): string {
+  if (isTemporary(error)) return `[file: ${name} could not be fetched: ${whyNotFetched(error)}]`;
   if (error instanceof HookgateError && error.code === EXPIRED) return `[file: ${name} could not be fetched]`;
   if (error instanceof HookgateError && error.code === "OUTGOING_REFUSED") return `${name} (may not be fetched)`;
   return /^https?:/.test(url) ? `${name}: ${url}` : `${name} (${errorMessage(error)})`;
+}
+
+/** The same file may be had later. */
+export function isTemporary(error: unknown): error is HookgateError {
+  return error instanceof HookgateError && error.retryable;
+}
+
+/** For people: what the other server or the network said. */
+export function whyNotFetched(error: unknown): string {
+  const why = errorMessage(error);
+  return why.startsWith(CANNOT_BE_HAD) ? why.slice(CANNOT_BE_HAD.length) : why;
 }
 
 function dataBytes(url: string): Buffer {
@@ -71,8 +93,9 @@ async function current(url: string, limits: FileLimits): Promise<Buffer> {
     if (!(thrown instanceof HookgateError) || thrown.code !== EXPIRED) throw thrown;
     const fresh = await limits.freshLink?.().catch((error: unknown) => {
       limits.signal.throwIfAborted();
-      if (error instanceof HookgateError && error.retryable) throw error;
-      throw expired(`${thrown.message}; no fresh address was given: ${errorMessage(error)}`);
+      const { retryable = false, retryAfterMs: askedMs } = error instanceof HookgateError ? error : {};
+      const why = `${thrown.message}; no fresh address was given: ${errorMessage(error)}`;
+      throw new HookgateError({ code: EXPIRED, message: why, retryable, retryAfterMs: askedMs });
     });
     if (fresh === undefined) throw thrown;
     return await fetched(fresh, limits);
@@ -81,9 +104,9 @@ async function current(url: string, limits: FileLimits): Promise<Buffer> {
 
 async function fetched(url: string, { maxBytes, timeoutMs, allow, signal, freshLink }: FileLimits): Promise<Buffer> {
   try {
-    const { status, body, truncated } = await guardedRequest(url, { maxBytes, timeoutMs, allow, signal });
+    const { status, headers, body, truncated } = await guardedRequest(url, { maxBytes, timeoutMs, allow, signal });
     if (freshLink && (status === 403 || status === 404)) throw expired(`its server answered HTTP ${status}`);
-    if (status !== 200) throw unavailable(`its server answered HTTP ${status}`, status >= 500);
+    if (status !== 200) throw badAnswer(status, headers["retry-after"]);
     if (truncated) throw tooLarge(maxBytes);
     return body;
   } catch (thrown) {
@@ -91,6 +114,12 @@ async function fetched(url: string, { maxBytes, timeoutMs, allow, signal, freshL
     if (!(thrown instanceof HookgateError) || IN_PLAIN_WORDS.has(thrown.code)) throw thrown;
     throw unavailable(thrown.message, thrown.retryable);
   }
+}
+
+function badAnswer(status: number, retryAfter: string | undefined): HookgateError {
+  const isTrouble = status >= 500 || TEMPORARY.has(status);
+  const askedMs = isTrouble ? retryAfterMs(retryAfter, systemClock.now()) : undefined;
+  return unavailable(`its server answered HTTP ${status}`, isTrouble, askedMs);
 }
 
 function within(bytes: Buffer, maxBytes: number): Buffer {
@@ -106,6 +135,7 @@ function expired(message: string): HookgateError {
   return new HookgateError({ code: EXPIRED, message });
 }
 
-function unavailable(why: string, retryable = false): HookgateError {
-  return new HookgateError({ code: "FILE_UNAVAILABLE", message: `a file cannot be had: ${why}`, retryable });
+function unavailable(why: string, retryable = false, askedMs?: number): HookgateError {
+  const message = CANNOT_BE_HAD + why;
+  return new HookgateError({ code: "FILE_UNAVAILABLE", message, retryable, retryAfterMs: askedMs });
 }
