@@ -144,3 +144,54 @@ describe("a pause that Discord asks for", () => {
     );
   });
 });
+
+describe("slash commands that Discord refuses", () => {
+  let refused: Stack;
+  beforeAll(async () => {
+    refused = await startStack({
+      config: ({ discord }) => {
+        const body = { code: 50001, message: "Missing Access" };
+        discord.fail({ method: "PUT", path: "/commands$", times: 100, action: { kind: "status", status: 403, body } });
+        return {};
+      },
+    });
+  });
+  afterAll(() => refused.stop());
+
+  const probe = async () => {
+    const answer = await fetch(`${refused.gateway.url}/readyz`);
+    return { status: answer.status, body: (await answer.json()) as { state: string; platforms: { discord: object } } };
+  };
+
+  it("make /readyz degraded and stand in /status, with the reason and what to do, until they are accepted", async () => {
+    const { gateway, discord } = refused;
+    const reason = "Discord refuses the slash commands: missing access (50001)";
+    await until(async () => (await probe()).body.state === "degraded", "/readyz being degraded");
+    const { status, body } = await probe();
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ready: true, configuration: { problems: 0 } });
+    const hint = expect.stringContaining("scope applications.commands: https://discord.com/");
+    expect(body.platforms.discord).toMatchObject({ state: "online", reason, hint });
+    const text = (await invoke(gateway.url, "/status")).text.replace(/[\\`*]/g, "");
+    expect(text).toContain(reason);
+    expect(text).toContain("Add the bot to its server again by this link");
+
+    // Everything else works meanwhile.
+    await refused.platforms.discord.say(refused.platforms.discord.places[0], "owner", "/status");
+    await until(
+      async () =>
+        JSON.stringify(await refused.platforms.discord.seen(refused.platforms.discord.places[0])).includes("online"),
+      "the answer in Discord",
+    );
+
+    discord.faults.clear();
+    await gateway.kill();
+    await gateway.start();
+    await until(
+      async () => (await probe().catch(() => undefined))?.body.state === "ready",
+      "/readyz being ready again",
+    );
+    expect((await probe()).body.platforms.discord).not.toHaveProperty("reason");
+    expect((await invoke(gateway.url, "/status")).text).not.toContain("refuses the slash commands");
+  });
+});
