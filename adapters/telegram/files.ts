@@ -4,7 +4,13 @@ import { InputFile } from "grammy";
 import type { Attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { type FileLimits, fileBytes, isTemporary, missingFileLine, whyNotFetched } from "../../src/lib/outgoing/file-bytes.js";
+import {
+  type FileLimits,
+  fileBytes,
+  isTemporary,
+  missingFileLine,
+  whyNotFetched,
+} from "../../src/lib/outgoing/file-bytes.js";
 import { readFailure } from "./errors.js";
 
 export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" | "sticker";
@@ -76,7 +82,10 @@ function isFileRefused(thrown: unknown): boolean {
 }
 
 /** The file, or a line that stands for it when it cannot be had. */
-async function fileOrLine(file: Attachment, { limits, isLastAttempt, logger }: FileAccess): Promise<OutgoingFile | string> {
+async function fileOrLine(
+  file: Attachment,
+  { limits, isLastAttempt, logger }: FileAccess,
+): Promise<OutgoingFile | string> {
   try {
     return await openFile(file, limits);
   } catch (thrown) {

@@ -300,12 +300,7 @@ function threadOf({ threadId }: Address): { message_thread_id: number } | undefi
   return Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : undefined;
 }
 
-function accessTo(
-  file: Attachment,
-  context: SendContext,
-  signal: AbortSignal,
-  isLastAttempt = false,
-): FileAccess {
+function accessTo(file: Attachment, context: SendContext, signal: AbortSignal, isLastAttempt = false): FileAccess {
   const { uploadTimeoutMs, maxFileBytes, outgoing, logger } = context;
   const ask = file.platform === undefined ? undefined : context.freshLink;
   const freshLink = ask && (() => ask(file, signal));

@@ -92,3 +92,28 @@ describe("a delivery whose next try would be too late", () => {
     }, "the second try");
   });
 });
+
+describe("a file that cannot be fetched", () => {
+  it.each([
+    ["while there are attempts", 3, 3_600_000, 3],
+    ["while there is time", 8, 60_000, 2],
+  ])("is waited for %s, at most 30 seconds each; then the words go without it", async (_, attempts, ttlMs, times) => {
+    const rig = await startRig({ gateway: { outbox_attempts: attempts } });
+    rig.platform.script = (operation) =>
+      operation.kind === "create" && operation.isLastAttempt
+        ? undefined
+        : { kind: "retry", error: "a file could not be fetched: HTTP 429", afterMs: 600_000, scope: "file" };
+    const attachments = [{ type: "file" as const, ref: "", url: "https://files.example/a", mimeType: "text/plain" }];
+    const id = await rig.gateway.send(ROOM, { text: "words", attachments }, { cause, ttlMs });
+    for (let n = 1; n < times; n++) {
+      await until(async () => (await rig.store.outbox.get(id))?.attempts === n, `attempt ${n}`);
+      await rig.clock.advance(29_000);
+      expect(rig.platform.requests).toHaveLength(n);
+      expect((await rig.gateway.status()).pauses).toEqual([]);
+      await rig.clock.advance(1_000);
+    }
+    await rig.idle();
+    expect((await rig.store.outbox.get(id))?.status).toBe("sent");
+    expect(rig.platform.requests).toHaveLength(times);
+  });
+});

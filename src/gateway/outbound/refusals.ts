@@ -36,5 +36,7 @@ export class Refusals {
 
 /** What another server said about a file is no refusal of the platform. */
 function isRefusal(result: SendResult): boolean {
-  return result.kind === "permanent" || (result.kind === "retry" && result.scope !== "file" && result.afterMs !== undefined);
+  return (
+    result.kind === "permanent" || (result.kind === "retry" && result.scope !== "file" && result.afterMs !== undefined)
+  );
 }
