@@ -1,10 +1,10 @@
 /** What a matcher asks of payloads that never have it: such a hook would never fire, and nobody would notice. */
-import { platformProblem } from "../domain/platform.js";
+import { PLATFORMS, platformProblem } from "../domain/platform.js";
 import { type JsonSchema, mayHave, schemaAt } from "../lib/json-schema.js";
 import { type Issue, suggestion } from "../lib/schema-issues.js";
 import { conditionProblems, valuesOf } from "./impossible-condition.js";
 import { patternProblem } from "./impossible-pattern.js";
-import type { Matcher } from "./matcher.js";
+import { type Matcher, mayNameOwnPlatforms } from "./matcher.js";
 import { payloadSchema } from "./payload-schema.js";
 import type { HookPoint } from "./point.js";
 
@@ -36,7 +36,7 @@ export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
     const problem = patternProblem(pattern);
     if (problem !== undefined) issues.push({ path: ["match", "tools", index], message: problem });
   });
-  if (match.when !== undefined) issues.push(...whenProblems(match.when, match.access, payload));
+  if (match.when !== undefined) issues.push(...whenProblems(match.when, match.access, withPlatforms(payload, point)));
   for (const field of ["chats", "users"] as const)
     match[field]?.forEach((text, index) => {
       const [platform = ""] = text.split(":");
@@ -64,6 +64,34 @@ function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
       return [{ path: ["match", field, index], message }];
     });
   });
+}
+
+/** With the platforms that there are as the values of every field `platform`. */
+function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
+  if (mayNameOwnPlatforms(name)) return payload;
+  let made = limited.get(payload);
+  if (made === undefined) {
+    made = limitPlatforms(payload);
+    limited.set(payload, made);
+  }
+  return made;
+}
+
+const limited = new WeakMap<JsonSchema, JsonSchema>();
+const PLATFORM = { type: "string", enum: PLATFORMS };
+
+function limitPlatforms(schema: JsonSchema): JsonSchema {
+  const { properties, items, anyOf } = schema;
+  const limit = (field: string, one: JsonSchema) =>
+    field === "platform" && one.type === "string" ? PLATFORM : limitPlatforms(one);
+  return {
+    ...schema,
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([field, one]) => [field, limit(field, one)])),
+    }),
+    ...(typeof items === "object" && !Array.isArray(items) && { items: limitPlatforms(items as JsonSchema) }),
+    ...(anyOf && { anyOf: anyOf.map(limitPlatforms) }),
+  };
 }
 
 /** What the expression gets wrong otherwise is found when it is compiled. */

@@ -220,12 +220,14 @@ export function neverCarried(matcher: Matcher, schema: z.ZodType): keyof Matcher
   );
 }
 
+export const mayNameOwnPlatforms = (point: string): boolean => /^(plugin|event):/.test(point);
+
 /** Platforms that there is no adapter for, each with its place in the matcher. Payloads of plugins and events may name platforms of their own. */
 export function platformProblems(
   matcher: Matcher,
   point: string,
 ): { path: [field: keyof Matcher, index: number]; message: string }[] {
-  if (/^(plugin|event):/.test(point)) return [];
+  if (mayNameOwnPlatforms(point)) return [];
   // No chat or person of a platform has a colon in its id.
   return (["platforms", "chats", "users"] as const).flatMap((field) =>
     (matcher[field] ?? []).flatMap((text, index) => {

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
+import { strictly } from "../lib/strictly.js";
 import { valueProblem } from "../lib/value-problem.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
 import { copyOf, fieldsOf } from "./isolate.js";
@@ -29,8 +30,11 @@ export function checkPatch(value: unknown, schema: z.ZodType | undefined, curren
     const given = patch[key];
     const field = fieldOf(schema, key, "");
     if (given === null || given === undefined) continue;
-    applied[key] = applyTo(current(key), given, field, key);
-    if (field !== undefined) check(field, applied[key], key);
+    const base = current(key);
+    applied[key] = applyTo(base, given, field, key);
+    // What was there before may have fields that the schema does not know; what the handler gives may not.
+    const isAll = !isFields(given) || !isFields(base);
+    if (field !== undefined) check(isAll ? strictly(field) : field, applied[key], key);
   }
   return applied;
 }
@@ -40,9 +44,12 @@ function applyTo(base: unknown, given: unknown, field: z.ZodType | undefined, ke
   const schema = field instanceof z.ZodOptional ? field.unwrap() : field;
   const applied: Fields = isFields(base) ? { ...base } : {};
   for (const part of Object.keys(given)) {
-    fieldOf(schema as z.ZodType | undefined, part, `${key}.`);
-    if (given[part] === null) delete applied[part];
-    else if (given[part] !== undefined) applied[part] = given[part];
+    const ofPart = fieldOf(schema as z.ZodType | undefined, part, `${key}.`);
+    const value = given[part];
+    if (value === null) delete applied[part];
+    if (value === null || value === undefined) continue;
+    if (ofPart !== undefined) check(strictly(ofPart), value, `${key}.${part}`);
+    applied[part] = value;
   }
   return applied;
 }
@@ -81,7 +88,7 @@ export function checkClaim(
     throw resultError(`${key} has no effect with handled: false: return handled: true, or leave out ${key}`);
   }
   const claim = fieldsOf(value) as Fields & { handled: true; claimedBy?: string };
-  if (schema !== undefined) check(schema, claim);
+  if (schema !== undefined) check(strictly(schema), claim);
   const refusal = refuse?.(claim);
   if (refusal !== undefined) throw resultError(refusal);
   return claim;

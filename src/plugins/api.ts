@@ -1,6 +1,6 @@
 /** What a plugin may do: the `api` of its `setup`. Hooks are collected while `setup` runs; after it they go live at once. */
 import { createHash } from "node:crypto";
-import { type Address, address } from "../domain/address.js";
+import type { Address } from "../domain/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Route, RouteResult } from "../gateway/routes.js";
@@ -12,7 +12,6 @@ import { HookgateError } from "../lib/errors.js";
 import { jsonProblem } from "../lib/json-problem.js";
 import type { Logger } from "../lib/logger.js";
 import { shown } from "../lib/plain-issues.js";
-import { valueProblem } from "../lib/value-problem.js";
 import { pluginClock } from "./clock.js";
 import { type PluginCommands, pluginCommands } from "./commands.js";
 import { type PluginHooks, pluginHooks } from "./hooks.js";
@@ -25,6 +24,7 @@ import {
   inStage,
   outbound,
   type PluginSending,
+  placeProblem,
   refuseOld,
   refuseStray,
   type Stage,
@@ -78,7 +78,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
     async send(at, message, options = {}) {
       refuseStray(id, stage);
       const what = "api.send";
-      const problem = valueProblem(address, at, ["address"]);
+      const problem = placeProblem(at, "address");
       if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
       checkSend(what, options);
       const checked = outbound(message, what);

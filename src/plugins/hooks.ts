@@ -1,6 +1,6 @@
 /** The hooks of a plugin: its registrations, collected while `setup` runs and live afterwards, and the points that it declares. */
 import type { z } from "zod";
-import { type Address, address, formatAddress } from "../domain/address.js";
+import { type Address, formatAddress } from "../domain/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { Catalogue } from "../hooks/catalogue/index.js";
 import { isAsyncFunction } from "../hooks/dispatch/lifecycle.js";
@@ -38,7 +38,17 @@ import { valueProblem } from "../lib/value-problem.js";
 import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
 import { type StagedHook, takenId, warningsOf } from "./slots.js";
-import { type ApiParts, checkCause, checkGiven, deeper, inStage, refuseOld, refuseStray, type Stage } from "./stage.js";
+import {
+  type ApiParts,
+  checkCause,
+  checkGiven,
+  deeper,
+  inStage,
+  placeProblem,
+  refuseOld,
+  refuseStray,
+  type Stage,
+} from "./stage.js";
 
 type P = Catalogue;
 
@@ -212,7 +222,7 @@ function firing(
     checkGiven(`${name}: ${call}`, given, ["cause", "at"]);
     checkCause(`${name}: ${call}`, given.cause);
     const problem =
-      (given.at && valueProblem(address, given.at, ["at"])) ??
+      (given.at && placeProblem(given.at, "at")) ??
       valueProblem(schema, payload, ["payload"]) ??
       bigIntProblem(payload);
     if (problem !== undefined)

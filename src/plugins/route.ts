@@ -4,6 +4,7 @@ import type { Route, RouteResult } from "../gateway/routes.js";
 import { errorPlace } from "../lib/error-place.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { shown } from "../lib/plain-issues.js";
+import { strictly } from "../lib/strictly.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { valueProblem } from "../lib/value-problem.js";
 import { outbound } from "./stage.js";
@@ -33,7 +34,7 @@ function routeProblem(result: unknown, of: string): string | undefined {
   const unknown = unknownKey("key", result, ["reply", "routeTo"]);
   if (unknown !== undefined) return `${of} returned what is no result: ${unknown}`;
   const { reply, routeTo } = result as RouteResult;
-  const problem = routeTo === undefined ? undefined : valueProblem(address, routeTo, ["routeTo"]);
+  const problem = routeTo === undefined ? undefined : valueProblem(strictly(address), routeTo, ["routeTo"]);
   if (problem !== undefined) return `${of} returned what is no result: ${problem}`;
   if (reply !== undefined) outbound(reply, `${of}: its reply`);
   return undefined;

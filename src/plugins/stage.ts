@@ -1,5 +1,6 @@
 /** What one version of a plugin is made with, and where its calls go: collected until it is live, then to the registry. */
-import type { Address } from "../domain/address.js";
+import { z } from "zod";
+import { type Address, address } from "../domain/address.js";
 import { buttonProblems } from "../domain/button-problems.js";
 import type { Cause } from "../domain/journal.js";
 import { type OutboundMessage, outboundMessage } from "../domain/message.js";
@@ -8,6 +9,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import { cause } from "../hooks/catalogue/gateway.js";
+import { catalogue } from "../hooks/catalogue/index.js";
 import { causedBy, surroundingCause } from "../hooks/dry-run.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
@@ -15,6 +17,8 @@ import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { shown } from "../lib/plain-issues.js";
+import { suggestion } from "../lib/schema-issues.js";
+import { unwrap } from "../lib/schema-keys.js";
 import { strictly } from "../lib/strictly.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { valueProblem } from "../lib/value-problem.js";
@@ -129,6 +133,25 @@ export function refuseOld(id: string, { isOver }: Stage): void {
     code: "PLUGIN_REPLACED",
     message: `This version of plugin "${id}" is no longer loaded.`,
   });
+}
+
+/** What of a payload says where something happened, is an address with other fields: `api.send(message, …)`. */
+const FIELDS_BESIDE_CHAT: ReadonlySet<string> = new Set(catalogue.flatMap(({ payload }) => fieldsBesideChat(payload)));
+
+function fieldsBesideChat(schema: unknown): string[] {
+  const { inner } = unwrap(schema as z.ZodType);
+  if (!(inner instanceof z.ZodObject)) return [];
+  const within = Object.values(inner.shape).flatMap(fieldsBesideChat);
+  return "chatId" in inner.shape ? [...Object.keys(inner.shape), ...within] : within;
+}
+
+/** What is wrong with an address, or with a message or payload that is given as one: a misspelt thread would post to the whole room. */
+export function placeProblem(at: unknown, name: string): string | undefined {
+  const problem = valueProblem(address, at, [name]);
+  if (problem !== undefined) return problem;
+  const known = Object.keys(address.shape);
+  const key = Object.keys(at as Address).find((one) => !known.includes(one) && !FIELDS_BESIDE_CHAT.has(one));
+  return key && `${name}: unknown field "${key}"${suggestion(key, known)}`;
 }
 
 const strictMessage = strictly(outboundMessage);

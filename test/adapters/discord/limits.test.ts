@@ -36,6 +36,8 @@ describe.each([
     ["neither, and no scope", { message: "You are being rate limited.", global: false }, {}, 1_000, 60_000],
     ["a time that is no number", { retry_after: "soon" }, { ...scoped, "retry-after": "soon" }, 1_000, 60_000],
     ["a time of nothing", { retry_after: 0 }, { ...scoped, "retry-after": "0" }, 1_000, 60_000],
+    ["only words, and no scope", { message: "You are being rate limited." }, {}, 1_000, 60_000],
+    ["a time that is no number, and no scope", { message: "…", retry_after: null }, {}, 1_000, 60_000],
     ["a body only", { retry_after: 9.5 }, scoped, 9_000, 11_000],
   ])("%s", async (_, body, headers, leastMs, mostMs) => {
     const channel = fake.world.addChannel({ type: 0 }).id;
