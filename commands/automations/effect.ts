@@ -2,12 +2,14 @@
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
+import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { code } from "../text.js";
 import { conversationText, placeText } from "../who.js";
+import { readableEnd } from "./owner-only.js";
 import { saidBy, shownReason } from "./said.js";
 import { statusText } from "./show-run.js";
 
@@ -24,9 +26,13 @@ export interface Effect {
 }
 
 /** Undefined when every message that it posted was sent, or is on its way, to where it was to go. Of a reply, each state is shown. */
-export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<Effect | undefined> {
-  const reply = run.dispatchId === undefined ? undefined : await replyOf(deps, run.hookId, run.dispatchId);
-  return reply === undefined ? postEffect(deps, run) : replyEffect(deps, run, reply);
+export async function effectOf(
+  deps: CommandDeps,
+  context: CommandContext,
+  run: AutomationRun,
+): Promise<Effect | undefined> {
+  const reply = run.dispatchId === undefined ? undefined : await replyOf(deps, context, run.hookId, run.dispatchId);
+  return reply === undefined ? postEffect(deps, context, run) : replyEffect(deps, run, reply);
 }
 
 interface RanIn {
@@ -36,23 +42,34 @@ interface RanIn {
 }
 
 /** What became of what the runs of one hook posted, and of the reply of its claim. */
-export async function effectsOf(deps: CommandDeps, ran: readonly RanIn[]): Promise<(string | undefined)[]> {
+export async function effectsOf(
+  deps: CommandDeps,
+  context: CommandContext,
+  ran: readonly RanIn[],
+): Promise<(string | undefined)[]> {
   // An attempt of a background run has the id of the run and its number.
   const ids = new Set(ran.map(({ run, stored }) => stored?.id ?? run.id.replace(/(\/\d+):\d+\b.*$/, "$1")));
   const runs = await Promise.all([...ids].map((id) => deps.automations?.runs.get(id)));
   const known = runs.filter((run) => run !== undefined);
-  const effects = await Promise.all(known.map((run) => effectOf(deps, run)));
+  const effects = await Promise.all(known.map((run) => effectOf(deps, context, run)));
   const last = ran.at(-1);
   const isPlugin = last !== undefined && known.every(({ dispatchId }) => dispatchId !== last.dispatch.id);
-  const reply = isPlugin ? await replyOf(deps, last.run.hookId, last.dispatch.id) : undefined;
+  const reply = isPlugin ? await replyOf(deps, context, last.run.hookId, last.dispatch.id) : undefined;
   return [...effects.map((effect) => effect?.text), reply && (await replyText(deps, reply))];
 }
 
 /** What the hook answered when it claimed a message in this dispatch. The run of a claim ends before its reply is in the outbox. */
-async function replyOf({ store }: CommandDeps, hookId: string, dispatchId: string): Promise<Delivery | undefined> {
+async function replyOf(
+  deps: CommandDeps,
+  context: CommandContext,
+  hookId: string,
+  dispatchId: string,
+): Promise<Delivery | undefined> {
   const [, root = "", id] = /^(m(\d+)):inbound_claim\b/.exec(dispatchId) ?? [];
-  const row = id === undefined ? undefined : await store.inbox.get(Number(id));
-  return row?.claimedBy === hookId ? store.outbox.get(answerId(root, REPLY_MARK)) : undefined;
+  const row = id === undefined ? undefined : await deps.store.inbox.get(Number(id));
+  if (row?.claimedBy !== hookId) return undefined;
+  const reply = await deps.store.outbox.get(answerId(root, REPLY_MARK));
+  return reply && readableEnd(deps, context, reply);
 }
 
 async function replyEffect(deps: CommandDeps, run: AutomationRun, reply: Delivery): Promise<Effect> {
@@ -73,11 +90,11 @@ async function replyText(deps: CommandDeps, reply: Delivery): Promise<string> {
     : `It claimed the message; ${text}`;
 }
 
-async function postEffect(deps: CommandDeps, run: AutomationRun): Promise<Effect | undefined> {
+async function postEffect(deps: CommandDeps, context: CommandContext, run: AutomationRun): Promise<Effect | undefined> {
   const said = saidBy(run);
   const posts = said.flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
   const found = await Promise.all([...new Set(posts)].map((id) => deps.store.outbox.get(id)));
-  const withheld = found.flatMap((one) => (one && WITHHELD.has(one.status) ? [one] : []));
+  const withheld = found.flatMap((one) => (one && WITHHELD.has(one.status) ? [readableEnd(deps, context, one)] : []));
   const threadless = said.flatMap(({ to, noThread }) => (noThread === undefined ? [] : [{ to, noThread }]));
   if (withheld.length === 0 && threadless.length === 0) return undefined;
   const inDoubt = withheld.filter(isAmbiguous);

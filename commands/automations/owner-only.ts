@@ -78,7 +78,8 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
 }
 
 /** The run as the reader may see it: that it failed and how is for all, what a program said about it is not. */
-export function readableRun(deps: CommandDeps, context: CommandContext, run: AutomationRun): AutomationRun {
+export function readableRun(deps: CommandDeps, context: CommandContext, whole: AutomationRun): AutomationRun {
+  const run = maySeeReasons(context) ? whole : withoutBlockReason(whole);
   if (maySeeOutput(deps, context, run.hookId)) return run;
   const isAboutFailure = run.status === "failed" || run.status === "timed_out" || run.status === "queued";
   return {
@@ -88,25 +89,64 @@ export function readableRun(deps: CommandDeps, context: CommandContext, run: Aut
   };
 }
 
+/** The reason with which a hook blocks may quote the message, in forms that no mask finds. */
+const maySeeReasons = ({ operator }: CommandContext): boolean => hasRole(operator.role, "operator");
+
+const withheldReason = (hookId: string): string => `blocked by ${hookId} (operators see the reason)`;
+
+function withoutBlockReason(run: AutomationRun): AutomationRun {
+  const reason = withheldReason(run.hookId);
+  const attempts = run.attempts.map((one) => (one.status === "blocked" ? { ...one, error: reason } : one));
+  return run.status === "blocked" ? { ...run, statusReason: reason, attempts } : { ...run, attempts };
+}
+
+/** Of a skip, and of what was overruled, the product gives the reason. */
+const PRODUCT_REASONS: ReadonlySet<string> = new Set(["skipped", "overruled"]);
+
 function readableAttempt(attempt: AttemptRecord): AttemptRecord {
   const isFailure = attempt.status === "failed" || attempt.status === "timed_out";
   return isFailure && attempt.error !== undefined ? { ...attempt, error: HIDDEN } : attempt;
 }
 
-/** The same for a dispatch. Why a hook blocked something is told to the people concerned, so it is no secret here. */
+/** The same for a dispatch. */
 export function readableDispatch(deps: CommandDeps, context: CommandContext, dispatch: DispatchRecord): DispatchRecord {
-  const isReadable = (run: RunRecord) =>
-    run.error === undefined ||
-    run.pluginId !== undefined ||
-    isCode(deps, run.hookId) ||
-    maySeeOutput(deps, context, run.hookId);
   const maySeePlace = hasRole(context.operator.role, "admin");
-  if (dispatch.runs.every((run) => isReadable(run) && (maySeePlace || run.place === undefined))) return dispatch;
   const runs = dispatch.runs.map(({ place, ...run }): RunRecord => {
-    if (!isReadable(run)) return { ...run, error: HIDDEN };
-    return maySeePlace && place !== undefined ? { ...run, place } : run;
+    const isOwn = run.pluginId !== undefined || isCode(deps, run.hookId);
+    const isErrorHidden = run.error !== undefined && !isOwn && !maySeeOutput(deps, context, run.hookId);
+    const isReasonHidden =
+      run.reason !== undefined && !isOwn && !maySeeReasons(context) && !PRODUCT_REASONS.has(run.outcome);
+    const shown = isReasonHidden ? { ...run, reason: withheldReason(run.hookId) } : run;
+    if (isErrorHidden) return { ...shown, error: HIDDEN };
+    return maySeePlace && place !== undefined ? { ...shown, place } : shown;
   });
   return { ...dispatch, runs };
+}
+
+const FAIL_CLOSED = /^(Hook "([^"]+)" failed at \S+ and is fail-closed: )/;
+
+/** The same for what became of a message. Its reason may be a hook's: of one that blocks, or of one that failed. */
+export function readableEnd<T extends { status: string; reason?: string; error?: string }>(
+  deps: CommandDeps,
+  context: CommandContext,
+  end: T,
+): T {
+  const { reason, error } = end;
+  const shown = { ...end };
+  if (reason !== undefined) shown.reason = readableReason(deps, context, end.status, reason);
+  if (error !== undefined) shown.error = readableReason(deps, context, end.status, error);
+  return shown;
+}
+
+function readableReason(deps: CommandDeps, context: CommandContext, status: string, reason: string): string {
+  const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
+  if (head !== undefined)
+    return isCode(deps, failed) || maySeeOutput(deps, context, failed) ? reason : `${head}${HIDDEN}`;
+  if (maySeeReasons(context)) return reason;
+  const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
+  if (by !== undefined) return `${by} (operators see the reason)`;
+  const isOfHook = status === "cancelled" && reason !== "a hook cancelled it" && !reason.startsWith("withdrawn by ");
+  return isOfHook ? "operators see the reason" : reason;
 }
 
 /** A hook of the process itself, which stands in no file. */

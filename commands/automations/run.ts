@@ -26,7 +26,7 @@ export async function showAutomationRun(
   }
   const reading = readingOf(deps, context, whole.hookId, isOpen);
   const run = readableRun(deps, context, whole);
-  const effect = await effectOf(deps, whole);
+  const effect = await effectOf(deps, context, whole);
   const now = deps.clock.now();
   const last = run.attempts.at(-1);
   const id = word(run.hookId);

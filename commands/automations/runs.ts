@@ -43,7 +43,7 @@ export async function listAutomationRuns(
   const page = pageOf(found, Number(context.options.page ?? 1), size);
   const effects = new Map<string, Effect>();
   for (const run of page.entries) {
-    const effect = await effectOf(deps, run);
+    const effect = await effectOf(deps, context, run);
     if (effect) effects.set(run.id, effect);
   }
   const outcomes = new Map([...effects].map(([id, { outcome }]) => [id, outcome]));

@@ -3,7 +3,7 @@ import type { AutomationRun } from "../../src/domain/automation.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
 import type { InboxRow } from "../../src/domain/store.js";
-import type { CommandAnswer } from "../../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -34,7 +34,12 @@ export const OF_MESSAGES: ReadonlySet<string> = new Set([
   "delivery_failed",
 ]);
 
-export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
+export async function explainMessage(
+  deps: CommandDeps,
+  context: CommandContext,
+  hook: HookInfo,
+  journey: Journey,
+): Promise<CommandAnswer> {
   const here = journey.dispatches.filter(
     ({ point, phase }) => point === hook.hook && (hook.phase === undefined || phase === hook.phase),
   );
@@ -45,7 +50,7 @@ export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey:
       await whyGone(deps, hook, ran),
       await whyNotAgain(deps, hook, journey, ran),
       await whyNotLater(deps, hook, here, ran),
-      ...(await effectsOf(deps, ran)),
+      ...(await effectsOf(deps, context, ran)),
     ];
     return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remarks);
   }

@@ -9,7 +9,7 @@ import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { effectOf } from "../automations/effect.js";
-import { readableDispatch, readableRun } from "../automations/owner-only.js";
+import { readableDispatch, readableEnd, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
@@ -59,11 +59,12 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   const target = resolveTarget(deps.registry, named);
   if (target.kind === "point") return whyPoint(deps, context, target.point, asked);
   const { hook } = target;
-  if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook))) return explainNow(deps, hook);
+  if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook)))
+    return explainNow(deps, context, hook);
   const found = await readJourney(deps, context, asked ?? "last");
   // Nothing was written here yet: what holds now is all that there is to answer.
-  if (asked === undefined && !("journey" in found)) return explainNow(deps, hook);
-  return "journey" in found ? explainMessage(deps, hook, found.journey) : found.answer;
+  if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
+  return "journey" in found ? explainMessage(deps, context, hook, found.journey) : found.answer;
 }
 
 /** A point instead of a hook: what happened there for the message, or the last time that it fired. */
@@ -101,7 +102,9 @@ async function readJourney(
     case "found": {
       const dispatches = found.journey.dispatches.map((dispatch) => readableDispatch(deps, context, dispatch));
       const stored = new Map([...found.journey.stored].map(([id, run]) => [id, readableRun(deps, context, run)]));
-      return { journey: { ...found.journey, dispatches, stored } };
+      const deliveries = found.journey.deliveries.map((one) => readableEnd(deps, context, one));
+      const row = found.journey.row && readableEnd(deps, context, found.journey.row);
+      return { journey: { ...found.journey, dispatches, stored, deliveries, row } };
     }
     case "several":
       return { answer: whichChat(deps, asked, found.places) };
@@ -223,7 +226,7 @@ function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: nu
   return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
 }
 
-async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAnswer> {
+async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
   // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
   const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
@@ -239,7 +242,7 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   const ender = last && !ran && hook.enabled ? endedEarlier(deps, last, hook) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && ender === undefined;
   const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
-  const effect = newest && (await effectOf(deps, newest));
+  const effect = newest && (await effectOf(deps, context, newest));
   const now = deps.clock.now();
   const fired =
     row.lastFiredAt === undefined

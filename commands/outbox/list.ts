@@ -10,6 +10,7 @@ import {
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, badUsage, commandButton, word } from "../answer.js";
+import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
 import { code, count, plain, table } from "../text.js";
@@ -52,7 +53,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
     });
   const shown = pageOf(refs, Number(context.options.page ?? 1), PAGE_SIZE);
   const rows = await Promise.all(shown.entries.map(({ read }) => read()));
-  const page = { ...shown, entries: rows.filter((row) => row !== undefined) };
+  const page = { ...shown, entries: rows.flatMap((row) => (row ? [readableEnd(deps, context, row)] : [])) };
   const now = deps.clock.now();
   const total = all ?? refs.length;
   const dead = page.entries.filter((row) => row.status === "dead").length;

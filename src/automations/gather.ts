@@ -162,7 +162,7 @@ const resultOf = ({ value, isEmpty, isOk }: StepResult) => ({
 function problemOf(outcome: StepOutcome): { error: string; timedOut: boolean } | undefined {
   if (isFailure(outcome)) return outcome;
   return outcome.isOk === false
-    ? { error: `it is not ok: ${outcome.text.trim().slice(0, 300)}`, timedOut: false }
+    ? { error: outcome.notOk ?? `it is not ok: ${outcome.text.trim().slice(0, 300)}`, timedOut: false }
     : undefined;
 }
 

@@ -51,6 +51,8 @@ export interface StepResult {
   readonly isEmpty: boolean;
   /** Exit 0, 2xx, no red test; undefined where there is no such thing. */
   readonly isOk?: boolean;
+  /** Why it is not ok, for everybody; without it `text` says so, which then is of a program and for owners only. */
+  readonly notOk?: string;
 }
 
 /** A failed step is this, in place of a result; it is neither empty nor ok. */

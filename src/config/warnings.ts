@@ -1,5 +1,5 @@
 /** Settings that are valid and may still be a mistake: `hookgate check` and a start show them. */
-import { isLoopback } from "../http/guard.js";
+import { isLoopback, metricsNeedToken } from "../http/guard.js";
 import { whyTooWide } from "../lib/outgoing/destinations.js";
 import { isExposed } from "../lib/private-files.js";
 import type { Environment } from "./env.js";
@@ -17,7 +17,14 @@ export function configWarnings({ http, outgoing }: Config, env: Environment): st
     const why = whyTooWide(text);
     return why === undefined ? [] : [`outgoing.allow has ${text}: ${why}.`];
   });
-  return [...open, ...wide, ...exposedVariables()];
+  const isServed = http.behind_proxy || !isLoopback(env.HOOKGATE_HOST);
+  const metrics =
+    isServed && !metricsNeedToken(http, env.HOOKGATE_HOST)
+      ? [
+          "http.metrics_need_token is false: everyone who reaches the gateway, also through the proxy, can read /metrics, which names hooks. Remove the setting, and give Prometheus a token, or let the proxy refuse /metrics.",
+        ]
+      : [];
+  return [...open, ...metrics, ...wide, ...exposedVariables()];
 }
 
 /** `.env` of the working directory, which has the tokens. */

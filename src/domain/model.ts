@@ -47,7 +47,16 @@ export type ModelAnswer =
   /** It would have gone on. `text`: what it had said by then. */
   | ({ kind: "bounded"; bound: BoundName; text: string } & ModelFacts)
   /** Nobody answered, or nothing that can be read. What was spent before is still told. */
-  | ({ kind: "failed"; error: string; isRetryable: boolean; retryAfterMs?: number; timedOut?: boolean } & ModelFacts)
+  | ({
+      kind: "failed";
+      /** What happened, for everybody. */
+      error: string;
+      /** What the server wrote, which may quote the prompt: it is shown as output, and never as a reason. */
+      said?: string;
+      isRetryable: boolean;
+      retryAfterMs?: number;
+      timedOut?: boolean;
+    } & ModelFacts)
   /** No such model is configured. */
   | { kind: "unknown"; error: string };
 

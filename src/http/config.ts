@@ -64,6 +64,8 @@ export const httpConfig = z.strictObject({
   metrics_need_token: z
     .boolean()
     .optional()
-    .describe("Ask for a Bearer token at /metrics. Default: yes, unless only this machine can connect."),
+    .describe(
+      "Ask for a Bearer token at /metrics. Default: yes with behind_proxy, and unless only this machine can connect.",
+    ),
 });
 export type HttpConfig = z.output<typeof httpConfig>;

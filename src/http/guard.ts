@@ -3,12 +3,21 @@
  * that it lets point here (DNS rebinding), or across sites with the person's cookie (CSRF).
  */
 import { HookgateError } from "../lib/errors.js";
+import type { HttpConfig } from "./config.js";
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** True when only this machine can connect to the address that is listened on. */
 export function isLoopback(listening: string): boolean {
   return /^(localhost|127\..*|::1)$/i.test(listening);
+}
+
+/** Behind a proxy everyone whom it serves connects, also where only this machine reaches the port. */
+export function metricsNeedToken(
+  { metrics_need_token, behind_proxy }: Pick<HttpConfig, "metrics_need_token" | "behind_proxy">,
+  listening: string,
+): boolean {
+  return metrics_need_token ?? (behind_proxy || !isLoopback(listening));
 }
 
 export interface GuardedRequest {

@@ -53,6 +53,8 @@ export interface Route {
   path: string;
   /** `person`: a token or a session. `probe`: anyone, under any host name. `signed`: so too, and what comes proves itself. */
   access: "anyone" | "person" | "probe" | "signed";
+  /** For docs/http-api.md, where the configuration decides it. */
+  shownAccess?: string;
   summary: string;
   /** Requests a minute from one address. */
   perMinute?: number;

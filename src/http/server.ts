@@ -20,7 +20,7 @@ import type { HttpConfig } from "./config.js";
 import { watchConnections } from "./connections.js";
 import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createFailedTokens } from "./failed-tokens.js";
-import { createGuard, isLoopback } from "./guard.js";
+import { createGuard, metricsNeedToken } from "./guard.js";
 import { createLimits } from "./limits.js";
 import { type OtherLoopback, takeOtherLoopback } from "./localhost.js";
 import { createPeople, type PersonWithToken } from "./people.js";
@@ -120,7 +120,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     ingest: options.ingest,
     causeOf: createCauseOf(options.caller),
     metrics: options.metrics,
-    metricsNeedToken: config.metrics_need_token ?? !isLoopback(host),
+    metricsNeedToken: metricsNeedToken(config, host),
     clock,
     logger,
     stopping: stopping.signal,

@@ -147,6 +147,9 @@ describe("loadConfig", () => {
     expect(of("", { HOOKGATE_HOST: "0.0.0.0" })).toEqual([expect.stringContaining("without TLS")]);
     const proxy = "http: { public_url: 'https://chat.example.org', behind_proxy: true }";
     expect(of(proxy, { HOOKGATE_HOST: "0.0.0.0" })).toEqual([]);
+    const open = "http: { public_url: 'https://chat.example.org', behind_proxy: true, metrics_need_token: false }";
+    expect(of(open)).toEqual([expect.stringContaining("http.metrics_need_token is false")]);
+    expect(of("http: { metrics_need_token: false }")).toEqual([]);
     expect(of("outgoing: { allow: ['0.0.0.0/0', '*.com', '*.example.org', '10.0.0.0/8'] }")).toEqual([
       expect.stringContaining("0.0.0.0/0"),
       expect.stringContaining("*.com"),

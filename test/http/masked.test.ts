@@ -1,4 +1,6 @@
 /** What a viewer sees of texts that are not theirs, over the API: no text, and nothing that a text can be guessed from. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
@@ -26,10 +28,21 @@ const NAMES = [
 ];
 
 let app: RunningApp;
+/** Answers 500 and repeats what it was sent, in capitals: no mask finds that. */
+const echo = createServer((request, response) => {
+  let body = "";
+  request.on("data", (chunk) => {
+    body += chunk;
+  });
+  request.on("end", () => response.writeHead(500).end(`broken: ${body.toUpperCase()}`));
+});
 beforeAll(async () => {
+  await new Promise<void>((done) => echo.listen(0, "127.0.0.1", done));
+  const { port } = echo.address() as AddressInfo;
   app = await runApp(
     {
       operators: { viewer: ["web:2"] },
+      outgoing: { allow: ["127.0.0.1"] },
       events: { build: { secret_env: "BUILD_SECRET" } },
       hooks: [
         {
@@ -37,13 +50,52 @@ beforeAll(async () => {
           on: "message_received",
           run: { chat: { to: "web:web:general", text: "Watch: {{ event.message.text }}" } },
         },
+        {
+          id: "blocker",
+          on: "inbound_claim",
+          match: { when: 'payload.message.text.startsWith("Blocked: ")' },
+          run: { shell: { sh: "cat >&2; exit 2" } },
+        },
+        {
+          id: "asker",
+          on: "message_received",
+          match: { when: 'payload.message.text.startsWith("asked: ")' },
+          context: [
+            {
+              http: {
+                url: `http://127.0.0.1:${port}/`,
+                method: "POST",
+                body: "{{ event.message.text }}",
+                required: true,
+              },
+            },
+          ],
+          notify: { to: ["web:web:general"], on: ["failed"] },
+          run: { chat: { to: "web:web:general", text: "Asked" } },
+        },
+        {
+          id: "veto",
+          on: "message_sending",
+          match: { when: 'payload.message.text.contains("vetoed")' },
+          run: { shell: { sh: "cat >&2; exit 2" } },
+        },
+        {
+          id: "shut",
+          on: "message_sending",
+          match: { when: 'payload.message.text.contains("held back")' },
+          on_failure: "closed",
+          run: { shell: { sh: "cat >&2; exit 1" } },
+        },
         { id: "built", on: "event:build", run: { chat: { to: "web:web:general", text: "Built" } } },
       ],
     },
     { BUILD_SECRET: SECRET },
   );
 });
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  echo.close();
+});
 
 const get = async (path: string, token = BOB) => (await app.call(token, "GET", `/api/v1${path}`)).body;
 
@@ -70,6 +122,69 @@ describe("a viewer of runs", () => {
       expect(text).toContain("[text]");
       expect(text).not.toMatch(/hash|characters\]/i);
     }
+  });
+
+  it("reads that a hook blocked a message, and not the reason, in which the hook quotes the message", async () => {
+    const said = { text: "Blocked: pin 8315", nonce: "nonce-of-the-pin-2" };
+    expect((await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", said)).status).toBeLessThan(300);
+    const dispatch = async () =>
+      (await get("/runs?filter=blocker", OWNER)).runs.find(({ status }: { status: string }) => status === "blocked");
+    await until(async () => (await dispatch()) !== undefined, "the run of blocker");
+    const { id, dispatchId } = await dispatch();
+    const root = dispatchId.split(":")[0];
+    const command = (token: string, line: string) => app.call(token, "POST", "/api/command", { line });
+    const everything = (token: string) =>
+      Promise.all([
+        get("/runs?filter=blocker", token),
+        get("/runs?filter=blocked", token),
+        get("/runs?filter=inbound_claim", token),
+        get(`/runs/${encodeURIComponent(id)}`, token),
+        get(`/runs/${encodeURIComponent(dispatchId)}`, token),
+        ...[`/run ${root}`, `/run ${dispatchId}`, `/run ${id}`, `/hooks why blocker ${root}`, `/hooks why ${root}`].map(
+          async (line) => (await command(token, line)).body,
+        ),
+      ]);
+    const seen = (await everything(BOB)).map((one) => JSON.stringify(one));
+    for (const one of seen) expect(one).not.toContain("8315");
+    expect(seen.filter((one) => one.includes("blocked by blocker (operators see the reason)")).length).toBeGreaterThan(
+      7,
+    );
+    expect(JSON.stringify(await everything(OWNER))).toContain("8315");
+  });
+
+  it("reads that hooks kept messages from being sent, and neither their reasons nor what their programs said", async () => {
+    for (const [index, text] of ["vetoed pin 5926", "held back pin 5926"].entries())
+      await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", { text, nonce: `nonce-of-the-pin-4${index}` });
+    const command = async (token: string, line: string) =>
+      (await app.call(token, "POST", "/api/command", { line })).body;
+    const boxes = async (token: string) =>
+      JSON.stringify([await command(token, "/outbox list cancelled"), await command(token, "/outbox list held")]);
+    await until(async () => (await boxes(OWNER)).includes("is fail-closed"), "both messages being kept back");
+    const seen = await boxes(BOB);
+    expect(seen).toContain("operators see the reason");
+    expect(seen).toContain("is fail-closed: for owners only");
+    expect(seen).not.toContain("5926");
+    expect(JSON.stringify(await command(BOB, "/runs configured"))).not.toContain("5926");
+  });
+
+  it("reads that a request failed, and not what the server answered", async () => {
+    const said = { text: "asked: pin of jane", nonce: "nonce-of-the-pin-3" };
+    expect((await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", said)).status).toBeLessThan(300);
+    const failed = async () =>
+      (await get("/runs?filter=configured")).runs.find(({ hookId }: { hookId: string }) => hookId === "asker");
+    await until(async () => (await failed())?.status === "failed", "the failure of asker");
+    const { id, statusReason } = await failed();
+    expect(statusReason).toBe("steps[0] http is required: the server answered 500");
+    const room = async () => JSON.stringify((await app.call(BOB, "GET", "/api/rooms/general/messages")).body);
+    await until(async () => (await room()).includes("answered 500"), "the card");
+    const shown = [
+      await room(),
+      await get("/runs?filter=configured"),
+      await get(`/runs/${encodeURIComponent(id)}`),
+      (await app.call(BOB, "POST", "/api/command", { line: `/run ${id}` })).body,
+      (await app.call(BOB, "POST", "/api/command", { line: `/replay ${id}` })).body,
+    ];
+    expect(JSON.stringify(shown)).not.toContain("PIN OF JANE");
   });
 
   it("sees no text of an event from outside, whatever the sender calls its field", async () => {

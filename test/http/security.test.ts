@@ -122,6 +122,14 @@ describe("a gateway that other machines reach", () => {
     expect(login.cookie).not.toContain("Secure");
   });
 
+  it("asks for a token at /metrics behind a proxy on the same machine", async () => {
+    const behind = await runApp({ http: { public_url: `https://${PUBLIC}`, behind_proxy: true } });
+    onTestFinished(() => behind.close());
+    const proxied = { host: PUBLIC, "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9" };
+    expect((await ask(behind.url, "/metrics", proxied)).status).toBe(401);
+    expect((await behind.call(BOB, "GET", "/metrics")).status).toBe(200);
+  });
+
   it("behind a proxy: secure cookies, and limits by the address that the proxy saw", async () => {
     const behind = await runApp(
       { http: { public_url: `https://${PUBLIC}`, behind_proxy: true } },
@@ -130,6 +138,7 @@ describe("a gateway that other machines reach", () => {
     onTestFinished(() => behind.close());
     const proxied = { host: PUBLIC, "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9" };
     expect((await ask(behind.url, "/", proxied)).status).toBe(200);
+    expect((await ask(behind.url, "/metrics", proxied)).status).toBe(401);
     const login = await ask(
       behind.url,
       "/api/login",

@@ -3,7 +3,7 @@ import { APICallError, generateText, type StepResult, stepCountIs, type ToolSet,
 import type { ModelUsage, ToolCallRecord } from "../../domain/automation.js";
 import type { ModelAnswer, ModelFacts, ModelRequest } from "../../domain/model.js";
 import type { Clock } from "../../lib/clock.js";
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { BoundReached, type Budget, createBudget } from "./budget.js";
 import type { ModelConfig } from "./config.js";
 import { patientFetch, RequestTimedOut } from "./patient-fetch.js";
@@ -116,9 +116,12 @@ function failure(error: unknown, signal: AbortSignal): Failure {
     const isAnswer = statusCode !== undefined && statusCode >= 200 && statusCode < 300;
     if (isAnswer)
       return { kind: "failed", error: "the model's server answered what cannot be read", isRetryable: true };
-    const place =
-      statusCode === undefined ? "the model's server cannot be reached" : `the model's server answered ${statusCode}`;
-    return { kind: "failed", error: `${place}: ${errorMessage(error).slice(0, 500)}`, isRetryable: error.isRetryable };
+    const said = errorMessage(error).slice(0, 500);
+    return statusCode === undefined
+      ? { kind: "failed", error: `the model's server cannot be reached: ${said}`, isRetryable: error.isRetryable }
+      : { kind: "failed", error: `the model's server answered ${statusCode}`, said, isRetryable: error.isRetryable };
   }
-  return { kind: "failed", error: errorMessage(error).slice(0, 500), isRetryable: false };
+  if (error instanceof HookgateError) return { kind: "failed", error: error.message, isRetryable: false };
+  const said = errorMessage(error).slice(0, 500);
+  return { kind: "failed", error: "the model's answer cannot be used", said, isRetryable: false };
 }

@@ -26,13 +26,10 @@ export function judge(result: HandlerResult, start: RunStart): RunOutcome {
 function judgeDecision(decision: Decision, { point, definition, check }: RunStart): RunOutcome {
   if (decision.kind === "pass") return { status: "succeeded", decision };
   const failed = (error: string): RunOutcome => ({ status: "failed", error, isRetryable: false });
-  const reason = decision.kind === "block" ? ` (its reason: ${decision.reason})` : "";
   const carried = pointResult(decision, point, definition.phase);
-  if (carried.kind === "impossible") return failed(`${carried.error}${reason}`);
+  if (carried.kind === "impossible") return failed(carried.error);
   if (!isWaitedFor(definition.execution) && point.model !== "turn")
-    return failed(
-      `${decision.kind} has no effect here: nothing waits for a hook that is ${definition.execution}${reason}`,
-    );
+    return failed(`${decision.kind} has no effect here: nothing waits for a hook that is ${definition.execution}`);
   try {
     const overruled = check?.(decision);
     if (overruled !== undefined) return { status: "skipped", by: "overruled", reason: overruled, decision };

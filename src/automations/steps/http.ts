@@ -68,6 +68,8 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
       // An error page without words is still an error: it must not pass for "nothing to do".
       isEmpty: isOk && text.trim() === "",
       isOk,
+      // What the server wrote is output, and stays out of the reason that everybody reads.
+      notOk: `the server answered ${answer.status}`,
     };
   },
 };

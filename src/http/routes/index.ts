@@ -25,10 +25,10 @@ export const routes: readonly Route[] = [
 /** For docs/http-api.md: with the page and the webhook, which are no part of the API's declarations. */
 export const routeTable: readonly { method: string; path: string; access: string; summary: string }[] = [
   { method: "GET", path: "/", access: "anyone", summary: "The page of the web chat." },
-  ...routes.map(({ method, path, access, summary }) => ({
+  ...routes.map(({ method, path, access, shownAccess, summary }) => ({
     method,
     path,
-    access: access === "person" ? "a person" : access === "signed" ? "anyone, by signature" : "anyone",
+    access: shownAccess ?? (access === "person" ? "a person" : access === "signed" ? "anyone, by signature" : "anyone"),
     summary,
   })),
   {

@@ -28,7 +28,9 @@ export const probeRoutes = [
     method: "GET",
     path: "/metrics",
     access: "anyone",
-    summary: "Counters and gauges for Prometheus.",
+    shownAccess: "a person, or anyone on this machine",
+    summary:
+      "Counters and gauges for Prometheus. A token of a person is needed behind a proxy, and unless only this machine can connect; `http.metrics_need_token` decides otherwise.",
     async handle(parts, { request, reply }) {
       if (parts.metricsNeedToken) await parts.auth.need(request);
       const text = await parts.metrics.text(await parts.gateway.status());

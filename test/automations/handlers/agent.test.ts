@@ -280,9 +280,15 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     [401, false],
     [400, false],
   ])("tells a %i as a failure, retryable: %s", async (status, isRetryable) => {
-    server.nextRequestError(status, { message: "no" });
+    server.nextRequestError(status, { message: "no: you wrote my pin is 4711" });
     const { result } = await ask(provider);
-    expect(result).toMatchObject({ kind: "failed", isRetryable, error: expect.stringContaining(String(status)) });
+    // What the server wrote may quote the prompt: it is output, and not in the reason that everybody reads.
+    expect(result).toMatchObject({
+      kind: "failed",
+      isRetryable,
+      error: `the model's server answered ${status}`,
+      output: { said: expect.stringContaining("4711") },
+    });
     expect(JSON.stringify(result)).not.toContain(KEY);
   });
 

@@ -76,8 +76,8 @@ function resultOf(
       return { kind: "failed", error: BOUNDS[answer.bound], isRetryable: false, ...facts, output };
     }
     case "failed": {
-      const { error, isRetryable, retryAfterMs, timedOut, rounds } = answer;
-      if (decision) return { kind: "decided", decision, ...facts, output: { rounds, error } };
+      const { error, said, isRetryable, retryAfterMs, timedOut, rounds } = answer;
+      if (decision) return { kind: "decided", decision, ...facts, output: { rounds, error, said } };
       return {
         kind: "failed",
         error,
@@ -85,7 +85,7 @@ function resultOf(
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         ...(timedOut === undefined ? {} : { timedOut }),
         ...facts,
-        output: { rounds },
+        output: { rounds, said },
       };
     }
   }
