@@ -33,6 +33,10 @@ describe("the API of a plugin refuses", () => {
       'api.send: message.buttons.0.0.url: expected an address that starts with https: or http:, got "nonsense"',
     ],
     [`await api.send(${AT}, "x", { once: "" })`, 'api.send: once: expected a key as text, got ""'],
+    [
+      `await api.send({ platform: "web", botId: "web", chatId: "room", thread: "5" }, "x")`,
+      'api.send: address: unknown field "thread" (did you mean "threadId"?)',
+    ],
     [`await api.store.set(7, "seven")`, "api.store.set: expected a key as text, got 7"],
     [`await api.store.get()`, "api.store.get: expected a key as text, got nothing"],
     [`await api.store.list(5)`, "api.store.list: expected a key as text, got 5"],
@@ -81,6 +85,10 @@ describe("the default route of a plugin names the plugin, and the place where th
       'The default route of plugin "p" returned what is no result: unknown key "repl" (did you mean "reply"?)',
     ],
     [`"just text"`, 'The default route of plugin "p" returned "just text": return { reply } or nothing'],
+    [
+      `({ routeTo: { platform: "web", botId: "web", chatId: "room", thread: "5" } })`,
+      'what is no result: routeTo: unknown field "thread" (did you mean "threadId"?)',
+    ],
     [`({ reply: "" })`, 'The default route of plugin "p": its reply: the message has no text'],
   ])("its handler gives %s", async (result, error) => {
     const rig = await pluginRig({
@@ -158,5 +166,60 @@ describe("a result of message_sending", () => {
     await rig.plugins.load();
     expect(await rig.registry.fireModifying("message_sending", payload)).toEqual({});
     expect(rig.logged.find(({ level }) => level === "error")?.facts.cause).toContain(error);
+  });
+});
+
+describe("an unknown field at any depth of a result fails the handler, and nothing of the result counts:", () => {
+  const errorOfResult = async (rig: PluginRig) => {
+    await rig.plugins.load();
+    await rig.claim("x");
+    return String(rig.logged.find(({ level }) => level === "error")?.facts.cause);
+  };
+
+  it("in the address of a claim", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) {
+        api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, routeTo: { platform: "web", botId: "web", chatId: "room", thread: "5" } }));
+      } };`,
+    });
+    expect(await errorOfResult(rig)).toContain('routeTo: unknown field "thread" (did you mean "threadId"?)');
+  });
+
+  it.each([
+    [
+      "in an object",
+      "{ offer: { price: 5, curency: 'EUR' } }",
+      'offer: unknown field "curency" (did you mean "currency"?)',
+    ],
+    [
+      "in an object of a list",
+      "{ lines: [{ name: 'tea', cout: 2 }] }",
+      'lines.0: unknown field "cout" (did you mean "count"?)',
+    ],
+    [
+      "in an object below what it changes",
+      "{ basket: { owner: { nmae: 'Ada' } } }",
+      'basket.owner: unknown field "nmae" (did you mean "name"?)',
+    ],
+    ["but what a schema takes besides its fields is taken", "{ open: { any: 1 } }", "undefined"],
+  ])("%s of a plugin's own point", async (_, result, error) => {
+    const rig = await pluginRig({
+      "p.mjs": `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "p", setup(api) {
+        const basket = z.object({ owner: z.object({ name: z.string().optional() }).optional(), size: z.number() });
+        const own = api.hooks.declare({
+          name: "own", model: "modifying", summary: "s", payload: z.object({ basket }), example: { basket: { size: 1 } },
+          result: z.object({
+            basket: basket.optional(),
+            offer: z.object({ price: z.number(), currency: z.string().optional() }).nullable().optional(),
+            lines: z.array(z.object({ name: z.string(), count: z.number().optional() })).optional(),
+            open: z.looseObject({ n: z.number().optional() }).optional(),
+          }),
+        });
+        api.hooks.registerModifying("plugin:p:own", () => (${result}));
+        api.hooks.registerClaiming("inbound_claim", async () => void (await own.fire({ basket: { size: 1 } })));
+      } };`,
+    });
+    expect(await errorOfResult(rig)).toContain(error);
   });
 });

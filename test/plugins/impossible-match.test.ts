@@ -170,3 +170,32 @@ it("is refused with the field that was meant when the condition cannot be read a
     /Hook "p\.greet": match\.when: payload\.message has no field "txt" \(did you mean "text"\?\).*p\.mjs:2/,
   );
 });
+
+describe("a condition on a platform that does not exist", () => {
+  it.each([
+    ["message_received", 'payload.message.platform == "telegarm"', "payload.message.platform", "telegarm"],
+    ["message_sending", 'payload.platform in ["discrod", "web"]', "payload.platform", "discrod"],
+  ])("is reported at %s: %s", async (hook, when, field, wrong) => {
+    const call = hook === "message_sending" ? "registerModifying" : "registerVoid";
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) {
+        api.hooks.${call}("${hook}", () => null, { match: { when: ${JSON.stringify(when)} } });
+      } };`,
+    });
+    const [info] = await rig.plugins.load();
+    expect(info?.warnings.join()).toContain(
+      `match.when: ${field} is never "${wrong}": it is one of web, discord, telegram`,
+    );
+  });
+
+  it("is nobody's mistake at a point of a plugin", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "p", setup(api) {
+        api.hooks.declare({ name: "own", model: "void", summary: "s", payload: z.object({ platform: z.string() }), example: { platform: "matrix" } });
+        api.hooks.registerVoid("plugin:p:own", () => {}, { match: { when: 'payload.platform == "matrix"' } });
+      } };`,
+    });
+    expect(await rig.plugins.load()).toMatchObject([{ state: "loaded", warnings: [] }]);
+  });
+});
