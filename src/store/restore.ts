@@ -52,6 +52,12 @@ export async function restoreDatabase(
       message: `there is no file ${backup}`,
       hint: "Give the path of a file that `npx hookgate backup` created.",
     });
+  if (statSync(backup).isDirectory())
+    throw new HookgateError({
+      code: "BACKUP_UNKNOWN",
+      message: `${backup} is a folder, not a backup`,
+      hint: "Give the path of a file that `npx hookgate backup` created.",
+    });
   if (existsSync(files.database) && realpathSync(backup) === realpathSync(files.database))
     throw new HookgateError({
       code: "BACKUP_IS_DATABASE",

@@ -637,6 +637,7 @@ describe("hookgate backup and restore", () => {
     writeFileSync(join(gateway.folder, "other.db"), "no database ".repeat(1000));
     expect((await gateway.cli("restore", "other.db")).code).toBe(1);
     expect((await gateway.cli("restore", "none.db")).err).toContain("there is no file");
+    expect((await gateway.cli("restore", ".")).err).toContain("is a folder, not a backup");
   });
 
   it("refuses a link, a folder that does not exist, and the database itself, and names each", async () => {

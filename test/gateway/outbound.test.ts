@@ -170,14 +170,17 @@ describe("a platform that cannot be reached", () => {
 });
 
 describe("a pause beyond reason", () => {
-  it("is cut to an hour, is shown as cut, and is met again after it", async () => {
+  it.each([
+    [31_536_000_000, "365 d"],
+    [1e300, "more than a year"],
+  ])("is cut to an hour, is shown as cut, and is met again after it: %s ms", async (afterMs, length) => {
     const lines: string[] = [];
     const warn = (_facts: object, message?: string) => void lines.push(message ?? "");
     const rig = await startRig({ logger: { ...silentLogger, warn, child: () => ({ ...silentLogger, warn }) } });
-    script(rig.platform, { kind: "retry", error: "flood", afterMs: 31_536_000_000, scope: "bot" });
+    script(rig.platform, { kind: "retry", error: "flood", afterMs, scope: "bot" });
     const id = await send(rig, "patient");
     await waitsAfter(rig, id, 1);
-    const why = "asked for a pause of 365 d, cut to 1 h: flood";
+    const why = `asked for a pause of ${length}, cut to 1 h: flood`;
     expect(await rig.gateway.status()).toMatchObject({
       adapters: [{ pausedUntil: rig.clock.now() + 3_600_000, pauseReason: why }],
     });

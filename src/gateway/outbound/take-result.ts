@@ -14,6 +14,9 @@ import { sayOpenly } from "./say-openly.js";
 import type { Outbound, Then } from "./sending.js";
 import { waitForFile } from "./wait-for-file.js";
 
+/** A time beyond this is a mistake of whoever sent it: its length says nothing. */
+const YEAR_MS = 366 * 86_400_000;
+
 /** Later ones of the conversation wait for so many attempts, or so long for one answer. */
 const ATTEMPTS_IN_ORDER = 3;
 const PATIENCE_MS = 5_000;
@@ -72,7 +75,7 @@ async function waitAsTold(
   const now = out.clock.now();
   const dueAt = now + Math.min(Math.max(0, askedMs), MAX_PAUSE_MS);
   const error = isCut
-    ? `asked for a pause of ${formatDuration(askedMs)}, cut to ${formatDuration(MAX_PAUSE_MS)}: ${why}`
+    ? `asked for a pause of ${askedMs > YEAR_MS ? "more than a year" : formatDuration(askedMs)}, cut to ${formatDuration(MAX_PAUSE_MS)}: ${why}`
     : why;
   if (isCut) {
     const { platform } = delivery.address;
