@@ -81,13 +81,18 @@ export function automationRunTable(
 export function stepTable(steps: readonly StepRecord[]): string {
   return table(
     [{ title: "#", right: true }, { title: "step" }, { title: "outcome" }, { title: "took", right: true }],
-    steps.map(({ step, outcome, latencyMs }, index) => [
+    steps.map(({ step, outcome, latencyMs, result }, index) => [
       String(index + 1),
       step,
-      `${STEP_SIGNS[outcome]} ${outcome.replace("_", " ")}`,
+      outcome === "passed" && isNotOk(result) ? "✗ not ok" : `${STEP_SIGNS[outcome]} ${outcome.replace("_", " ")}`,
       formatDuration(latencyMs),
     ]),
   );
+}
+
+/** It brought something, such as an answer 500: that fails the run of a step that is required. */
+function isNotOk(result: unknown): boolean {
+  return typeof result === "object" && result !== null && "ok" in result && result.ok === false;
 }
 
 /** What the reader of a run gets to see of what went through it. */

@@ -12,15 +12,27 @@ export function shownName(name: string): string | undefined {
   return shown.replace(JOINERS, "") === "" ? undefined : shown;
 }
 
-/** Whether people would take one name for the other: in another case, another width, or with letters that are drawn alike. */
+/**
+ * Whether people would take one name for the other: in another case, another width, with letters that are drawn alike, or with other
+ * spaces, punctuation and accents.
+ */
 export function looksLike(name: string, other: string): boolean {
-  const one = visible(name);
-  const two = visible(other);
+  const one = bare(visible(name));
+  const two = bare(visible(other));
   return one.toLowerCase() === two.toLowerCase() || drawnAs(one) === drawnAs(two);
 }
 
 function visible(name: string): string {
   return (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "").replace(/\s+/g, " ");
+}
+
+/** Accents, spaces and punctuation are overlooked. Names of nothing else are left as they are. */
+function bare(shown: string): string {
+  const left = shown
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]|[\s\p{P}]/gu, "")
+    .normalize("NFC");
+  return left === "" ? shown : left;
 }
 
 /** Scripts with letters that look the same. */

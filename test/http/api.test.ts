@@ -127,6 +127,7 @@ describe("who may come in", () => {
     await like("\u0421\u043e\u0441\u043e", "Coco");
     await like("\u0392\u039f\u039d", "BON");
     await like("AIice", "Alice");
+    for (const name of ["O pal", "Opal.", "Ópal"]) await like(name, "Opal");
     await like("Zo\u00e9 0", "Zo\u00e9 O");
     await app.call(OWNER, "PATCH", "/api/me", { name: "Lan" });
     for (const name of ["Ian", "\u0412\u043e\u0432\u0430", "Bob"])

@@ -177,6 +177,8 @@ describe("a viewer of runs", () => {
     expect(statusReason).toBe("steps[0] http is required: the server answered 500");
     const room = async () => JSON.stringify((await app.call(BOB, "GET", "/api/rooms/general/messages")).body);
     await until(async () => (await room()).includes("answered 500"), "the card");
+    const { text } = (await app.call(BOB, "POST", "/api/command", { line: `/run ${id}` })).body;
+    expect(text).toMatch(/1\s+http\s+✗ not ok/);
     const shown = [
       await room(),
       await get("/runs?filter=configured"),
