@@ -25,6 +25,7 @@ import { Interactions } from "./interactions.js";
 import { inviteUrl } from "./invite.js";
 import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
+import { readableText } from "./readable-text.js";
 import { keepRegistered, type RegistrationTrouble } from "./registration.js";
 import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
@@ -60,6 +61,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
       return guild && `https://discord.com/channels/${guild}/${threadId ?? chatId}/${messageId}`;
     },
     placeName: ({ chatId, threadId }) => running?.channels.nameOf(chatId, threadId),
+    readableText: (message) => readableText(message, (channelId) => running?.channels.nameOf(channelId, undefined)),
     linkToPerson: (userId) => `https://discord.com/users/${userId}`,
     privateAddress(at, userId) {
       if (running?.channels.isDm(at.chatId)) return undefined;

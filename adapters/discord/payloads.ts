@@ -37,6 +37,11 @@ const snapshot = z.object({
   message: z.object({ content: z.string().optional(), attachments: z.array(attachmentPayload).optional() }),
 });
 
+const pollMedia = z.object({
+  text: z.string().nullish(),
+  emoji: z.object({ name: z.string().nullish() }).nullish(),
+});
+
 export const messagePayload = z.object({
   id: snowflake,
   channel_id: snowflake,
@@ -47,11 +52,18 @@ export const messagePayload = z.object({
   member: memberPayload.optional(),
   webhook_id: snowflake.optional(),
   edited_timestamp: z.string().nullish(),
-  mentions: z.array(z.object({ id: snowflake })).optional(),
+  mentions: z
+    .array(z.object({ id: snowflake, username: z.string().optional(), global_name: z.string().nullish() }))
+    .optional(),
   mention_roles: z.array(snowflake).optional(),
   attachments: z.array(attachmentPayload).optional(),
   sticker_items: z.array(sticker).optional(),
-  poll: z.object({ question: z.object({ text: z.string().optional() }) }).optional(),
+  poll: z
+    .object({
+      question: pollMedia,
+      answers: z.array(z.object({ poll_media: pollMedia })).optional(),
+    })
+    .optional(),
   message_reference: z.object({ type: z.number().optional(), message_id: snowflake.optional() }).optional(),
   referenced_message: z.object({ author: z.object({ id: snowflake }) }).nullish(),
   message_snapshots: z.array(snapshot).optional(),

@@ -56,7 +56,9 @@ function isMember(value: unknown): boolean {
 const isText = (value: unknown) => typeof value === "string";
 const isId = (value: unknown) => typeof value === "string" && SNOWFLAKE.test(value);
 const areIds = (value: unknown) => Array.isArray(value) && value.every(isId);
-const areUsers = (value: unknown) => Array.isArray(value) && value.every((one) => isRecord(one) && isId(one.id));
+const areUsers = (value: unknown) => Array.isArray(value) && value.every(isMentioned);
+const isMentioned = (one: unknown) =>
+  isRecord(one) && isId(one.id) && isOptional(one.username, isText) && isNullish(one.global_name, isText);
 
 function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
   return value === undefined || is(value);

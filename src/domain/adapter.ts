@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Address } from "./address.js";
 import type { Choice, CommandSpec, CompletionQuery } from "./command.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
-import type { Attachment, Form, OutboundMessage } from "./message.js";
+import type { Attachment, Form, InboundMessage, OutboundMessage } from "./message.js";
 
 export type AdapterPhase = "off" | "connecting" | "online" | "reconnecting" | "offline";
 
@@ -175,6 +175,8 @@ export interface AdapterTraits {
   linkToPerson?(userId: string): string | undefined;
   /** How people call a chat (`#support`, `#support › order 12`, `Sales`), as far as it is known. Absent: chats have no names. */
   placeName?(at: Address): string | undefined;
+  /** The text of a message for people on other platforms: names in place of the platform's ids. Absent: its text as it is. */
+  readableText?(message: InboundMessage): string;
   /** Where a browser shows a message to the members of its chat; undefined where nothing leads (a DM). Absent: nowhere. */
   linkTo?(at: Address, messageId: string, guildId: string | undefined): string | undefined;
 }

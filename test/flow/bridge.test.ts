@@ -84,6 +84,24 @@ it("shows where the links of a stranger lead, and code as it was written", async
   expect(sent?.entities?.map(({ type }) => type)).toEqual(["bold", "code"]);
 });
 
+it("shows names in place of Discord's ids, also after an edit, and a poll with its answers; hooks see the ids", async () => {
+  const { discord, telegram } = stack.platforms;
+  const { world, people } = stack.discord;
+  const ada = [...world.users.values()].find(({ globalName }) => globalName !== undefined);
+  const words = (start: string) =>
+    `${start} <@${ada?.id}> in <#${discordRoom.chatId}> <:party_cat:123456789012345678> <a:wave:123456789012345679> <#1>`;
+  const shown = `@${ada?.globalName} in #general :party_cat: :wave: <#1>`;
+  const id = await discord.say(discordRoom, "guest", words("ask"));
+  const copy = await find(telegram, telegramTopic, `ask ${shown}`);
+  await discord.edit(discordRoom, "guest", id, words("do ask"));
+  expect((await find(telegram, telegramTopic, `do ask ${shown}`)).id).toBe(copy.id);
+  const answers = ["Pizza", "Pasta"].map((text, n) => ({ answer_id: n, poll_media: { text, emoji: { name: "🍕" } } }));
+  people.says("", { channelId: discordRoom.chatId, extra: { poll: { question: { text: "Lunch?" }, answers } } });
+  const { text } = await find(telegram, telegramTopic, "Lunch?");
+  expect(text).toMatch(/\[poll\] Lunch\?\n+• 🍕 Pizza\n• 🍕 Pasta/);
+  expect(stack.noted().map(({ text }) => text)).toContainEqual(expect.stringContaining(words("ask")));
+});
+
 it("carries a file whose bytes only Telegram can give to Discord, bytes and all", async () => {
   const { discord, telegram } = stack.platforms;
   await telegram.say(telegramTopic, "guest", "the plan", { attachment: true });

@@ -54,6 +54,8 @@ export function decodeMessage(payload: MessagePayload, around: Surroundings, isE
     receivedAt: around.receivedAt,
     writtenAt: writtenAt(payload, isEdit),
   };
+  const mentioned = mentionedIn(message.text, payload);
+  if (mentioned) message.mentioned = mentioned;
   if (payload.guild_id !== undefined) message.guildId = payload.guild_id;
   if (around.parentChatId !== undefined) message.parentChatId = around.parentChatId;
   if (displayName !== undefined) message.displayName = displayName;
@@ -77,13 +79,30 @@ function isAddressedToUs(payload: MessagePayload, around: Surroundings, replyToU
   );
 }
 
-/** The words, without a leading mention of us; a forward gives the words it forwards, a poll its question. */
+/** The words, without a leading mention of us; a forward gives the words it forwards, a poll its question and answers. */
 function textOf(payload: MessagePayload, around: Surroundings): string {
   const own = withoutMention(payload.content, around);
   if (own !== "") return own;
   const forwarded = (payload.message_snapshots ?? []).map(({ message }) => message.content ?? "").filter(Boolean);
   if (forwarded.length > 0) return forwarded.join("\n\n");
-  return payload.poll?.question.text ?? "";
+  return payload.poll ? pollText(payload.poll) : "";
+}
+
+function pollText({ question, answers = [] }: NonNullable<MessagePayload["poll"]>): string {
+  const lines = answers.map(({ poll_media: { emoji, text } }) => [emoji?.name, text].filter(Boolean).join(" "));
+  return [`[poll] ${question.text ?? ""}`, ...lines.filter((line) => line !== "").map((line) => `- ${line}`)].join(
+    "\n",
+  );
+}
+
+/** Those whom the text names by id: an answer's payload lists the author of the question as well. Undefined when there is nobody. */
+function mentionedIn(text: string, { mentions = [] }: MessagePayload): InboundMessage["mentioned"] {
+  const named = mentions.flatMap(({ id, global_name, username }) => {
+    const name = global_name ?? username;
+    const isInText = text.includes(`<@${id}>`) || text.includes(`<@!${id}>`);
+    return name === undefined || !isInText ? [] : [{ id, name }];
+  });
+  return named.length > 0 ? named : undefined;
 }
 
 function withoutMention(content: string, { self, ownRoleId }: Surroundings): string {

@@ -26,7 +26,7 @@ export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: 
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
-      message: asCopy(message, copy.address),
+      message: asCopy(message, copy.address, inbound),
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
     };

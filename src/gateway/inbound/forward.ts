@@ -6,6 +6,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { escapeMarkdown } from "../../lib/markdown/escape.js";
 import { judge } from "./judge.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -35,7 +36,7 @@ export async function forward(
       address,
       operation: "send",
       message: {
-        ...asCopy(await withAddresses(row, message, address, inbound), address),
+        ...asCopy(await withAddresses(row, message, address, inbound), address, inbound),
         ...(replyToId === undefined ? {} : { replyToId }),
       },
       cause: causeOf(row, "forward"),
@@ -84,12 +85,18 @@ async function withAddresses(
   return { ...message, attachments };
 }
 
-/** The message as its copy says it: author first. */
-export function asCopy(message: InboundMessage, to: Pick<Address, "platform">): OutboundMessage {
+/** The message as its copy says it: author first. On another platform, names stand in place of ids that only its own can show. */
+export function asCopy(
+  message: InboundMessage,
+  to: Pick<Address, "platform">,
+  { adapters }: Pick<Inbound, "adapters">,
+): OutboundMessage {
+  const isElsewhere = message.platform !== to.platform;
+  const readable = isElsewhere ? adapters.get(message.platform)?.traits.readableText?.(message) : undefined;
   const author = message.displayName ?? message.username ?? message.userId;
   const reachable = message.attachments.filter((file) => file.url !== "" || message.platform === to.platform);
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
-  const text = [message.text, ...lost].filter((line) => line !== "").join("\n");
+  const text = [readable ?? message.text, ...lost].filter((line) => line !== "").join("\n");
   return {
     text: `**${escapeMarkdown(author)}**:${nested(text)}`,
     showAddresses: true,
@@ -152,7 +159,3 @@ function complete(to: Address, { adapters, moves }: Inbound): Address {
 }
 
 const named = ({ type, filename }: Attachment) => `[${type}${filename ? `: ${escapeMarkdown(filename)}` : ""}]`;
-
-function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_[\]<>|~@]/g, "\\$&");
-}
