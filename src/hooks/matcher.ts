@@ -3,7 +3,9 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import { platformProblem } from "../domain/platform.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { propertiesOf } from "../lib/json-schema.js";
 import { unknownKey } from "../lib/unknown-key.js";
+import { payloadSchema } from "./payload-schema.js";
 import { compilePredicate, type Predicate } from "./predicate.js";
 
 /** Fields are AND-combined; inside a list any match will do. A field that the payload does not carry does not match. */
@@ -53,7 +55,7 @@ export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType):
   if (matcher.when !== undefined && typeof matcher.when !== "string")
     throw matcherError("when", `expected a CEL expression as text, got ${typeof matcher.when}`);
   const checks: Check[] = [];
-  if (matcher.access === "allowed") checks.push(checkAccess);
+  if (matcher.access === "allowed") checks.push(checkAccess(schema));
   for (const field of LISTS) {
     const wanted = matcher[field];
     if (wanted !== undefined) checks.push(checkList(field, nonEmpty(field, wanted)));
@@ -90,8 +92,15 @@ function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly str
   return wanted;
 }
 
-const checkAccess: Check = (payload, access) =>
-  (access ?? payload.access) === "denied" ? { field: "access", reason: denialReason(payload) } : undefined;
+/** A payload says `access` where its point declares it: in the body of an event, a field of that name is the sender's own. */
+function checkAccess(schema: z.ZodType): Check {
+  const declared = payloadSchema({ payload: schema });
+  const isDeclared = propertiesOf(declared, declared).fields.has("access");
+  return (payload, access) =>
+    (access ?? (isDeclared ? payload.access : undefined)) === "denied"
+      ? { field: "access", reason: denialReason(payload) }
+      : undefined;
+}
 
 /** Also the owner's message is denied, when it is not addressed or its place is not listed: only the payload knows why. */
 function denialReason({ access, reason }: Facts): string {

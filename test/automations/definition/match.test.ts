@@ -117,4 +117,10 @@ describe("what check accepts", { timeout: 60_000 }, () => {
     expect(product.runs("elsewhere")).toHaveLength(2);
     expect(works.map((pair) => product.runs(hookOf(pair).id).length)).toEqual(works.map(() => 1));
   });
+
+  test("starts the hook for an event whose body has a field access of its own", async () => {
+    const before = product.runs("event-when").length;
+    await product.event({ n: 1, access: "denied" });
+    expect(await product.ended("event-when", before + 1)).toHaveLength(before + 1);
+  });
 });
