@@ -492,13 +492,19 @@ test("a file of hooks that was put aside is a note, and what lies beside hooks i
     "hooks/notes.md": text,
     "hooks/a.mjs": text,
   };
-  write({ files: { "hooks/a.yaml.bak": text, "hooks/a.yaml~": text, ...data } });
+  const toml = 'id = "t"\non = "inbound_claim"\n[run.shell]\nsh = "exit 1"\n';
+  const others = { "hooks/.guard.yaml": text, "hooks/.prettierrc.yaml": "semi: true\n", "hooks/t.toml": toml };
+  write({
+    files: { "hooks/a.yaml.bak": text, "hooks/a.yaml~": text, "hooks/rows.toml": "n = 1\n", ...others, ...data },
+  });
   const { code, out, err } = await runCli(["check"], { cwd: folder });
   expect([code, err]).toEqual([0, ""]);
   const notes = out.split("\n").filter((line) => line.startsWith("note: "));
   expect(notes).toEqual([
+    expect.stringMatching(/\.guard\.yaml has hooks and is not read, because a name that starts with a dot is hidden: /),
     expect.stringMatching(/a\.yaml\.bak is not read: the name of a file of hooks ends in \.yaml or \.yml$/),
     expect.stringMatching(/a\.yaml~ is not read/),
+    expect.stringMatching(/t\.toml has hooks and is not read, because hooks are written in YAML: /),
   ]);
 });
 

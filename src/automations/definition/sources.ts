@@ -72,18 +72,21 @@ export function hookFiles(folder: string): string[] {
 /** One sentence for each file beside the configuration `file` that looks like a hook that was put aside. */
 export function asideNotes(file: string | undefined): string[] {
   if (file === undefined) return [];
-  return filesIn(join(dirname(file), HOOKS_FOLDER)).flatMap((path) => putAside(path) ?? []);
+  const folder = join(dirname(file), HOOKS_FOLDER);
+  return namesIn(folder, isInHiddenFolder).flatMap((name) => putAside(join(folder, name)) ?? []);
 }
 
 function filesIn(folder: string): string[] {
   return namesIn(folder).map((name) => join(folder, name));
 }
 
-/** Without hidden ones. */
-function namesIn(folder: string): string[] {
+const isHidden = (name: string) => name.split(/[\\/]/).some((part) => part.startsWith("."));
+const isInHiddenFolder = (name: string) => isHidden(dirname(name).replace(/^\.$/, ""));
+
+function namesIn(folder: string, isLeftOut = isHidden): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((name) => !name.split(/[\\/]/).some((part) => part.startsWith(".")))
+      .filter((name) => !isLeftOut(name))
       .sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT" || (error as NodeJS.ErrnoException).code === "ENOTDIR")

@@ -31,8 +31,17 @@ export function whyUnread(file: string): string | undefined {
   return `it has hooks and is not read, because the name of a file of hooks ends in .yaml or .yml: rename it to ${better}, or move it out of this folder`;
 }
 
-/** Said of a file that was put aside. */
+/** Said of a file that was put aside, or whose hooks may have been meant to be read. */
 export function putAside(file: string): string | undefined {
+  const name = basename(file);
+  if (name.startsWith("."))
+    return isHookFile(file) && !isOfPackage(file) && hasHooks(file)
+      ? `${file} has hooks and is not read, because a name that starts with a dot is hidden: rename it to ${name.replace(/^\.+/, "")}, or move it out of this folder`
+      : undefined;
+  if (/\.toml$/i.test(name))
+    return !isOfPackage(file) && looksLikeToml(textOf(file))
+      ? `${file} has hooks and is not read, because hooks are written in YAML: write them in a file that ends in .yaml, or move it out of this folder`
+      : undefined;
   return PUT_ASIDE.test(file) && !isOfPackage(file) && whyUnread(file) === undefined
     ? `${file} is not read: the name of a file of hooks ends in .yaml or .yml`
     : undefined;
@@ -41,16 +50,25 @@ export function putAside(file: string): string | undefined {
 const isOfPackage = (file: string) => file.split(/[\\/]/).includes("node_modules");
 
 function hasHooks(file: string): boolean {
+  const text = textOf(file);
+  // Most files beside hooks are data and programs, and are not parsed.
+  if (!/\brun\b["']?\s*:/.test(text) || !/\b(on|trigger)\b["']?\s*:/.test(text)) return false;
+  const { value, errors } = parseYaml(text);
+  return errors.length === 0 && listOf(value).some(isHook);
+}
+
+/** Nothing parses TOML here, so its keys decide. */
+const looksLikeToml = (text: string) =>
+  /^\s*(run\b[\w.\s]*=|\[+\s*([\w]+\.)?run\b)/m.test(text) &&
+  /^\s*((on|trigger)\b[\w.\s]*=|\[+\s*([\w]+\.)?trigger\b)/m.test(text);
+
+/** Empty when it cannot be read: what cannot be read is no hook that anybody could read. */
+function textOf(file: string): string {
   try {
     const found = statSync(file);
-    if (!found.isFile() || found.size > MAX_BYTES) return false;
-    const text = readFileSync(file, "utf8");
-    // Most files beside hooks are data and programs, and are not parsed.
-    if (!/\brun\b["']?\s*:/.test(text) || !/\b(on|trigger)\b["']?\s*:/.test(text)) return false;
-    const { value, errors } = parseYaml(text);
-    return errors.length === 0 && listOf(value).some(isHook);
+    return found.isFile() && found.size <= MAX_BYTES ? readFileSync(file, "utf8") : "";
   } catch {
-    return false; // what cannot be read is no hook that anybody could read
+    return "";
   }
 }
 
