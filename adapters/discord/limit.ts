@@ -24,14 +24,14 @@ export function isGlobalLimit(body: string, header: Header): boolean {
   return header("x-ratelimit-global") !== null || fieldsOf(body).global === true;
 }
 
-/** Some limits name no scope (20028 of a channel's writes, 30046 of edits), but Discord writes them as JSON. Cloudflare answers a page, or JSON without these fields. */
+/**
+ * Some limits name no scope (20028 of a channel's writes, 30046 of edits), and some no usable time, but Discord writes them as JSON.
+ * Cloudflare answers a page, or JSON without these fields, or JSON that names Cloudflare.
+ */
 export function isDiscordsLimit(body: string): boolean {
-  const { retry_after, global, code, message } = fieldsOf(body);
-  return (
-    typeof retry_after === "number" ||
-    typeof global === "boolean" ||
-    (typeof code === "number" && typeof message === "string")
-  );
+  const { retry_after, global, message, cloudflare_error } = fieldsOf(body);
+  if (cloudflare_error === true) return false;
+  return retry_after !== undefined || typeof global === "boolean" || typeof message === "string";
 }
 
 const isTime = (ms: number | undefined): ms is number => ms !== undefined && Number.isFinite(ms) && ms > 0;
