@@ -16,6 +16,9 @@ import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, ru
 import { clip, code, jsonBlock } from "./text.js";
 import { conversationText } from "./who.js";
 
+/** How far `last` looks back. */
+const LAST_DISPATCHES = 500;
+
 export const runSpec: CommandSpec = {
   name: "run",
   summary: "One dispatch: who ran, what each changed, how long it took",
@@ -81,7 +84,7 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   const { journal } = deps.store;
   const behind = await catchUp(deps);
   if (id === "last") {
-    const [last] = await journal.list({ limit: 1 });
+    const last = await lastDispatch(deps);
     if (last) return last;
   }
   const found = (await journal.get(id)) ?? (await journal.getByRun(id));
@@ -91,6 +94,23 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
     message: `The journal has no dispatch or run "${clip(id, 80)}".`,
     hint: behind ?? "/runs lists them; old ones are deleted after the journal's retention.",
   });
+}
+
+/** The newest that no operator's command set off; `last` for `/run` and `/runs`. */
+export async function lastDispatch({ store }: CommandDeps): Promise<DispatchRecord | undefined> {
+  const newest = await store.journal.list({ limit: LAST_DISPATCHES });
+  return newest.find((one) => !isOfCommand(one)) ?? newest[0];
+}
+
+/** A command, the message that gave it, or its answer. What a command fired by hand is what it was given for. */
+export function isOfCommand({ id, point, cause, payload }: DispatchRecord): boolean {
+  if (point === "command_invoked") return true;
+  if (cause?.kind === "command") return cause.id !== id;
+  if (point !== "message_received" || typeof payload !== "object" || payload === null || !("message" in payload))
+    return false;
+  const { message } = payload;
+  const text = typeof message === "object" && message !== null && "text" in message ? message.text : undefined;
+  return typeof text === "string" && text.startsWith("/");
 }
 
 /** `remark`: what the record of the dispatch does not know. */

@@ -12,7 +12,7 @@ import type { CommandDeps } from "./deps.js";
 import { whatCounted } from "./journey/counted.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
-import { showDispatch } from "./run.js";
+import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
 import { dispatchData, dispatchOutcome, hasFailed, runOutcomeText } from "./show-dispatch.js";
 import { clockTime, code, count, plain, table } from "./text.js";
 import { conversationText } from "./who.js";
@@ -53,8 +53,7 @@ export function runs(deps: CommandDeps): Command {
       if (configured) return listAutomationRuns(deps, context, asked, configured);
       const remark = await catchUp(deps);
       if (asked === "last") {
-        const newest = await deps.store.journal.list({ limit: REACH });
-        const last = newest.find((one) => !isOfCommand(one)) ?? newest[0];
+        const last = await lastDispatch(deps);
         if (last)
           return showDispatch(deps, readableDispatch(deps, context, last), false, await whatCounted(deps, last));
       }
@@ -152,17 +151,6 @@ function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
     ran.find((run) => run.outcome !== "passed" && run.outcome !== "backgrounded") ??
     (ran.length === 1 ? ran[0] : undefined);
   return one?.hookId ?? (ran.length === 0 ? "" : count(ran.length, "hook"));
-}
-
-/** A command, the message that gave it, or its answer. What a command fired by hand is what it was given for. */
-function isOfCommand({ id, point, cause, payload }: DispatchRecord): boolean {
-  if (point === "command_invoked") return true;
-  if (cause?.kind === "command") return cause.id !== id;
-  if (point !== "message_received" || typeof payload !== "object" || payload === null || !("message" in payload))
-    return false;
-  const { message } = payload;
-  const text = typeof message === "object" && message !== null && "text" in message ? message.text : undefined;
-  return typeof text === "string" && text.startsWith("/");
 }
 
 function nothing(asked: string) {

@@ -269,7 +269,7 @@ function hookLines(
       .slice(0, MAX_NAMED)
       .map(
         ({ hookId, failures, openUntil }) =>
-          `⛔ ${code(hookId)} is not run: it failed ${failures} times in a row. One run tries it in ${formatDuration(Math.max(0, openUntil - now))}; ${code(`/hooks enable ${hookId}`)} runs it at once`,
+          `⛔ ${code(hookId)} ${openUntil > now ? `is not run: it failed ${failures} times in a row. One run tries it in ${formatDuration(openUntil - now)}; ${code(`/hooks enable ${hookId}`)} runs it at once` : `failed ${failures} times in a row. Its pause has ended: its next run tries it`}`,
       ),
     ...(failing.length > 0 ? [`✗ failing in 24 h: ${named(failing)}`] : []),
     ...(never.length > 0 ? [`never fired: ${named(never)}`] : []),

@@ -124,13 +124,11 @@ function definitionFields({ automations, clock }: CommandDeps, definition: Defin
 function breakerFields(deps: CommandDeps, hook: HookInfo, now: number) {
   const open = breakerOf(deps, hook);
   if (open === undefined) return [];
-  const left = formatDuration(Math.max(0, open.openUntil - now));
-  return [
-    field(
-      "breaker",
-      `⛔ **open**: it failed ${open.failures} times in a row and is not run. One run tries it in ${left}; ${code(`/hooks enable ${hook.id}`)} runs it again at once.`,
-    ),
-  ];
+  const next =
+    open.openUntil > now
+      ? `is not run. One run tries it in ${formatDuration(open.openUntil - now)}; ${code(`/hooks enable ${hook.id}`)} runs it again at once.`
+      : `was paused. The pause has ended: its next run tries it.`;
+  return [field("breaker", `⛔ **open**: it failed ${open.failures} times in a row and ${next}`)];
 }
 
 const breakerOf = ({ automations }: CommandDeps, { id }: HookInfo) =>

@@ -4,6 +4,7 @@
  */
 import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -42,13 +43,15 @@ const LAST_DISPATCHES = 100;
 /** A message is named so, and no hook is. */
 const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r)_[\w:/.-]+)$/i;
 
+/** A slip in an id of a message: `m86,m85`, `-1`. */
+const LOOKS_LIKE_MESSAGE = /^(-\d|m\d|d_)/i;
+
 export async function explainHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const { id, message } = context.options;
-  const asked = typeof message === "string" && message.trim() !== "" ? message.trim() : context.replyToId;
-  const named = typeof id === "string" ? id.trim() : "";
+  const [named, given] = inOrder(deps, textOf(context.options.id), textOf(context.options.message));
+  const asked = given === "" ? context.replyToId : given;
   if (named === "") return whatHappened(deps, context, asked ?? "last");
-  if (asked === undefined && !deps.registry.get(named) && IS_MESSAGE.test(named))
-    return whatHappened(deps, context, named);
+  if (given === "" && isMessageOnly(deps, named)) return whatHappened(deps, context, named);
+  if (LOOKS_LIKE_MESSAGE.test(named) && !isHookOrPoint(deps, named)) return noId(named);
   const broken = brokenOf(deps, named);
   if (broken && deps.automations?.get(named) === undefined) return showBrokenHook(broken, deps);
   if (asked !== undefined && !deps.registry.get(named)) {
@@ -56,6 +59,8 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
     const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
     if (gone) return gone;
   }
+  const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, named);
+  if (removed) return removed;
   const target = resolveTarget(deps.registry, named);
   if (target.kind === "point") return whyPoint(deps, context, target.point, asked);
   const { hook } = target;
@@ -65,6 +70,34 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   // Nothing was written here yet: what holds now is all that there is to answer.
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
   return "journey" in found ? explainMessage(deps, context, hook, found.journey) : found.answer;
+}
+
+/** Ids of messages begin with a small letter; people write `M86`, too. */
+const textOf = (option: unknown): string =>
+  typeof option === "string" ? option.trim().replace(/^M(?=\d+$)/, "m") : "";
+
+/** The hook or point, then the message, whichever was named first. */
+function inOrder(deps: CommandDeps, first: string, second: string): [named: string, message: string] {
+  return isMessageOnly(deps, first) && isHookOrPoint(deps, second) ? [second, first] : [first, second];
+}
+
+const isHookOrPoint = (deps: CommandDeps, name: string): boolean =>
+  deps.registry.get(name) !== undefined || deps.registry.points.some((point) => point.name === name);
+
+const isMessageOnly = (deps: CommandDeps, name: string): boolean => !deps.registry.get(name) && IS_MESSAGE.test(name);
+
+/** A hook that is not there any more, as the journal knows it. */
+async function explainRemoved(deps: CommandDeps, hookId: string): Promise<CommandAnswer | undefined> {
+  const last = await lastOf(deps, { hookId });
+  if (last === undefined) return undefined;
+  return answer({
+    text: [
+      `${code(hookId)} is **no longer registered**. It last ran ${ago(last.at, deps.clock.now())}, at ${code(last.point)}.`,
+      `${code(`/hooks why ${hookId} m5`)} answers for one message.`,
+    ],
+    data: { id: hookId, registered: false, lastDispatchId: last.id },
+    buttons: [[commandButton("The dispatch", `/run ${word(last.id)}`)]],
+  });
 }
 
 /** A point instead of a hook: what happened there for the message, or the last time that it fired. */
@@ -183,9 +216,21 @@ function recordText(id: number, lastId: number): string {
   return `There is no ${named}: no message has this id yet${lastId > 0 ? `, the newest is ${code(`m${lastId}`)}` : ""}.`;
 }
 
+function noId(asked: string): CommandAnswer {
+  return answer({
+    text: [
+      `${code(clip(asked, 80))} is no id of a message. Name one message: ${code("last")}, an id of the gateway such as ${code("m86")} or ${code("d_m86r")}, or the platform's id of a message in this chat.`,
+    ],
+    data: { message: asked, found: false },
+    outcome: "failed",
+    buttons: [[commandButton("Last runs", "/runs")]],
+  });
+}
+
 function neverReceived({ at }: CommandContext, asked: string): CommandAnswer {
   const shown = code(clip(asked, 80));
   const isLast = asked.toLowerCase() === "last";
+  if (!isLast && (!/^[\w:./@#+=-]+$/.test(asked) || asked.startsWith("-"))) return noId(asked);
   return answer({
     text: [
       isLast
@@ -226,6 +271,10 @@ function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: nu
   return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
 }
 
+/** A time concerns one hook, so no other runs before it. */
+const checksOf = ({ hook }: HookInfo, { checks }: Explanation): readonly ExplainedCheck[] =>
+  OWN_POINTS.has(hook) ? checks.filter(({ check }) => check !== "order") : checks;
+
 async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
   // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
@@ -255,7 +304,9 @@ async function explainNow(deps: CommandDeps, context: CommandContext, hook: Hook
     text: [
       `${code(hook.id)} ${runs ? (ran ? "ran" : "would run") : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
       ender,
-      [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(explanation.checks)].join("\n"),
+      [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
+        "\n",
+      ),
       ...(gates?.text ?? []),
       plugin?.reason !== undefined && `⚠ plugin ${code(plugin.id ?? plugin.module)}: ${plain(plugin.reason)}`,
       broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,

@@ -7,6 +7,7 @@ import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { pausedText } from "../hooks/pause.js";
 import { isOpen, tries } from "../outbox/letter.js";
 import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
@@ -50,7 +51,11 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     ...journey.unsaid.map((one) => unsaidText(one, now)),
   ];
   return answer({
-    text: [headline(deps, journey, now), lines.map((line, index) => `${index + 1}. ${line}`).join("\n")],
+    text: [
+      headline(deps, journey, now),
+      lines.map((line, index) => `${index + 1}. ${line}`).join("\n"),
+      isPausedFor(deps, row) && `⚠ ${pausedText(deps)}`,
+    ],
     data: {
       message: asked,
       found: true,
@@ -84,6 +89,12 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
       ],
     ],
   });
+}
+
+/** Its hooks wait or are skipped for that: it was received while all configured hooks are paused, or it is not settled yet. */
+function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): boolean {
+  const paused = automations?.paused();
+  return paused !== undefined && row !== undefined && (row.settledAt ?? Number.POSITIVE_INFINITY) >= paused.at;
 }
 
 /** Those in which a hook failed come first, then those that decided something, then the others; shown in their order. */
@@ -335,8 +346,14 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const ended = endText(delivery, mine);
   const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
   const blocker = journey.blockers.get(id);
-  const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}`;
+  const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}${blockedText(journey, id)}`;
   return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}`;
+}
+
+/** What held it up until it expired. */
+function blockedText({ blockedBy }: Journey, id: string): string {
+  const by = blockedBy.get(id);
+  return by === undefined ? "" : ` · until then its chat waited for ${code(by.id)} (**${by.status}**)`;
 }
 
 function shortText({ frozen }: Delivery): string {

@@ -10,8 +10,12 @@ import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { whyInChat } from "../automations/said.js";
 import type { CommandDeps } from "../deps.js";
+import { tries } from "../outbox/letter.js";
 import { code, plain } from "../text.js";
 import { type Decision, decisionsOn } from "./audit.js";
+
+/** Deliveries of a chat among which the one that held up another is looked for. */
+const MAX_BEFORE = 200;
 
 export interface Surroundings {
   /** Hooks that run for it now, the longest first. */
@@ -20,6 +24,8 @@ export interface Surroundings {
   ahead: InboxRow | undefined;
   /** By delivery: the one at the head of its queue, when it waits behind one. */
   blockers: ReadonlyMap<string, Delivery>;
+  /** By delivery that expired untried: the one that its chat waited for until then. */
+  blockedBy: ReadonlyMap<string, Delivery>;
   /** What operators decided about the message and its deliveries, oldest first. */
   decisions: readonly Decision[];
   /** Its edits and deletions, oldest first. */
@@ -56,11 +62,36 @@ export async function surroundingsOf(
     running: deps.registry.running().filter(({ dispatchId }) => roots.has(rootOf(dispatchId))),
     ahead: head?.id === row?.id ? undefined : head,
     blockers,
+    blockedBy: await blockedByOf(deps, deliveries),
     decisions: await decisionsOn(deps, row, deliveries, gone),
     changes: await changesOf(deps, row, own),
     unsaid: await unsaidOf(deps, row, deliveries),
     origin: own && (await originOf(deps, own, row)),
   };
+}
+
+/** Deliveries of one chat go in their order: one that expired untried waited for what was settled just before it. */
+async function blockedByOf(
+  { store }: CommandDeps,
+  deliveries: readonly Delivery[],
+): Promise<ReadonlyMap<string, Delivery>> {
+  const found = new Map<string, Delivery>();
+  for (const own of deliveries) {
+    const { id, seq, status, conversation, expiresAt, settledAt } = own;
+    if (status !== "dead" || tries(own) > 0 || expiresAt === undefined || settledAt === undefined) continue;
+    const before = (await store.outbox.list({ conversation, limit: MAX_BEFORE })).filter(
+      (other) =>
+        other.seq < seq &&
+        queueOf(other) === queueOf(own) &&
+        other.settledAt !== undefined &&
+        other.settledAt >= expiresAt &&
+        other.settledAt <= settledAt &&
+        tries(other) > 0,
+    );
+    const [last] = before.sort((a, b) => (b.settledAt ?? 0) - (a.settledAt ?? 0));
+    if (last) found.set(id, last);
+  }
+  return found;
 }
 
 async function unsaidOf(

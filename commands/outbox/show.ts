@@ -143,8 +143,12 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
       `${code(id)} · inbox · **${row.status}**${row.error ? `: ${plain(row.error)}` : ""}`,
       [
         `${row.event.kind} in ${placeText(deps, addressOf(row.event))}`,
-        `received ${ago(row.receivedAt, deps.clock.now())}, tried ${row.attempts} times${row.deferrals > 0 ? `, put off ${row.deferrals} times` : ""}`,
-        ...(row.outcome ? [`${row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`] : []),
+        `received ${ago(row.receivedAt, deps.clock.now())}, tried ${count(row.attempts, "time")}${row.deferrals > 0 ? `, put off ${count(row.deferrals, "time")}` : ""}`,
+        ...(row.outcome
+          ? [
+              `${row.outcome === "unrouted" ? "no hook claimed it" : row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`,
+            ]
+          : []),
       ].join("\n"),
       `**Event**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(shownEvent(row.event), isOpen, "us"))}`,
     ],

@@ -145,11 +145,11 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
   json(
     hooks
       .command("why")
-      .description("why a hook ran or did not")
-      .argument("<id>", "the hook")
+      .description("why a hook ran or did not, or what happened to a message")
+      .argument("[id]", "the hook, a hook point or a message; the last message when left out")
       .argument("[message]", "a message id or a dispatch"),
-  ).action((id: string, message: string | undefined, flags: JsonFlag) =>
-    live({ name: "hooks", options: { action: "why", id, ...(message ? { message } : {}) } }, flags),
+  ).action((id: string | undefined, message: string | undefined, flags: JsonFlag) =>
+    live({ name: "hooks", options: { action: "why", ...(id ? { id } : {}), ...(message ? { message } : {}) } }, flags),
   );
   json(
     hooks

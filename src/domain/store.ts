@@ -262,9 +262,13 @@ export interface OutboxStore {
   cancelRest(id: string, reason: string, at: number, isOwed: boolean): Promise<CancelledRest | undefined>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
-   * else through the hooks. An expired TTL is lifted. `confirmed`: an ambiguous part did arrive.
+   * else through the hooks. It may be sent until `expiresAt`, for ever without one. `confirmed`: an ambiguous part did arrive.
    */
-  release(id: string, at: number, confirmed?: boolean, isOwed?: boolean): Promise<boolean>;
+  release(
+    id: string,
+    at: number,
+    options?: { expiresAt?: number; confirmed?: boolean; isOwed?: boolean },
+  ): Promise<boolean>;
   /** The clock was set: open deliveries were created, fall due and expire that much later (earlier when negative). */
   shift(stepMs: number): Promise<void>;
   /** Open deliveries of a conversation, or of a platform's account (`platform:botId`), are due now. */

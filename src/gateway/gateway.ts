@@ -277,9 +277,11 @@ class RunningGateway implements Gateway {
   }
 
   async release(deliveryId: string, confirmed = false): Promise<boolean> {
-    const { store, registry, clock } = this.#parts;
-    if (!(await store.outbox.release(deliveryId, clock.now(), confirmed, registry.isHeard("message_sent"))))
-      return false;
+    const { store, registry, clock, config } = this.#parts;
+    const now = clock.now();
+    // Bounded anew: later messages of its chat wait behind it.
+    const options = { expiresAt: now + config.ttl, confirmed, isOwed: registry.isHeard("message_sent") };
+    if (!(await store.outbox.release(deliveryId, now, options))) return false;
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
     if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);

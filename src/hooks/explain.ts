@@ -3,6 +3,7 @@ import { isAsyncFunction } from "./dispatch/lifecycle.js";
 import type { Entry } from "./entry.js";
 import { infoOf } from "./entry.js";
 import type { Kernel } from "./kernel.js";
+import type { Matcher } from "./matcher.js";
 import type { DispatchOptions } from "./options.js";
 import type { HookInfo } from "./registration.js";
 
@@ -84,11 +85,21 @@ function checkLists(pluginId: string, lists: Readonly<Record<string, readonly st
 }
 
 function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions): ExplainedCheck {
-  if (payload === undefined)
-    return check("match", true, `It runs when the payload matches ${JSON.stringify(entry.options.match)}.`);
+  if (payload === undefined) return check("match", true, `It runs when ${matchWords(entry.options.match ?? {})}.`);
   const mismatch = entry.matcher?.mismatch(payload, options.access);
   if (mismatch === undefined) return check("match", true, "The payload matches.");
   return check(mismatch.field === "access" ? "access" : "match", false, `match.${mismatch.field}: ${mismatch.reason}.`);
+}
+
+/** `access is allowed and platforms has one of web, discord`. */
+function matchWords(match: Matcher): string {
+  const words = Object.entries(match).flatMap(([field, wanted]) => {
+    if (wanted === undefined) return [];
+    if (field === "when") return [`${String(wanted)} is true`];
+    if (field === "access") return [wanted === "any" ? "the sender is allowed or denied" : "the sender is allowed"];
+    return [`${field} has one of ${[wanted].flat().join(", ")}`];
+  });
+  return words.length === 0 ? "its point fires" : words.join(" and ");
 }
 
 function checkDependencies(entry: Entry, peers: readonly Entry[]): ExplainedCheck[] {

@@ -88,8 +88,8 @@ export function createOutbox(
   const tell = database.prepare<[string], { told: number }>(
     "UPDATE deliveries SET told = told + 1 WHERE id = ? RETURNING told",
   );
-  const release = database.prepare<[DeliveryStatus, number, number]>(
-    `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = NULL, settled_at = NULL, reason = NULL,
+  const release = database.prepare<[DeliveryStatus, number, number | null, number]>(
+    `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = ?, settled_at = NULL, reason = NULL,
        round = round + 1, asked = 0, told = 0
      WHERE seq = ?`,
   );
@@ -232,12 +232,12 @@ export function createOutbox(
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),
-    release: (id, at, confirmed, isOwed = false) =>
+    release: (id, at, { expiresAt, confirmed = false, isOwed = false } = {}) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "held" && record?.status !== "dead") return false;
         const isFrozen = record.frozen !== null;
-        release.run(isFrozen ? "sending" : "waiting", at, record.seq);
+        release.run(isFrozen ? "sending" : "waiting", at, expiresAt ?? null, record.seq);
         if (!isFrozen) return true;
         if (confirmed) advance(record, confirmSending(parseParts(record)), at, { nextWaits: true, isOwed });
         else setParts.run(JSON.stringify(markNotSent(parseParts(record))), record.seq);

@@ -922,7 +922,7 @@ it("names the pages among the messages that wait for an operator: whom they call
   const { id } = await on.raise();
   await on.advance(5 * MINUTE);
   const letters = on.posted(ADMINS).find(({ text }) => text.includes("Messages wait for an operator"));
-  expect(letters?.text).toMatch(/1 given up, for more than 1 m/);
+  expect(letters?.text).toMatch(/1 given up, the oldest for more than 1 m/);
   expect(letters?.text.replaceAll("\\", "")).toContain(
     `Not delivered: the page to Olga about "Reply to Bob" (${OPS}, ${id})`,
   );

@@ -128,14 +128,14 @@ describe("gates", () => {
     const shaky = hook("shaky", { concurrency: 5 });
     for (let i = 0; i < 3; i++) await failing(shaky);
     expect(broken).toEqual(["shaky: no answer, 60000"]);
-    expect(said(await enter(shaky))).toBe("breaker: it failed 3 times in a row; the hook is not run for 1 min");
+    expect(said(await enter(shaky))).toBe("breaker: it failed 3 times in a row; the hook is paused until 00:01:00 UTC");
     expect(said(await enter(hook("sound")))).toBe("open");
 
     await clock.advance(60_000);
     const trial = await pass(shaky);
     expect(said(await enter(shaky))).toBe("breaker: it failed again and again; one run is under way to try it");
     trial.leave({ status: "failed", error: "no answer", isRetryable: true });
-    expect(said(await enter(shaky))).toMatch(/not run for 2 min/);
+    expect(said(await enter(shaky))).toMatch(/paused until 00:03:00 UTC/);
     expect(broken).toHaveLength(1);
 
     await clock.advance(120_000);

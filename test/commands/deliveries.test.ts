@@ -132,3 +132,21 @@ describe("messages whose hooks may crash the gateway", () => {
     expect(desk.released).toEqual([]);
   });
 });
+
+describe("a message that expired before it was tried", () => {
+  it("names the one that its chat waited for until then", async () => {
+    const start = now();
+    await desk.store.outbox.enqueue(
+      [delivery("d_first"), { ...delivery("d_behind"), expiresAt: start + 60_000 }],
+      start,
+    );
+    await desk.store.outbox.freeze("d_first", { text: "hello" }, [part(0)], []);
+    await desk.store.outbox.retryAt("d_first", start + 70_000, "no answer");
+    await desk.store.outbox.finish("d_first", "dead", "no answer", start + 70_000);
+    await desk.store.outbox.finish("d_behind", "dead", "not sent in time", start + 70_001);
+    expect((await desk.say("/hooks why d_behind")).shown).toContain(
+      "until then its chat waited for `d_first` (**dead**)",
+    );
+    expect((await desk.say("/hooks why d_first")).shown).not.toContain("waited for");
+  });
+});

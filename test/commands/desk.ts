@@ -57,7 +57,7 @@ export async function openDesk(): Promise<Desk> {
     status: () => idleStatus(store),
     release: async (id, confirmed) => {
       released.push({ id, confirmed });
-      return store.outbox.release(id, clock.now(), confirmed);
+      return store.outbox.release(id, clock.now(), { confirmed });
     },
     revive: (id) => store.inbox.revive(id, clock.now()),
     liftPauses: async () => [],

@@ -109,6 +109,18 @@ describe("/hooks why with a point", () => {
   });
 });
 
+describe("what people type for a message", () => {
+  it("is understood in either order and with a capital, and is called no id when it is none", async () => {
+    const { id, row } = await say("say either order");
+    await sent(`d_${row}r`);
+    expect(await why(`/hooks why ${row.toUpperCase()}`)).toContain(`What happened to ${row}`);
+    expect(await why(`/hooks why d_${row}r mine.words`)).toContain(`mine.words and d_${row}r:`);
+    expect(await ask(`/hooks why ${row}`, { replyToId: id })).toContain(`What happened to ${row}`);
+    for (const typo of [`${row},m1`, "-1"]) expect(await why(`/hooks why ${typo}`)).toContain("is no id of a message");
+    expect(await why("/hooks why m0")).toContain("There is no m0: the first message is m1.");
+  });
+});
+
 describe("/hooks why last", () => {
   it("names the message that it is about", async () => {
     const { row } = await say("say which one");

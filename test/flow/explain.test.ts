@@ -296,6 +296,7 @@ describe("a hook that was removed since", () => {
     const answer = await ask("web", "/hooks why mine.once", asked);
     expect(answer).toContain("This hook is no longer registered.");
     expect(answer).toContain("It ran, ✋ claimed");
+    expect(bare((await run("/hooks why mine.once")).text)).toContain("mine.once is no longer registered. It last ran");
   });
 });
 

@@ -775,6 +775,23 @@ describe("other ways out", () => {
     expect(rig.platform.texts()).toEqual(["x"]);
   });
 
+  it("what an operator sends again may take as long as a new message, and not longer", async () => {
+    const rig = await startRig({ gateway: { ttl: "1m" } });
+    script(rig.platform, { kind: "permanent", error: "chat not found" });
+    const id = await send(rig, "x");
+    expect(await ended(rig, id)).toMatchObject({ status: "dead" });
+    rig.adapter.context.gateway.state({ phase: "reconnecting" });
+    await rig.clock.advance(120_000);
+    await rig.gateway.release(id);
+    expect((await rig.store.outbox.get(id))?.expiresAt).toBe(rig.clock.now() + 60_000);
+    await until(async () => (await rig.gateway.status()).adapters[0]?.conversationsWaiting === 1);
+    await rig.clock.advance(60_000);
+    expect(await ended(rig, id)).toMatchObject({
+      status: "dead",
+      reason: "not sent in time (gateway.ttl is 1 min, counted from when an operator sent it again)",
+    });
+  });
+
   it("too many refused requests pause the platform, and its state says so", async () => {
     const rig = await startRig({ gateway: { max_refused: 10 } });
     rig.platform.script = () => ({ kind: "permanent", error: "403" });

@@ -51,7 +51,7 @@ describe("a restored backup", () => {
     const { inbox, outbox } = await openTestStore({ file });
     expect(await inbox.counts()).toMatchObject({ waiting: 0, dead: 1 });
     expect(await outbox.counts()).toMatchObject({ waiting: 0, held: 1 });
-    expect(await outbox.release("d_1", NOW, false)).toBe(true);
+    expect(await outbox.release("d_1", NOW)).toBe(true);
     expect(await outbox.counts()).toMatchObject({ waiting: 1, held: 0 });
   });
 

@@ -192,7 +192,7 @@ describe("outbox", () => {
     await outbox.freeze("d_1", { text: "x" }, partsOf("a", "b"), []);
     await outbox.freeze("d_2", { text: "x" }, partsOf("a"), []);
     for (const id of ["d_1", "d_2"]) await outbox.finish(id, "held", "ambiguous", 2000);
-    for (const id of ["d_1", "d_2"]) expect(await outbox.release(id, 3000, true)).toBe(true);
+    for (const id of ["d_1", "d_2"]) expect(await outbox.release(id, 3000, { confirmed: true })).toBe(true);
     expect(await outbox.get("d_1")).toMatchObject({
       status: "sending",
       parts: [{ status: "sent" }, { status: "waiting" }],

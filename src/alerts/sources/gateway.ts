@@ -54,7 +54,7 @@ export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Par
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
     const pages = count > 0 ? await lostPages() : undefined;
-    const since = `${parts.join(", ")}, for more than ${formatDuration(config().undelivered_after)}`;
+    const since = `${parts.join(", ")}, the oldest for more than ${formatDuration(config().undelivered_after)}`;
     await raiseOwn({
       fingerprint: "gateway:letters",
       state: count > 0 ? "firing" : "resolved",

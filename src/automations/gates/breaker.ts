@@ -68,7 +68,7 @@ export class Breakers {
     // One that is further off was set under another clock.
     if (state.openUntil > now && state.openUntil - now <= MAX_PAUSE_MS && !isManual)
       return refuse(
-        `it failed ${state.failures} times in a row; the hook is not run for ${formatDuration(state.openUntil - now)}`,
+        `it failed ${state.failures} times in a row; the hook is paused until ${new Date(state.openUntil).toISOString().slice(11, 19)} UTC`,
       );
     return undefined;
   }

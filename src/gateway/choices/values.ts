@@ -92,12 +92,18 @@ export async function valuesOf(
         .filter(({ entity }) => list === "clocks" || entity.type === "conversation")
         .map(({ id, policyId, entity }) => ({ name: `${titled(entity.title)} · ${policyId} · ${id}`, value: id }));
     case "runs": {
-      const configured = await store.automation.runs.list({ limit: NEWEST });
-      const dispatches = await store.journal.list({ limit: NEWEST });
+      // `/hooks why HOOK message`: runs of that hook.
+      const of = typeof given.id === "string" && registry.get(given.id) ? { hookId: given.id } : {};
+      const configured = await store.automation.runs.list({ ...of, limit: NEWEST });
+      const dispatches = await store.journal.list({ ...of, limit: NEWEST });
+      const isOf = ({ hookId }: { hookId: string }) => !("hookId" in of) || hookId === of.hookId;
       return [
+        same("last"),
         ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${words(status)}`, value: id })),
         ...dispatches.flatMap(({ point, runs }) =>
-          runs.map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${words(run.outcome)}`, value: run.id })),
+          runs
+            .filter(isOf)
+            .map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${words(run.outcome)}`, value: run.id })),
         ),
       ];
     }

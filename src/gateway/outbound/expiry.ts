@@ -27,7 +27,8 @@ export function givenUpReason(delivery: Delivery, error: string, at: number, now
   return `${error}${partCountText(parts)}; ${GIVEN_UP}, because that would be in ${formatDuration(at - now)}, and the message may be sent for ${left} more only (${limitText(delivery, ttl)})`;
 }
 
-function limitText({ expiresAt, createdAt }: Delivery, ttl: number): string {
+function limitText({ expiresAt, createdAt, round }: Delivery, ttl: number): string {
+  if (round > 1) return `gateway.ttl is ${formatDuration(ttl)}, counted from when an operator sent it again`;
   const limit = (expiresAt ?? createdAt) - createdAt;
   return limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
 }
