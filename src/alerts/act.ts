@@ -45,7 +45,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
     case "snooze": {
       if (alert.snooze?.until === action.until) return;
       resumeAfterSnooze(alert, now);
-      alert.snooze = { by: by.name, at: now, until: action.until };
+      alert.snooze = { by: by.name, byId: by.id, at: now, until: action.until };
       if (!plan.move("snooze", by, `until ${new Date(action.until).toISOString()}`)) delete alert.snooze;
       return;
     }

@@ -79,7 +79,8 @@ export interface Alert {
   ack?: { by: string; at: number; until?: number };
   /** When its last acknowledgement ended by itself. */
   lapsedAt?: number;
-  snooze?: { by: string; at: number; until: number };
+  /** `byId`: the account of that person (`platform:id`), who is mentioned when it ends. */
+  snooze?: { by: string; byId?: string; at: number; until: number };
   /** The silence, window or alert that keeps it quiet. */
   quietBy?: string;
   /** Person who took it: `platform:id`; and as people write it. */

@@ -151,8 +151,8 @@ export interface NewDelivery {
   /** An answer through a bridge, or a message of a hook: what it means for SLA clocks once it is sent. */
   sight?: ConversationSight | undefined;
   /**
-   * It waits in a queue of its own and takes the next free place of its chat: a page is not to wait behind changes of cards. Later
-   * also one for which the platform keeps answering with an error, or not at all: others of its conversation do not wait for it.
+   * It waits in a queue of its own: a page, which takes the next free place of its chat, and a change of a card, which leaves free
+   * places to new messages. Later also one for which the platform keeps answering with an error, or not at all: others of its conversation do not wait for it.
    */
   isApart?: boolean;
   /** The plugin that sent it. */

@@ -83,6 +83,8 @@ export interface SendOptions {
   isCourtesy?: boolean;
   /** It goes before everything else that waits for its chat, in no order with it. */
   isUrgent?: boolean;
+  /** An edit that may come later: new messages of its chat go before it, in no order with it. */
+  mayComeLater?: boolean;
   /** The plugin that sends it. */
   plugin?: string;
 }

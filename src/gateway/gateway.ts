@@ -439,7 +439,17 @@ class RunningGateway implements Gateway {
 
   async #enqueue(
     what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false, isUrgent = false, plugin }: SendOptions,
+    {
+      cause,
+      deliveryId,
+      ttlMs,
+      interaction,
+      visibleTo,
+      isCourtesy = false,
+      isUrgent,
+      mayComeLater,
+      plugin,
+    }: SendOptions,
   ): Promise<string> {
     const { store, clock, config, watch } = this.#parts;
     const id = deliveryId ?? newId("d");
@@ -455,7 +465,7 @@ class RunningGateway implements Gateway {
       ...(visibleTo === undefined ? {} : { visibleTo }),
     };
     if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
-    if (isUrgent) delivery.isApart = true;
+    if (isUrgent || mayComeLater) delivery.isApart = true;
     await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));

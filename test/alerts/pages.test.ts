@@ -43,6 +43,32 @@ it("goes before the changes of cards that wait for a free place in its chat", as
   expect(kinds.indexOf("create")).toBeLessThan(3);
 });
 
+it("goes at once in a group whose cards change more often than the group takes, and so does a new card", async () => {
+  const limits = { perSecond: 1_000, perGroupPerMinute: 6 };
+  const platform = new LoopbackPlatform("loop", { idempotentCreate: true, limits, isGroup: () => true });
+  const escalate = [{ after: "1h", mention: ["loop:7"] }];
+  const on = await watch({ routes: { default: { to: [ROOM], alone: 20, remind: { times: 0 }, escalate } } }, platform);
+  for (let n = 0; n < 6; n++) await on.raise({ fingerprint: `f${n}`, title: `Card ${n}` });
+  await on.advance(2 * MINUTE);
+  const ids = (await on.alerts.list({ open: true, limit: 10 })).map(({ id }) => id);
+  const before = platform.requests.length;
+  const sent = (kind: string) => platform.requests.slice(before).filter((one) => one.kind === kind).length;
+  for (const id of ids) await on.alerts.act(id, { kind: "note", text: "seen" }, ANN);
+  const pump = (isDone: () => boolean, what: string) =>
+    until(async () => {
+      await on.clock.advance(1_000);
+      return isDone();
+    }, what);
+  await pump(() => sent("edit") >= 3, "the first changes");
+  const askedAt = on.clock.now();
+  await on.alerts.act(ids[0] ?? "", { kind: "escalate" }, ANN);
+  await on.alerts.raise(signal({ fingerprint: "new", title: "New", at: on.clock.now() }));
+  await pump(() => sent("create") === 2, "the page and the new card");
+  expect(on.clock.now() - askedAt).toBeLessThan(10_000);
+  await pump(() => sent("edit") >= 6, "the other changes");
+  expect(on.clock.now() - askedAt).toBeGreaterThan(30_000);
+});
+
 it("about a direct message links to the person, and its card says how to answer", async () => {
   const escalate = [{ after: "5m", mention: ["loop:7"] }];
   const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } });
@@ -53,6 +79,15 @@ it("about a direct message links to the person, and its card says how to answer"
   expect(page?.text).toMatch(
     /Bob in a direct message.* waits[\s\S]*\[Open chat\]\(loop:\/\/person\/9\)\nEscalated: step 1/,
   );
+});
+
+it("says since when its alert is overdue after a snooze has ended, and not when that ended", async () => {
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { every: "10m", times: 1 } } } });
+  const { id } = await on.raise({ entity, clock });
+  await on.advance(11 * MINUTE);
+  await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + 5 * MINUTE }, ANN);
+  await on.advance(7 * MINUTE);
+  expect(on.posted()[1]?.text).toContain(`Needs an operator again. Overdue since <t:${START / 1_000}:f>`);
 });
 
 it("is not overdue any more when more time was given, until the alert has ended", async () => {

@@ -195,6 +195,30 @@ describe("escalation", () => {
     ]);
   });
 
+  it.each(["escalate", "nothing"])(
+    "ends in a message for the person who snoozed an acknowledged alert (%s)",
+    async (what) => {
+      const escalate = what === "escalate" ? [{ after: "1m" }] : [];
+      const on = await watch({ ...route({ escalate }), people: { Ann: ["loop:1", "other:7"] } });
+      const { id } = await on.raise();
+      await on.advance(2 * MINUTE);
+      await on.alerts.act(id, { kind: "ack" }, ANN);
+      await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + 15 * MINUTE }, ANN);
+      await on.advance(14 * MINUTE);
+      const before = on.posted().length;
+      await on.advance(2 * MINUTE);
+      const added = on.posted().slice(before);
+      expect(added.map(({ text }) => text)).toEqual([
+        expect.stringContaining("The snooze ended (Ann snoozed it). It is still acknowledged by Ann."),
+      ]);
+      expect(added[0]?.text).toMatch(/^<@1\|Ann> /);
+      expect(added[0]?.body.mentions).toEqual({ users: ["1"] });
+      await on.advance(20 * MINUTE);
+      expect(on.posted().length).toBe(before + 1);
+      expect((await on.alerts.get(id))?.state).toBe("acked");
+    },
+  );
+
   it("comes at once when somebody asks for it, and not at all after an acknowledgement", async () => {
     const on = await watch(config);
     const { id } = await on.raise();

@@ -1,7 +1,7 @@
 /** The rate limiter alone: whatever is asked of it, and however late requests are written, no window holds too many. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RateLimiter, type Ticket } from "../../src/gateway/outbound/rate-limit.js";
+import { RateLimiter, type Ticket, type Urgency } from "../../src/gateway/outbound/rate-limit.js";
 import { LoopbackAdapter, LoopbackPlatform } from "./loopback-adapter.js";
 
 const limits = { perSecond: 10, perChatPerSecond: 1, perGroupPerMinute: 5 };
@@ -70,6 +70,26 @@ describe("the rate limiter", () => {
       () => 0,
     );
     expect(written.at(-1)?.at).toBeLessThan(3_200);
+  });
+
+  it("leaves new messages half of what a group takes in a minute, however many changes wait that may come later", () => {
+    const limiter = new RateLimiter();
+    const group = new LoopbackAdapter(
+      new LoopbackPlatform("loop", { limits: { perSecond: 30, perGroupPerMinute: 20 } }),
+    );
+    const goes = (name: string, now: number, urgency: Urgency) =>
+      limiter.take(group, at("-g"), name, now, urgency).at <= now;
+    const changes = Array.from({ length: 13 }, (_, n) => goes(`edit ${n}`, n, 0)).filter(Boolean);
+    expect(changes).toHaveLength(10);
+    const messages = Array.from({ length: 10 }, (_, n) => goes("messages", 1_000 + n, 1)).filter(Boolean);
+    expect(messages).toHaveLength(10);
+    // The minute is full, and what waits is a message: it has the next place, and a page goes before it.
+    expect(goes("messages", 2_000, 1)).toBe(false);
+    expect(goes("page", 2_000, 2)).toBe(false);
+    expect(goes("edit 10", 61_300, 0)).toBe(false);
+    expect(goes("messages", 61_300, 1)).toBe(false);
+    expect(goes("page", 61_300, 2)).toBe(true);
+    expect(goes("edit 10", 61_350, 0)).toBe(true);
   });
 
   it("asks nothing of a platform without limits", () => {

@@ -2,7 +2,10 @@
  * A warning that breaks, and an alert whose snooze ended, are posted as a new message: their card is only edited, which notifies no
  * one. It is the first notice of the breach, and may be the only one after a snooze.
  */
+import type { Alert, NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
+import type { AlertsConfig } from "../config.js";
+import { accountsOf, knownAs } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { isAtLeast } from "../quiet-hours.js";
 import { quietEnd } from "./quiet-hours.js";
@@ -11,23 +14,49 @@ const LOUD = "high";
 
 export function breach(plan: Plan, alerting: Pick<Alerting, "config">): void {
   const { alert, now, told, notices } = plan;
-  const what = alert.state === "firing" ? noticeOf(plan) : undefined;
+  const what = noticeOf(plan, alerting);
   if (what === undefined) return;
   const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
   for (const destination of plan.destinations) {
     // An escalation at the same moment is a new message already, and so is a card that is not posted yet.
     const isPosted = notices.some((notice) => notice.destination === destination);
     if (!there.has(destination) || isPosted || quietEnd(plan, destination, alerting) !== undefined) continue;
-    notices.push({ alertId: alert.id, destination, kind: "reminder", ...what, mentions: [], dueAt: now });
+    notices.push({ alertId: alert.id, destination, kind: "reminder", ...what, dueAt: now });
   }
 }
 
-function noticeOf({ alert, now, isNew, events }: Plan): { key: string; text: string } | undefined {
+type Words = Pick<NewNotice, "key" | "text" | "mentions">;
+
+function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | undefined {
+  const { alert, now, isNew, events } = plan;
+  const { snooze } = plan.was;
+  const isFiring = alert.state === "firing";
   // The person who wakes an alert knows that it is awake.
-  if (events.some(({ event, actor }) => event === "wake" && actor === CLOCK))
-    return { key: `wake:${now}`, text: "The snooze ended" };
+  if (snooze && events.some(({ event, actor }) => event === "wake" && actor === CLOCK)) {
+    const text = `The snooze ended (${snooze.by} snoozed it)`;
+    const mentions = snoozer(snooze, config, now);
+    if (isFiring) return { key: `wake:${now}`, text, mentions };
+    // It is acknowledged as before, and who wanted to hear of it later does.
+    if (alert.state !== "acked") return undefined;
+    return { key: wokenKey(now), text: `${text}. It is still acknowledged by ${alert.ack?.by}`, mentions };
+  }
   const hasBroken = !isNew && events.some(({ event }) => event === "fire" || event === "reopen");
-  if (!hasBroken || !isAtLeast(alert.severity, LOUD)) return undefined;
+  if (!isFiring || !hasBroken || !isAtLeast(alert.severity, LOUD)) return undefined;
   const text = alert.signal.clock === undefined ? "It fires now" : "Overdue now";
-  return { key: `breach:${alert.firedAt ?? now}`, text };
+  return { key: `breach:${alert.firedAt ?? now}`, text, mentions: [] };
+}
+
+const wokenKey = (at: number) => `wake:acked:${at}`;
+
+/** The snooze of an acknowledged alert ended, and nothing changed since: this notice is for the person who snoozed it. */
+export function isOfWoken({ key }: Pick<NewNotice, "key">, { state, since }: Pick<Alert, "state" | "since">): boolean {
+  return state === "acked" && key === wokenKey(since);
+}
+
+/** All accounts of the person, because the alert may be in chats of several platforms. */
+function snoozer({ by, byId }: NonNullable<Alert["snooze"]>, config: AlertsConfig, now: number): string[] {
+  if (byId === undefined) return [];
+  const person = knownAs(byId, config);
+  const accounts = person === undefined ? [{ ref: byId, name: by }] : accountsOf([person], config, now);
+  return accounts.map(({ ref, name }) => `${ref}|${name}`);
 }

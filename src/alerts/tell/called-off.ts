@@ -5,6 +5,7 @@
  */
 import { type Alert, isOpen, type Notice } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
+import { isOfWoken } from "../steps/breach.js";
 import type { Telling } from "./telling.js";
 
 const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended";
@@ -29,8 +30,9 @@ export async function isTakenBack(
 ): Promise<boolean> {
   if (delivery?.status === "cancelled") return delivery.reason === WITHDRAWN;
   if (delivery?.status !== "waiting" && delivery?.status !== "sending") return false;
-  for (const { alertId } of notices) {
-    const alert = await telling.store.get(alertId);
+  for (const notice of notices) {
+    const alert = await telling.store.get(notice.alertId);
+    if (alert && isOfWoken(notice, alert)) return false;
     if (alert && isOpen(alert.state) && !(await isCalledOff(alert, telling))) return false;
   }
   return telling.withdraw(delivery.id, WITHDRAWN);

@@ -6,10 +6,11 @@ import { createHash } from "node:crypto";
 import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WORDS } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
-import { type At, stateLine } from "../card/alert-card.js";
+import { type At, lateOf, stateLine } from "../card/alert-card.js";
 import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, moment, NAMED } from "../card/words.js";
+import { isOfWoken } from "../steps/breach.js";
 import { routeAt } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
@@ -53,6 +54,7 @@ async function redrawNotices(
   for (const id of new Set(notices.map(({ alertId }) => alertId))) {
     const alert = await store.get(id);
     if (alert === undefined) continue;
+    if (notices.some((notice) => isOfWoken(notice, alert))) return;
     if (isWaiting(alert) && !(await wasHeld(alert, postedAt, telling))) return;
     alerts.push(alert);
   }
@@ -62,7 +64,7 @@ async function redrawNotices(
   const digest = createHash("sha256").update(`${deliveryId}|${ended}`).digest("base64url");
   const cause = { kind: "alert" as const, id: alerts[0]?.id ?? "", depth: 0 };
   try {
-    const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true };
+    const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true, mayComeLater: true };
     const [only] = alerts.length === 1 ? alerts : [];
     const buttons = only === undefined ? [] : await buttonsOf(only, destination, telling);
     await edit(deliveryId, { text, buttons }, options);
@@ -94,9 +96,11 @@ async function endsOf(alerts: readonly Alert[], timezone: string | undefined, te
   return [headline, ...ends, `and ${alerts.length - NAMED} more: \`/alerts\``].join("\n");
 }
 
-async function endOf(alert: Alert, timezone: string | undefined, { store }: Telling): Promise<string> {
+async function endOf(alert: Alert, timezone: string | undefined, telling: Telling): Promise<string> {
   const at: At = (ms, style) => moment(ms, timezone, style);
-  const state = stateLine(alert, undefined, at, await store.history(alert.id, HISTORY_MAX));
+  // As on its card: overdue since its due time, and not since its snooze ended.
+  const late = lateOf(alert, await standingOf(alert, telling), telling.clock.now());
+  const state = stateLine(alert, late, at, await telling.store.history(alert.id, HISTORY_MAX));
   const shown = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
   const again = alert.state === "firing" || alert.state === "warned" ? "Needs an operator again. " : "";
   return `${markOf(alert)} **${inline(alert.signal.title, 200)}**\n${again}${shown}. \`${alert.id}\``;

@@ -11,6 +11,7 @@ import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.j
 import { defaultDestination } from "../config.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
+import { isOfWoken } from "../steps/breach.js";
 import { missingOf } from "../steps/call.js";
 import { UNREACHED } from "../steps/escalate.js";
 import { LOST } from "../steps/fallback.js";
@@ -146,6 +147,7 @@ async function isHeldUnsaid(sayings: readonly Saying[], destination: string, tel
 /** False when its alert ended meanwhile; of a reminder also when an operator has the alert, or its card was reminded of just now. */
 function isTimely({ notice, alert, card }: Saying, now: number): boolean {
   if (notice.kind !== "reminder") return isOpen(alert.state);
+  if (isOfWoken(notice, alert)) return true;
   if (alert.state !== "firing" || alert.signal.clock?.pausedFor !== undefined) return false;
   return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
 }

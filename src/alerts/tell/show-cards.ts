@@ -71,7 +71,7 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   const deliveryId = editId(card);
   await closeNotices(card, telling);
   try {
-    await telling.edit(card.deliveryId, message, { cause, deliveryId, isCourtesy });
+    await telling.edit(card.deliveryId, message, { cause, deliveryId, isCourtesy, mayComeLater: true });
   } catch (error) {
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
     // So old that the outbox has forgotten it: it is posted anew.

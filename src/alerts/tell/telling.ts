@@ -17,6 +17,8 @@ export interface TellingOptions {
   ttlMs?: number;
   /** It goes before everything else that waits for its chat. */
   isUrgent?: boolean;
+  /** An edit that may come later: new messages of its chat go before it. */
+  mayComeLater?: boolean;
 }
 
 export interface Telling extends Alerting {

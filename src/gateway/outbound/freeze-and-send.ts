@@ -9,6 +9,7 @@ import { leavesDoubt } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { planParts } from "./plan-parts.js";
+import { urgencyOf } from "./rate-limit.js";
 import { sendParts } from "./send-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -32,7 +33,9 @@ export async function freezeAndSend(
   const queue = queueOf(delivery);
   const isGated = leavesDoubt(delivery, first, adapter, out);
   const isHeldBack = isGated && !out.gate.enter(delivery, queue);
-  const ticket = isHeldBack ? undefined : out.limiter.take(adapter, delivery.address, queue, nowMs, delivery.isApart);
+  const ticket = isHeldBack
+    ? undefined
+    : out.limiter.take(adapter, delivery.address, queue, nowMs, urgencyOf(delivery));
   const goes = ticket !== undefined && ticket.at <= nowMs;
   if (goes) {
     first.status = "sending";

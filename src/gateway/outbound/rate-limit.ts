@@ -4,13 +4,16 @@
  */
 import type { Adapter } from "../../domain/adapter.js";
 import type { Address } from "../../domain/address.js";
+import type { Delivery } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
 
 /** Requests reach the platform a little closer together than they left us. */
 const SLACK = 1.02;
 const MAX_CHATS = 10_000;
 const UNUSED_MS = 5_000;
-/** How long others leave a free place to an urgent request that waits for one, and how soon they ask again. */
+/** Of what a group takes in a minute, changes that may come later take so much at most: new messages find places in every minute. */
+const SHARE_OF_LATER = 1 / 2;
+/** How long others leave a free place to a more urgent request that waits for one, and how soon they ask again. */
 const YIELD_MS = 1_000;
 const ASK_AGAIN_MS = 50;
 
@@ -51,11 +54,21 @@ class Window {
   }
 }
 
+/** A change that may come later, any other request, and one that goes before all others of its chat. */
+export type Urgency = 0 | 1 | 2;
+
+export function urgencyOf({ isApart, operation }: Pick<Delivery, "isApart" | "operation">): Urgency {
+  if (!isApart) return 1;
+  return operation === "edit" ? 0 : 2;
+}
+
 interface ChatWindows {
   perSecond?: Window;
   perMinute?: Window;
-  /** The urgent request of this name has the next place, free at that time. */
-  urgent?: { name: string; at: number } | undefined;
+  /** Of changes that may come later. */
+  laterPerMinute?: Window;
+  /** The most urgent request that waits has the next place, free at that time. */
+  first?: { name: string; at: number; urgency: Urgency } | undefined;
   /** Other ones count for this chat now. */
   isForgotten?: true;
 }
@@ -86,26 +99,32 @@ export class RateLimiter {
   );
 
   /** The request may go at once when `at` of its ticket is not after `now` (and is counted), else it is to ask again then. */
-  take(adapter: Adapter, at: Address, name: string, now: number, isUrgent = false): Ticket {
+  take(adapter: Adapter, at: Address, name: string, now: number, urgency: Urgency = 1): Ticket {
     const conversation = this.#conversations.of(name);
     if (conversation.chat === undefined || conversation.chat.isForgotten)
       conversation.chat = this.#chat(adapter, at, now);
     const { chat } = conversation;
-    const chatFreeAt = Math.max(chat.perSecond?.freeAt(now) ?? now, chat.perMinute?.freeAt(now) ?? now);
-    const { urgent } = chat;
+    const later = urgency === 0 ? chat.laterPerMinute : undefined;
+    const chatFreeAt = Math.max(
+      chat.perSecond?.freeAt(now) ?? now,
+      chat.perMinute?.freeAt(now) ?? now,
+      later?.freeAt(now) ?? now,
+    );
+    const { first } = chat;
     if (chatFreeAt > now) {
-      if (isUrgent && urgent === undefined) chat.urgent = { name, at: chatFreeAt };
+      if (urgency > (first?.urgency ?? 0)) chat.first = { name, at: chatFreeAt, urgency };
       return newTicket(chatFreeAt, chat);
     }
-    if (urgent !== undefined && urgent.name !== name && !isUrgent && now < urgent.at + YIELD_MS)
+    if (first !== undefined && first.name !== name && urgency < first.urgency && now < first.at + YIELD_MS)
       return newTicket(now + ASK_AGAIN_MS, chat);
     const ticket = this.#ticket(adapter, conversation, chat, now);
     conversation.waiting = ticket.at > now ? ticket : undefined;
     if (ticket.at > now) return ticket;
-    if (urgent !== undefined) chat.urgent = undefined;
+    if (first !== undefined) chat.first = undefined;
     ticket.chat = chat;
     if (chat.perSecond) ticket.secondPlace = chat.perSecond.take(now);
     if (chat.perMinute) ticket.minutePlace = chat.perMinute.take(now);
+    later?.take(now);
     return ticket;
   }
 
@@ -148,7 +167,12 @@ export class RateLimiter {
       if (this.#chats.size >= MAX_CHATS) this.#forgetQuiet(now);
       windows = {
         ...(perChatPerSecond === undefined ? {} : { perSecond: new Window(perChatPerSecond, 1_000) }),
-        ...(isGroup ? { perMinute: new Window(perGroupPerMinute, 60_000) } : {}),
+        ...(isGroup
+          ? {
+              perMinute: new Window(perGroupPerMinute, 60_000),
+              laterPerMinute: new Window(perGroupPerMinute * SHARE_OF_LATER, 60_000),
+            }
+          : {}),
       };
       this.#chats.set(key, windows);
     }

@@ -6,7 +6,7 @@ import { IN_DOUBT, leavesDoubt, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
-import type { Ticket } from "./rate-limit.js";
+import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { isTold, reportSent } from "./report-sent.js";
 import type { Outbound, Then } from "./sending.js";
 import { takeResult } from "./take-result.js";
@@ -44,7 +44,7 @@ export async function sendParts(
             if (!isInGate) return whenExpired(delivery, out.clock.now());
           }
           const nowMs = out.clock.monotonic();
-          ticket = out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
+          ticket = out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery));
           if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
           await out.store.outbox.partSending(delivery.id, part.index);
           begin(part);
@@ -69,7 +69,7 @@ export async function sendParts(
       // Its place in the gate goes on to the next part, unless a suspect waits.
       if (isGated && !isInGate) isInGate = gate.enter(delivery, queue);
       const isHeldBack = isGated && (!isInGate || gate.isClosedTo(delivery));
-      ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, delivery.isApart) : undefined;
+      ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery)) : undefined;
       const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
       let goesOn: boolean;
       try {
