@@ -123,7 +123,8 @@ context:
 
 \`skip_if\` is \`exit_zero\`, \`empty\`, \`status_ok\`, or a CEL expression over \`step\` (this one), \`steps\` and \`event\`. The handler is skipped
 only when nothing is red: a step that failed, or is not ok (an exit code, a status, a test) without its own expression asking for that,
-keeps it running. What failed is neither empty nor ok. Every step has \`ok\`, \`empty\`, \`error\` and \`timedOut\`, too.
+keeps it running. What failed is neither empty nor ok. In templates, every step has \`ok\`, \`empty\`,
+\`error\` and \`timedOut\`, too; in \`skip_if\`, \`ok\` where there is an exit code or a status, and \`empty\`.
 
 ${gathering.join("\n\n")}
 

@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
 import { nearest } from "../lib/nearest.js";
 import { valueProblem } from "../lib/value-problem.js";
+import type { RowOf } from "./answers/rows.js";
 import { oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
 import { alerts, missions, tasks } from "./answers/work.js";
 import { INBOX_STATUSES, type QueryName, queries } from "./queries.js";
@@ -68,7 +69,7 @@ function sinceOf(text: string | undefined, now: number): number {
   return at;
 }
 
-async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"runs">[]> {
   const hookId = text("hook");
   const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
   const found = await store.automation.runs.list({
@@ -79,7 +80,7 @@ async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Pro
   return found.filter(({ createdAt }) => createdAt >= since).map(runRow);
 }
 
-function runRow(run: AutomationRun): Row {
+function runRow(run: AutomationRun): RowOf<"runs"> {
   const last = run.attempts.at(-1);
   return {
     id: run.id,
@@ -95,10 +96,10 @@ function runRow(run: AutomationRun): Row {
   };
 }
 
-async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"messages">[]> {
   const status = oneOf(INBOX_STATUSES, text("status"), "status");
   const [platform, chat, user] = [text("platform"), text("chat"), text("user")];
-  const rows: Row[] = [];
+  const rows: RowOf<"messages">[] = [];
   const pages = pagesOf<InboxRow>((before) =>
     store.inbox.list({
       limit: LOOKED_AT_ONCE,
@@ -127,10 +128,10 @@ async function messages({ store }: AnswerParts, { limit, since, text }: Wanted):
   return rows;
 }
 
-async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"deliveries">[]> {
   const status: DeliveryStatus | undefined = oneOf(DELIVERY_STATUSES, text("status"), "status");
   const [platform, chat] = [text("platform"), text("chat")];
-  const rows: Row[] = [];
+  const rows: RowOf<"deliveries">[] = [];
   const pages = pagesOf<Delivery>((before) =>
     store.outbox.list({
       limit: LOOKED_AT_ONCE,
@@ -168,7 +169,7 @@ async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>):
   }
 }
 
-async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"dispatches">[]> {
   const [point, hookId] = [text("point"), text("hook")];
   const outcome = oneOf(OUTCOMES, text("outcome"), "outcome");
   const found = await store.journal.list({
@@ -193,7 +194,7 @@ async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted
     }));
 }
 
-async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted): Promise<Row[]> {
+async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted): Promise<RowOf<"hooks">[]> {
   const stats = await store.journal.stats();
   const wanted = text("hook");
   return registry

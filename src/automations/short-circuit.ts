@@ -7,7 +7,7 @@ import { compileCondition } from "../hooks/predicate.js";
 import { HookgateError } from "../lib/errors.js";
 import type { JsonSchema } from "../lib/json-schema.js";
 import type { FieldType, Step, StepFailure, StepResult } from "./step.js";
-import type { StepNames, TemplateNames } from "./template/names.js";
+import { fieldSchema, type StepNames, type TemplateNames } from "./template/names.js";
 
 export type StepOutcome = StepResult | StepFailure;
 
@@ -21,8 +21,8 @@ export interface SkipCondition {
   holds(outcome: StepResult, event: unknown, outcomes: readonly StepOutcome[]): boolean;
 }
 
-/** Throws a HookgateError SKIP_IF_INVALID; `names` are those of the steps before this one. */
-export function compileSkipIf(source: string, step: Step, names: TemplateNames): SkipCondition {
+/** Throws a HookgateError SKIP_IF_INVALID; `own`: what the result of this step has; `names` are those of the steps before it. */
+export function compileSkipIf(source: string, step: Step, names: TemplateNames, own: StepNames = step): SkipCondition {
   switch (source) {
     case "empty":
       if (step.neverEmpty) throw invalid(`the result of ${step.name} is never empty, so no run is skipped: remove it`);
@@ -32,18 +32,18 @@ export function compileSkipIf(source: string, step: Step, names: TemplateNames):
       if (step.okWord !== source) throw invalid(`${step.name} has no ${source}${words(step)}`);
       return { source, holds: (outcome) => outcome.isOk === true };
     default:
-      return compileExpression(source, step, names);
+      return compileExpression(source, step, names, own);
   }
 }
 
-function compileExpression(source: string, step: Step, names: TemplateNames): SkipCondition {
+function compileExpression(source: string, step: Step, names: TemplateNames, own: StepNames): SkipCondition {
   // `exit_zeroo` is a slip, not an expression.
   if (/^[a-z_]+$/.test(source)) throw invalid(`there is no "${source}"${words(step)}`);
-  const steps = [...names.steps, step].map(fieldsSchema);
+  const steps = [...names.steps, own].map(fieldsSchema);
   // CEL itself knows no types of a step: it would refuse a comparison with null, which each field may be.
-  const known = { step: untyped(step), steps: { type: "array" }, event: names.event ?? {} };
+  const known = { step: untyped(own), steps: { type: "array" }, event: names.event ?? {} };
   const variables = {
-    step: fieldsSchema(step),
+    step: fieldsSchema(own),
     steps: { type: "array", prefixItems: steps },
     event: names.event ?? {},
   };
@@ -62,28 +62,24 @@ function compileExpression(source: string, step: Step, names: TemplateNames): Sk
 }
 
 /** Nothing is known of a step that has issues itself. */
-function fieldsSchema({ fields }: StepNames): JsonSchema {
-  if (fields === undefined) return {};
-  const all = Object.entries({ ...COMMON, ...fields }).map(([name, type]) => [name, type === "any" ? {} : { type }]);
+function fieldsSchema(step: StepNames): JsonSchema {
+  if (step.fields === undefined) return {};
+  const types: Record<string, FieldType> = { text: "string", ...step.fields };
+  // A condition on what a step never is would never hold. `error` and `timedOut` are not there either: as long as a step failed, none skips the run.
+  if (step.okWord !== undefined) types.ok = "boolean";
+  if (!step.neverEmpty) types.empty = "boolean";
+  const all = Object.entries(types).map(([name, type]) => [name, fieldSchema(step, name, type)]);
   return { type: "object", properties: Object.fromEntries(all), additionalProperties: false };
 }
 
-function untyped(step: Step): JsonSchema {
-  const fields = Object.keys(fieldsSchema(step).properties ?? {});
+function untyped(own: StepNames): JsonSchema {
+  const fields = Object.keys(fieldsSchema(own).properties ?? {});
   return {
     type: "object",
     properties: Object.fromEntries(fields.map((field) => [field, {}])),
     additionalProperties: false,
   };
 }
-
-const COMMON: Readonly<Record<string, FieldType>> = {
-  ok: "boolean",
-  empty: "boolean",
-  text: "string",
-  error: "string",
-  timedOut: "boolean",
-};
 
 /** What an expression sees of a step. */
 function visible(outcome: StepOutcome): Record<string, unknown> {

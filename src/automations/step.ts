@@ -1,5 +1,6 @@
 /** A context step: gathers something before the handler runs. One file a step in `steps/`; `steps/index.ts` is their table. */
 import type { z } from "zod";
+import type { JsonSchema } from "../lib/json-schema.js";
 import type { Machine } from "./handler.js";
 import type { RunContext } from "./run-context.js";
 
@@ -29,6 +30,8 @@ export interface Step<Options = unknown> {
   assignee?(options: Options): string;
   /** Fields of the result that templates and conditions may name, with their types; a template that names another is refused at load. */
   readonly fields: Readonly<Record<string, FieldType>>;
+  /** What the items of the lists among its fields are, by the name of the list. */
+  itemsOf?(options: Options): Readonly<Record<string, JsonSchema>>;
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */
   run(options: Options, context: StepContext): Promise<StepResult>;
 }

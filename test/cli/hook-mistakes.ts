@@ -194,6 +194,70 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...gate, run: { chat: { to: "web:web:general", text: "{{ event.tasks.title }}" } } },
     /chat\.text: .*event\.tasks is a list: write event\.tasks\[0\]\.title$/,
   ),
+  "an unknown field of a row": hook(
+    {
+      ...received,
+      context: [{ db_query: { query: "tasks" } }],
+      run: { chat: { to: "web:web:general", text: "{{ steps[0].rows[0].titel }}" } },
+    },
+    /chat\.text: .*steps\[0\]\.rows\[0\] has no "titel"; did you mean "title"\?$/,
+  ),
+  "an unknown field of each row": hook(
+    {
+      ...received,
+      context: [{ journal: { of: "messages" } }],
+      run: { chat: { to: "web:web:general", text: "{% for r in step_0.rows %}{{ r.usr }}{% endfor %}" } },
+    },
+    /chat\.text: .*step_0\.rows\[…\] has no "usr"; did you mean "user"\?$/,
+  ),
+  "an unknown field of a changed file": hook(
+    {
+      ...received,
+      context: [{ git_diff: {} }],
+      run: { chat: { to: "web:web:general", text: "{{ steps[0].files[0].pth }}" } },
+    },
+    /chat\.text: .*steps\[0\]\.files\[0\] has no "pth"; did you mean "path"\?$/,
+  ),
+  "an unknown field of a listed file": hook(
+    {
+      ...received,
+      context: [{ list_files: {} }],
+      run: { chat: { to: "web:web:general", text: "{{ steps[0].files.first.size_bytes }}" } },
+    },
+    /chat\.text: .*steps\[0\]\.files\.first has no "size_bytes"/,
+  ),
+  "a field of a name of a test": hook(
+    {
+      ...received,
+      context: [{ run_tests: { command: ["true"] } }],
+      run: { chat: { to: "web:web:general", text: "{{ steps[0].failures[0].name }}" } },
+    },
+    /chat\.text: .*steps\[0\]\.failures\[0\] has no fields, so no "name" either$/,
+  ),
+  "a condition on a field that no row has": step(
+    { db_query: { query: "runs", skip_if: 'step.rows.all(r, r.stats == "succeeded")' } },
+    /db_query\.skip_if: .*r has no field "stats" \(did you mean "status"\?\)$/,
+  ),
+  "a condition on a value that no row has": step(
+    { db_query: { query: "runs", skip_if: 'steps[0].rows[0].status == "fialed"' } },
+    /db_query\.skip_if: .*steps\[0\]\.rows\[0\]\.status is never "fialed": it is one of /,
+  ),
+  "ok of a step that has none": step(
+    { read_file: { path: "hookgate.yaml", skip_if: "step.ok" } },
+    /read_file\.skip_if: .*step has no field "ok"/,
+  ),
+  "ok of an earlier step that has none": hook(
+    { ...received, context: [{ db_query: { query: "runs" } }, { shell: { ...TRUE.shell, skip_if: "!steps[0].ok" } }] },
+    /shell\.skip_if: .*steps\[0\] has no field "ok"/,
+  ),
+  "a condition on a failed step": step(
+    { shell: { ...TRUE.shell, skip_if: "step.timedOut" } },
+    /shell\.skip_if: .*step has no field "timedOut"/,
+  ),
+  "a step that is empty and never can be": step(
+    { create_task: { title: "x", to: "person:web:1", skip_if: "step.empty" } },
+    /create_task\.skip_if: .*step has no field "empty"/,
+  ),
   "a condition that names nothing": hook(
     { ...received, match: { when: "1 == 2" } },
     /match\.when: .*"1 == 2" names no field, so its result is always the same/,

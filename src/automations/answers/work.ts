@@ -3,12 +3,16 @@ import { ALERT_STATES } from "../../domain/alert.js";
 import { MISSION_STATUSES } from "../../domain/mission.js";
 import type { Store } from "../../domain/store.js";
 import { TASK_STATUSES } from "../../domain/task.js";
-import { oneOf, type Row, timeOf, type Wanted } from "./wanted.js";
+import type { RowOf } from "./rows.js";
+import { oneOf, timeOf, type Wanted } from "./wanted.js";
 
 /** Looked through for those that were made since a time, newest first. */
 const REACH = 1_000;
 
-export async function tasks({ tasks: store }: Pick<Store, "tasks">, { limit, since, text }: Wanted): Promise<Row[]> {
+export async function tasks(
+  { tasks: store }: Pick<Store, "tasks">,
+  { limit, since, text }: Wanted,
+): Promise<RowOf<"tasks">[]> {
   const status = oneOf(TASK_STATUSES, text("status"), "status");
   const [assignTo, group, missionId] = [text("assign_to"), text("group"), text("mission")];
   const found = await store.list({
@@ -41,7 +45,7 @@ export async function tasks({ tasks: store }: Pick<Store, "tasks">, { limit, sin
 export async function missions(
   { missions: { rows } }: Pick<Store, "missions">,
   { limit, since, text }: Wanted,
-): Promise<Row[]> {
+): Promise<RowOf<"missions">[]> {
   const status = oneOf(MISSION_STATUSES, text("status"), "status");
   const planId = text("plan");
   const found = await rows.list({
@@ -62,7 +66,10 @@ export async function missions(
     }));
 }
 
-export async function alerts({ alerts: store }: Pick<Store, "alerts">, { limit, since, text }: Wanted): Promise<Row[]> {
+export async function alerts(
+  { alerts: store }: Pick<Store, "alerts">,
+  { limit, since, text }: Wanted,
+): Promise<RowOf<"alerts">[]> {
   const state = oneOf(ALERT_STATES, text("state"), "state");
   const found = await store.list({
     limit,

@@ -5,6 +5,7 @@ import { errorMessage } from "../../lib/errors.js";
 import type { Issue } from "../../lib/schema-issues.js";
 import { compileSkipIf, type SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
+import type { StepNames } from "../template/names.js";
 import { compileOptions, type TemplateRules } from "../template.js";
 import type { ContextStep, HandlerCall } from "./definition.js";
 import type { ParsedBody, ParsedHandler, ParsedStep } from "./parse.js";
@@ -16,9 +17,7 @@ export function compileTemplates(
   issues: Issue[],
 ): { context: ContextStep[]; run: HandlerCall } | undefined {
   const event = payloadSchema(point);
-  const steps = context.map((one) =>
-    one === undefined ? UNKNOWN_STEP : { name: one.step.name, fields: one.step.fields },
-  );
+  const steps = context.map((one) => (one === undefined ? UNKNOWN_STEP : namesOf(one)));
   const compile = (options: unknown, before: number, at: readonly (string | number)[], rules: TemplateRules) => {
     const rendering = compileOptions(options, { event, steps: steps.slice(0, before) }, rules);
     issues.push(...rendering.problems.map(({ path, message }) => ({ path: [...at, ...path], message })));
@@ -31,7 +30,7 @@ export function compileTemplates(
 
   function compileStep({ options, skipIf, ...one }: ParsedStep, index: number): ContextStep {
     const at = ["context", index, one.step.name];
-    const skip = skipIf === undefined ? undefined : skipCondition(skipIf, one.step, index);
+    const skip = skipIf === undefined ? undefined : skipCondition(skipIf, one.step, options, index);
     return {
       ...one,
       rendering: compile(options, index, at, one.step),
@@ -43,14 +42,18 @@ export function compileTemplates(
     return { handler, rendering: compile(options, steps.length, ["run", handler.name], handler) };
   }
 
-  function skipCondition(source: string, step: Step, index: number): SkipCondition | undefined {
+  function skipCondition(source: string, step: Step, options: unknown, index: number): SkipCondition | undefined {
     try {
-      return compileSkipIf(source, step, { event, steps: steps.slice(0, index) });
+      return compileSkipIf(source, step, { event, steps: steps.slice(0, index) }, namesOf({ step, options }));
     } catch (error) {
       issues.push({ path: ["context", index, step.name, "skip_if"], message: errorMessage(error) });
       return undefined;
     }
   }
+}
+
+function namesOf({ step, options }: Pick<ParsedStep, "step" | "options">): StepNames {
+  return { ...step, items: step.itemsOf?.(options) ?? {} };
 }
 
 /** In place of one that has issues: nothing is said about its fields. */

@@ -1,12 +1,14 @@
 /** `- db_query:`: a named, read-only query over what the product keeps. */
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
+import { type JsonSchema, jsonSchemaOf } from "../../lib/json-schema.js";
 import { nearest } from "../../lib/nearest.js";
 import { PLAIN_MANY } from "../../lib/plain-issues.js";
 import { issuesOf } from "../../lib/schema-issues.js";
 import { valueProblem } from "../../lib/value-problem.js";
+import { rows } from "../answers/rows.js";
 import type { Machine } from "../handler.js";
-import { queries } from "../queries.js";
+import { type QueryName, queries } from "../queries.js";
 import type { Step, StepContext, StepResult } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
 
@@ -44,9 +46,15 @@ export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
   options: dbQueryOptions,
   verbatim: ["query"],
   fields: { rows: "array", count: "number", truncated: "boolean" },
+  itemsOf: ({ query }) => ({ rows: rowSchema(query) }),
   missing: ({ args: { hook } }, machine) => namedHookProblem(hook, machine),
   run: ({ query, args }, context) => askRows(query, args, context),
 };
+
+/** What the rows of a query are. */
+export function rowSchema(query: string): JsonSchema {
+  return jsonSchemaOf(rows[query as QueryName]);
+}
 
 /** Why no row can be about the hook that a step names. */
 export function namedHookProblem(hook: string | number | undefined, { hookProblem }: Machine): string[] {
@@ -69,16 +77,16 @@ export async function askRows(
       message: valueProblem(schema, args) ?? "",
     });
   const found = await context.reach.query(query, checked.data);
-  const rows: Record<string, unknown>[] = [];
+  const kept: Record<string, unknown>[] = [];
   let bytes = 2;
   for (const row of found) {
     bytes += Buffer.byteLength(JSON.stringify(row)) + 1;
     if (bytes > context.maxBytes) break;
-    rows.push(row);
+    kept.push(row);
   }
   return {
-    value: { rows, count: found.length, truncated: rows.length < found.length },
-    text: JSON.stringify(rows),
+    value: { rows: kept, count: found.length, truncated: kept.length < found.length },
+    text: JSON.stringify(kept),
     isEmpty: found.length === 0,
   };
 }

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type { SimpleGit } from "simple-git";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
+import { jsonSchemaOf } from "../../lib/json-schema.js";
 import type { Step, StepContext } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
 
@@ -31,6 +32,14 @@ const gitDiffOptions = z
   });
 type GitDiffOptions = z.output<typeof gitDiffOptions>;
 
+const changedFile = z.object({
+  path: z.string(),
+  added: z.number().nullable(),
+  removed: z.number().nullable(),
+  isUntracked: z.boolean(),
+});
+type ChangedFile = z.output<typeof changedFile>;
+
 export const gitDiffStep: Step<GitDiffOptions> = {
   name: "git_diff",
   summary: "Shows what changed in a git repository: the diff, the files, the lines.",
@@ -46,6 +55,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
     commit: "string",
     truncated: "boolean",
   },
+  itemsOf: () => ({ files: jsonSchemaOf(changedFile) }),
   missing({ repo }, { folder, isAfterProgram }) {
     const place = resolve(folder, repo ?? ".");
     if (isAfterProgram || isRepository(place)) return [];
@@ -63,7 +73,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
       options.untracked ? await git.raw(["ls-files", "--others", "--exclude-standard", "-z", ...paths]) : "",
     ];
     const untracked = strangers.split("\0").filter((path) => path !== "");
-    const files = [
+    const files: ChangedFile[] = [
       ...readNumbers(numbers),
       ...untracked.map((path) => ({ path, added: null, removed: null, isUntracked: true })),
     ];
@@ -127,9 +137,9 @@ function rangeOf({ from, to, staged }: GitDiffOptions): string[] {
 }
 
 /** `added TAB removed TAB path NUL`; a renamed file has an empty path and then both. Binary files have `-` for numbers. */
-function readNumbers(output: string) {
+function readNumbers(output: string): ChangedFile[] {
   const parts = output.split("\0");
-  const files: { path: string; added: number | null; removed: number | null; isUntracked: boolean }[] = [];
+  const files: ChangedFile[] = [];
   for (let index = 0; index < parts.length; index++) {
     const [added, removed, name] = (parts[index] as string).split("\t");
     if (removed === undefined) continue;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { since } from "../queries.js";
 import type { Step } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
-import { askRows, namedHookProblem } from "./db-query.js";
+import { askRows, namedHookProblem, rowSchema } from "./db-query.js";
 
 const journalOptions = z
   .strictObject({
@@ -32,6 +32,7 @@ export const journalStep: Step<z.output<typeof journalOptions>> = {
   options: journalOptions,
   verbatim: ["of"],
   fields: { rows: "array", count: "number", truncated: "boolean" },
+  itemsOf: ({ of }) => ({ rows: rowSchema(of) }),
   missing: ({ hook }, machine) => namedHookProblem(hook, machine),
   run: ({ of, ...args }, context) => askRows(of, args, context),
 };

@@ -4,6 +4,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
+import { jsonSchemaOf } from "../../lib/json-schema.js";
 import { locate, pathProblems, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 
@@ -20,6 +21,8 @@ const listFilesOptions = z.strictObject({
   root: rootField,
 });
 
+const listedFile = z.object({ path: z.string(), sizeBytes: z.number(), modifiedAt: z.string() });
+
 /** A tree with more entries is not walked to its end; the result says so. */
 const MAX_ENTRIES = 100_000;
 
@@ -29,6 +32,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
   options: listFilesOptions,
   verbatim: ["root"],
   fields: { files: "array", paths: "array", count: "number", truncated: "boolean" },
+  itemsOf: () => ({ files: jsonSchemaOf(listedFile), paths: { type: "string" } }),
   missing: ({ path, root }, machine) => pathProblems(path, "folder", { ...machine, root }),
   async run({ path, root, glob, ignore, limit }, { folder, maxBytes, signal }) {
     const { path: top } = await locate(path, root, folder);
@@ -36,7 +40,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
     const isIgnored = picomatch(ignore, { dot: true });
     const walked = await walk(top, isIgnored, signal);
     const wanted = walked.names.filter((name) => isWanted(name)).sort();
-    const files: { path: string; sizeBytes: number; modifiedAt: string }[] = [];
+    const files: z.output<typeof listedFile>[] = [];
     let bytes = 0;
     for (const name of wanted) {
       bytes += Buffer.byteLength(name) + 1;

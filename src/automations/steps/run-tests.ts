@@ -48,6 +48,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
     stderr: "string",
     latencyMs: "number",
   },
+  itemsOf: () => ({ failures: { type: "string" } }),
   secrets: (options) => options.secrets,
   missing: missingProgram,
   async run(options, context) {

@@ -10,6 +10,17 @@ import { ITEM, isNested, type Path, pathsOf } from "./paths.js";
 export interface StepNames {
   readonly name: string;
   readonly fields?: Readonly<Record<string, FieldType>>;
+  /** What the items of its lists are; of a list that is not there nothing is known. */
+  readonly items?: Readonly<Record<string, JsonSchema>>;
+  /** See `Step`. */
+  readonly okWord?: string | undefined;
+  readonly neverEmpty?: true | undefined;
+}
+
+/** The schema of a field of a step. */
+export function fieldSchema({ items }: StepNames, field: string, type: FieldType): JsonSchema {
+  if (type === "any") return {};
+  return type === "array" ? { type, items: items?.[field] ?? {} } : { type };
 }
 
 /** What a template may name. */
@@ -100,9 +111,7 @@ function stepProblem(index: number, path: Path, place: string, names: TemplateNa
   const types: Readonly<Record<string, FieldType>> = { ...COMMON_STEP_FIELDS, ...step.fields };
   const type = Object.hasOwn(types, field) ? types[field] : undefined;
   if (type === undefined) return `${place} (${step.name}) has no "${field}"${suggest(field, Object.keys(types))}`;
-  // Of the items of a list and of the fields of an object nothing is known.
-  const schema = type === "any" ? {} : type === "array" ? { type, items: {} } : { type };
-  return valueProblem(rest, schema, `${place}.${field}`);
+  return valueProblem(rest, fieldSchema(step, field, type), `${place}.${field}`);
 }
 
 function suggest(name: string, candidates: Iterable<string>): string {
