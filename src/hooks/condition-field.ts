@@ -39,6 +39,16 @@ export function visitScoped(node: unknown, scope: Scope, see: (node: ASTNode, sc
   }
 }
 
+/** What must be true or false of each item in `exists(item, …)` and the like, with what the names mean there. */
+export function itemCondition(node: ASTNode, scope: Scope): { condition: ASTNode; scope: Scope } | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [call, , [, condition, result]] = node.args;
+  // `map(item, result)` has none, and `map(item, condition, result)` has one.
+  if (condition === undefined || !OVER_ITEMS.has(String(call)) || (call === "map" && result === undefined))
+    return undefined;
+  return { condition, scope: withItem(node, scope) };
+}
+
 function withItem(node: ASTNode, scope: Scope): Scope {
   if (node.op !== "rcall") return scope;
   const [call, holder, [first, ...others]] = node.args;

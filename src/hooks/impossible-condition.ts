@@ -4,7 +4,15 @@
  */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonSchema } from "../lib/json-schema.js";
-import { fieldOf, type KnownField, knownField, type Scope, scopeOf, visitScoped } from "./condition-field.js";
+import {
+  fieldOf,
+  itemCondition,
+  type KnownField,
+  knownField,
+  type Scope,
+  scopeOf,
+  visitScoped,
+} from "./condition-field.js";
 import { patternProblem } from "./impossible-pattern.js";
 import { rangeProblems } from "./impossible-range.js";
 
@@ -31,6 +39,9 @@ export function conditionProblems(source: string, variables: Variables): string[
     if (COMPARISONS.has(node.op)) problems.push(...comparisonProblems(node, scope));
     if (COMPARISONS.has(node.op) || node.op === "&&") problems.push(...rangeProblems(node, source, known));
     if (node === ast) problems.push(...truthProblems(node, known));
+    const ofItems = itemCondition(node, scope);
+    if (ofItems !== undefined)
+      problems.push(...truthProblems(ofItems.condition, (one) => knownField(one, ofItems.scope)));
     const pattern = patternIn(node);
     const problem = pattern === undefined ? undefined : patternProblem(pattern);
     if (problem !== undefined) problems.push(problem);
@@ -52,6 +63,8 @@ function parser(): Environment {
 
 /** A field alone, or a part of `&&`, `||` and `!`, that is neither true nor false: the condition never holds. */
 function truthProblems(node: ASTNode, known: (node: ASTNode) => KnownField | undefined): string[] {
+  if (node.op === "value" && typeof node.args !== "boolean" && node.args !== null)
+    return [`${written(node.args)} is not true or false: compare it with a field`];
   if (node.op === "&&" || node.op === "||") return node.args.flatMap((one) => truthProblems(one, known));
   if (node.op === "!_") return truthProblems(node.args, known);
   const field = known(node);
@@ -61,6 +74,8 @@ function truthProblems(node: ASTNode, known: (node: ASTNode) => KnownField | und
     `${field.name} is ${inWords(types)}, not true or false: compare it, as in ${field.name} ${comparedBy(types)}`,
   ];
 }
+
+const written = (value: unknown) => (typeof value === "string" ? `"${value}"` : String(value));
 
 const comparedBy = (types: ReadonlySet<string>) =>
   types.has("string") ? '!= ""' : types.has("number") ? "> 0" : "!= null";

@@ -258,6 +258,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { create_task: { title: "x", to: "person:web:1", skip_if: "step.empty" } },
     /create_task\.skip_if: .*step has no field "empty"/,
   ),
+  "text in place of a condition on items": hook(
+    { ...gate, match: { when: "payload.tasks.exists(t, t.title)" } },
+    /match\.when: .*t\.title is text, not true or false: compare it, as in t\.title != ""$/,
+  ),
+  "text in place of a part of a condition on all items": hook(
+    { ...gate, match: { when: "payload.tasks.all(t, t.status == 'done' && t.title)" } },
+    /match\.when: .*t\.title is text, not true or false/,
+  ),
+  "text in place of a condition that selects items": hook(
+    { ...gate, match: { when: "payload.tasks.filter(t, t.title).size() > 0" } },
+    /match\.when: .*t\.title is text, not true or false/,
+  ),
   "a condition that names nothing": hook(
     { ...received, match: { when: "1 == 2" } },
     /match\.when: .*"1 == 2" names no field, so its result is always the same/,
