@@ -2,6 +2,7 @@
 import type { HookPoint } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
+import { type Fields, withPatch } from "../hooks/results.js";
 import type { HookContext, LifecycleContext } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
 import { isWaitedFor } from "./definition/check-effects.js";
@@ -29,10 +30,9 @@ export function registerDefinition(registry: HookRegistry, definition: Definitio
   const handler = isLifecycle
     ? async (context: LifecycleContext) =>
         apply(
-          await decide({ definition, point, payload: context.data, context }, run, (patch) => ({
-            ...(context.data as object),
-            ...patch,
-          })),
+          await decide({ definition, point, payload: context.data, context }, run, (patch) =>
+            withPatch(context.data as Fields, patch),
+          ),
           context,
         )
     : async (payload: unknown, context: HookContext) =>
@@ -113,7 +113,7 @@ function failed(outcome: RunOutcome): HookgateError {
 function apply(result: PointResult, context: LifecycleContext): void {
   if (result.kind === "cancel") context.cancel(result.reason);
   if (result.kind === "change" && typeof context.data === "object" && context.data !== null)
-    Object.assign(context.data, result.patch);
+    Object.assign(context.data, withPatch(context.data as Fields, result.patch));
 }
 
 function give(result: PointResult): unknown {

@@ -6,7 +6,7 @@ import { ticksOf } from "./deadline-wheel.js";
 import { type CompiledMatcher, compileMatcher } from "./matcher.js";
 import { fieldsOf, type HookPoint, type LifecyclePhase, type Sees } from "./point.js";
 import type { Budget, Execution, FailurePolicy, HookInfo, RegisterOptions, Retry, Visibility } from "./registration.js";
-import { checkChange, checkClaim, checkContributions, checkPatch } from "./results.js";
+import { checkChange, checkClaim, checkContributions, checkPatch, type Fields, withPatch } from "./results.js";
 
 /** Any handler, as the kernel calls it; the register methods gave it its types. */
 export type RawHandler = (first: unknown, second?: unknown) => unknown;
@@ -291,7 +291,7 @@ function checkLifecycleFallback(fallback: unknown, point: HookPoint): void {
   const known = mutable?.map((path) => path.split(".")[0] as string) ?? fieldsOf(payload);
   const unknown = known && unknownKey("field", fallback, known);
   if (unknown !== undefined) throw new Error(unknown);
-  checkChange(example, { ...(example as object), ...fallback }, point);
+  checkChange(example, withPatch(example as Fields, fallback as Fields), point);
 }
 
 function checkIds(id: string, option: "after" | "before", ids: readonly string[]): void {

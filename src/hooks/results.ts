@@ -94,6 +94,23 @@ export function checkClaim(
   return claim;
 }
 
+/**
+ * The data of a `before` point with a patch of a configured hook or a fallback applied: an object keeps the fields that the patch does not
+ * name, at every depth, and loses those that the patch sets to null. Lists and values are replaced.
+ */
+export function withPatch(data: Fields, patch: Fields): Fields {
+  const changed: Fields = { ...data };
+  for (const key of Object.keys(patch)) changed[key] = merged(data[key], patch[key]);
+  return changed;
+}
+
+function merged(base: unknown, given: unknown): unknown {
+  if (!isFields(base) || !isFields(given)) return given;
+  const fields = withPatch(base, given);
+  for (const key of Object.keys(given)) if (given[key] === null) delete fields[key];
+  return fields;
+}
+
 /** Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. */
 export function checkChange(before: unknown, after: unknown, { mutable, payload, name }: HookPoint): void {
   const refused = mutable === undefined ? undefined : refusedChange(before, after, mutable, "");

@@ -96,6 +96,26 @@ describe("a decision becomes what its point takes", () => {
     });
   });
 
+  test("a change of one field inside an object keeps the others, also as a fallback", async () => {
+    const registry = new HookRegistry({ logger: silentLogger });
+    const { example: data } = registry.point("mission:execute") as { example: { mission: object } };
+    const patch = { mission: { title: "Renamed" } };
+    const renames = async () => {
+      const { data: changed } = await registry.runBefore("mission:execute", data as never);
+      expect(changed).toEqual({ ...data, mission: { ...data.mission, title: "Renamed" } });
+    };
+    const on = { ...triggered("hook", { kind: "on", hook: "mission:execute" }), point: "mission:execute" };
+    const hook: Definition = { ...on, phase: "before", execution: "blocking" };
+    const end = registerDefinition(registry, hook, async () => ({
+      status: "succeeded",
+      decision: { kind: "modify", patch },
+    }));
+    await renames();
+    end();
+    registerDefinition(registry, { ...hook, onFailure: "fallback", fallback: patch }, async () => failed);
+    await renames();
+  });
+
   test("a claim is a claim, with its reply where the point takes one", async () => {
     expect(await setUp("claim", claimed).registry.fireClaiming("claim", example)).toMatchObject({
       handled: true,

@@ -9,7 +9,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";
 import { type Ending, overall, type Recording, type RunEnd } from "../recording.js";
-import { checkChange } from "../results.js";
+import { checkChange, withPatch } from "../results.js";
 import { HookRun, type Origin } from "../run.js";
 import type { BeforeResult, LifecycleContext } from "../signatures.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
@@ -255,7 +255,7 @@ function beforeEnding(recording: Recording, failure: unknown, result: BeforeResu
 
 /** A fallback at a `before` point is what to change in the data. */
 function change(data: unknown, fallback: unknown): void {
-  if (isFields(data)) Object.assign(data, copyOf(fallback));
+  if (isFields(data) && isFields(fallback)) Object.assign(data, copyOf(withPatch(data, fallback)));
 }
 
 function beforeResult(data: unknown, { cancelled, reason, by }: Cancellation): BeforeResult<unknown> {
