@@ -52,6 +52,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
   const sends = new InFlight();
   const traits: AdapterTraits = {
     idempotentCreate: false,
+    idsPerChat: true,
     keepsBacklog: true,
     // Bots are told of no deletion: https://core.telegram.org/bots/api#update
     neverReports: ["message_deleted"],

@@ -164,6 +164,8 @@ export interface AdapterTraits {
   keepsBacklog?: boolean;
   /** Hook points whose events the platform never reports, so that hooks there never run for it. */
   neverReports?: readonly string[];
+  /** A message id counts in its chat only: once the chat moved, the same id is another message's. Absent = no: an id names one message everywhere. */
+  idsPerChat?: boolean;
   /** It can show forms. Absent = no: what a form asks is asked by messages that are replied to. */
   forms?: boolean;
   limits: RateLimits;

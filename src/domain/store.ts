@@ -164,6 +164,8 @@ export interface DeliveryPart {
   operation: "create" | "edit" | "delete";
   /** The platform's id: of the message to edit or delete, or of the one created. */
   messageId?: string;
+  /** The chat that `messageId` counts in, when its delivery went on to another chat. Absent: that of the delivery. */
+  chatId?: string;
   part?: EncodedPart;
   nonce: string;
   status: "waiting" | "sending" | "sent";
@@ -224,12 +226,13 @@ export interface OutboxStore {
   asking(id: string): Promise<number>;
   /**
    * Replaces the not yet sent parts (plain-text fallback, moved chat, gone target, closed interaction). A new address changes the
-   * conversation with it; `isApart` and `withoutInteraction` change the queue.
+   * conversation with it, and sent parts keep the chat that their ids count in; `isApart` and `withoutInteraction` change the queue.
+   * `withoutReference`: the message answers no other one any more.
    */
   reencode(
     id: string,
     parts: readonly DeliveryPart[],
-    change?: { address?: Address; withoutInteraction?: boolean; isApart?: boolean },
+    change?: { address?: Address; withoutInteraction?: boolean; isApart?: boolean; withoutReference?: boolean },
   ): Promise<void>;
   /** A part is about to be written to the wire (counts its attempt); durable before the request. */
   partSending(id: string, index: number): Promise<void>;

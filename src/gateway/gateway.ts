@@ -30,6 +30,7 @@ import { listeningOf } from "./listening.js";
 import { MovedChats } from "./moved-chats.js";
 import { discard } from "./outbound/discard.js";
 import { HandOver, type Open } from "./outbound/hand-over.js";
+import { withoutReference } from "./outbound/out-of-reach.js";
 import { Owed } from "./outbound/owed.js";
 import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
@@ -248,8 +249,12 @@ class RunningGateway implements Gateway {
         message: `The platform "${at.platform}" is not switched on.`,
       });
     const botId = at.botId === "" ? (adapters.botId(at.platform) ?? "") : at.botId;
-    const address = whereTo(moves.current({ ...at, botId }), message);
-    return this.#enqueue({ operation: "send", address, message }, options);
+    const asked = { ...at, botId };
+    const current = moves.current(asked);
+    // What it refers to is in the chat that was asked for.
+    const isRenumbered = current !== asked && adapters.get(at.platform)?.traits.idsPerChat === true;
+    const said = isRenumbered ? withoutReference(message) : message;
+    return this.#enqueue({ operation: "send", address: whereTo(current, said), message: said }, options);
   }
 
   refuseClaim({ routeTo }: { readonly routeTo?: unknown }): string | undefined {

@@ -2,7 +2,13 @@
  * How an event comes in. `accept` (inbound/accept.ts) stores it and queues it in its lane; `workLane` (inbound/work-lane.ts) takes
  * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
  */
-import { type ActionEvent, type CommandEvent, conversationOf, type InteractionRef } from "../domain/event.js";
+import {
+  type ActionEvent,
+  type CommandEvent,
+  conversationOf,
+  type InboundEvent,
+  type InteractionRef,
+} from "../domain/event.js";
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../hooks/isolate.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
@@ -23,8 +29,12 @@ import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
 import { claimSlip, unknownCommand } from "./inbound/unknown-command.js";
 
+const CHANGES: ReadonlySet<InboundEvent["kind"]> = new Set(["edited", "deleted", "reaction"]);
+
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
-  const event = afterMove(row.event, inbound);
+  // What changes a message names it by its id, which counts in the chat where it was written.
+  const isChange = CHANGES.has(row.event.kind);
+  const event = isChange ? row.event : afterMove(row.event, inbound);
   if (event !== row.event) row.conversation = conversationOf(event);
   switch (event.kind) {
     case "message":

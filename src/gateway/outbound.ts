@@ -56,8 +56,6 @@ function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= furthestMs;
   if (delivery.dueAt > now && isBounded) return orExpiry(delivery, delivery.dueAt);
   const at = out.moves.current(delivery.address);
-  if (at !== delivery.address) return followMove(delivery, at, out);
-
   const adapter = out.adapters.online(at.platform);
   if (!adapter) {
     const isUnknown = out.adapters.get(at.platform) === undefined;
@@ -66,6 +64,7 @@ function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
       return finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
     return park(delivery, out);
   }
+  if (at !== delivery.address) return followMove(delivery, at, adapter, out);
   if (isOtherAccount(delivery, out)) return finish(delivery, "dead", "it belongs to another bot account", out);
   const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
   if (pausedUntil > now) return orExpiry(delivery, pausedUntil);

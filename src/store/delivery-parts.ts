@@ -12,6 +12,11 @@ export function replaceUnsent(parts: Parts, replacements: Parts): Parts {
   return [...sent, ...replacements.filter(({ index }) => !kept.has(index))].sort((a, b) => a.index - b.index);
 }
 
+/** Their delivery goes to another chat: the ids of those that were sent keep counting in the one before. */
+export function keepChat(parts: Parts, chatId: string): Parts {
+  return parts.map((part) => (isUnsent(part) || part.chatId !== undefined ? part : { ...part, chatId }));
+}
+
 /** About to be written to the wire. */
 export function markSending(parts: Parts, index: number): Parts {
   return parts.map((part) =>

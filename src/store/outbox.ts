@@ -10,6 +10,7 @@ import {
   asSent,
   confirmSending,
   isUnsent,
+  keepChat,
   markNotSent,
   markSending,
   markSent,
@@ -65,6 +66,12 @@ export function createOutbox(
   );
   const setData = database.prepare<[string, string, number]>(
     "UPDATE deliveries SET data = ?, conversation = ? WHERE seq = ?",
+  );
+  // What is empty says that hooks changed nothing.
+  const dropReference = database.prepare<[number]>(
+    `UPDATE deliveries SET message = json_remove(message, '$.replyToId'),
+       frozen = iif(frozen = '', '', json_remove(frozen, '$.replyToId'))
+     WHERE seq = ?`,
   );
   // A delivery that was tried more than once keeps its reason: it explains why it was sent late.
   const setSent = database.prepare<[string, number, number]>(
@@ -170,11 +177,15 @@ export function createOutbox(
         fresh.forget(id);
         const delivery = open(id);
         const data = parseData(delivery);
+        const { chatId } = data.address;
+        const hasMoved = change?.address !== undefined && change.address.chatId !== chatId;
+        const before = hasMoved ? keepChat(parseParts(delivery), chatId) : parseParts(delivery);
         if (change?.address) data.address = change.address;
         if (change?.withoutInteraction) delete data.interaction;
         if (change?.isApart) data.isApart = true;
         if (change) setData.run(deliveryData(data), conversationOf(data), delivery.seq);
-        setParts.run(JSON.stringify(replaceUnsent(parseParts(delivery), parts)), delivery.seq);
+        if (change?.withoutReference) dropReference.run(delivery.seq);
+        setParts.run(JSON.stringify(replaceUnsent(before, parts)), delivery.seq);
       }),
     partSending: (id, index) =>
       write(() => {

@@ -1,14 +1,18 @@
 /** Telegram end to end where it is peculiar: webhooks through the gateway's own HTTP server, and groups that become supergroups. */
+import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
-import { allOnline, readiness, type Stack, startStack } from "./stack.js";
+import { allOnline, invoke, readiness, type Stack, startStack } from "./stack.js";
 
+const CARDS = resolve(import.meta.dirname, "../fixtures/plugins/cards.mjs");
 const SECRET = "a-webhook-secret-of-the-tests";
 const PATH = "/hooks/telegram";
 
 let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({
+    plugins: [{ module: CARDS }],
+    bridgeTo: ({ telegram }) => ({ platform: "telegram", botId: telegram.botId(), chatId: "-4777" }),
     env: { TELEGRAM_WEBHOOK_SECRET: SECRET },
     config: ({ port }) => ({
       telegram: {
@@ -125,5 +129,42 @@ describe("a group that becomes a supergroup", () => {
       .callsOf("sendMessage")
       .filter(({ payload, status }) => status === 200 && String(payload.text).includes("slow under way"));
     expect(effective).toHaveLength(1);
+    // Its question has another id there, or is another person's message.
+    expect(effective[0]?.payload.reply_parameters).toBeUndefined();
+  });
+
+  it("keeps the messages of its members: ids of the group before are not used", async () => {
+    const { telegram } = stack;
+    const { world, people } = telegram;
+    const group = world.addChat({ type: "group", title: "Basic", id: -4777 }).id;
+    people.says("post old card v1", { chatId: group });
+    const card = await answered(group, "old card v1");
+    const { discord: far } = stack.platforms;
+    const original = await far.say(far.places[0], "guest", "bridge the copy");
+    const copy = await answered(group, "the copy");
+    const supergroup = people.migrates(group);
+    const chat = world.chats.get(supergroup);
+    // Others' messages get the ids that the card and the copy had.
+    const members = new Map<number, string>();
+    while ((chat?.nextMessageId ?? 0) <= Math.max(card.message_id, copy.message_id)) {
+      const text = `of a member ${members.size}`;
+      members.set(people.says(text, { chatId: supergroup }).message_id, text);
+    }
+    expect([...members.keys()]).toEqual(expect.arrayContaining([card.message_id, copy.message_id]));
+
+    people.says("repost old card v2", { chatId: supergroup });
+    const anew = await answered(supergroup, "old card v2");
+    people.says("repost old card v3", { chatId: supergroup });
+    await answered(supergroup, "old card v3");
+    expect(chat?.messages.get(anew.message_id)?.text).toContain("old card v3");
+
+    await far.remove?.(far.places[0], "guest", original);
+    const left = async () => (await invoke(stack.gateway.url, "/outbox list cancelled")).text;
+    await until(async () => (await left()).includes("before its chat moved"), "the deletion being left out");
+    for (const [id, text] of members) expect(chat?.messages.get(id)?.text).toBe(text);
+    const changed = [...telegram.callsOf("editMessageText"), ...telegram.callsOf("deleteMessage")]
+      .filter(({ payload }) => Number(payload.chat_id) === supergroup)
+      .map(({ payload }) => Number(payload.message_id));
+    expect(new Set(changed)).toEqual(new Set([anew.message_id]));
   });
 });

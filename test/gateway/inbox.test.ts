@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { until } from "../support/until.js";
+import { LoopbackPlatform } from "./loopback-adapter.js";
 import { messageOf, restart, room, startRig } from "./rig.js";
 
 const answer = (registry: HookRegistry) =>
@@ -327,6 +328,24 @@ describe("a stop", () => {
 });
 
 describe("a chat that moves", () => {
+  it("has what was said before handled without the ids of before, which are other messages' now", async () => {
+    const loop = new LoopbackPlatform("loop", { idsPerChat: true });
+    const rig = await startRig({ platforms: [loop], hooks: (registry) => void answer(registry) });
+    await rig.gateway.send(
+      { platform: "loop", botId: "bot", chatId: "-100" },
+      { text: "card" },
+      { cause: { kind: "api", id: "x", depth: 0 } },
+    );
+    await rig.idle();
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    await rig.receive({ kind: "moved", eventId: "moved", address, toChatId: "-100", at: 1 });
+    await rig.settled("moved");
+    await rig.say("of before", { messageId: "1", replyToId: "1" });
+    await rig.idle();
+    expect(loop.messages).toMatchObject([{ text: "card" }, { chatId: "-100", text: "of before" }]);
+    expect(loop.messages[1]?.body.replyToId).toBeUndefined();
+  });
+
   it("takes its waiting messages and its place on the access list along", async () => {
     const rig = await startRig({ access: { loop: { chats: ["room"] } }, hooks: (registry) => void answer(registry) });
     await rig.receive({

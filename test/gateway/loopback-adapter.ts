@@ -43,6 +43,8 @@ export class LoopbackPlatform {
   /** Characters a request. */
   width = 40;
   #nextId = 1000;
+  /** Where ids count in their chat only. */
+  readonly #nextIdIn = new Map<string, number>();
 
   constructor(name = "loop", traits: Partial<AdapterTraits> = {}) {
     this.name = name;
@@ -75,7 +77,7 @@ export class LoopbackPlatform {
       if (known) return { kind: "sent", messageId: known.id };
       const { chatId, threadId } = operation.address;
       const message: Posted = {
-        id: String(this.#nextId++),
+        id: this.#newId(chatId),
         chatId,
         ...(threadId === undefined ? {} : { threadId }),
         text: operation.part.text,
@@ -89,7 +91,12 @@ export class LoopbackPlatform {
       this.messages.push(message);
       return { kind: "sent", messageId: message.id };
     }
-    const message = this.messages.find((one) => one.id === operation.messageId && !one.isDeleted);
+    const message = this.messages.find(
+      (one) =>
+        one.id === operation.messageId &&
+        !one.isDeleted &&
+        (!this.traits.idsPerChat || one.chatId === operation.address.chatId),
+    );
     if (!message) return { kind: "gone", error: "there is no such message" };
     if (operation.kind === "delete") message.isDeleted = true;
     else {
@@ -98,6 +105,13 @@ export class LoopbackPlatform {
       message.edits++;
     }
     return { kind: "sent", messageId: message.id };
+  }
+
+  #newId(chatId: string): string {
+    if (!this.traits.idsPerChat) return String(this.#nextId++);
+    const id = this.#nextIdIn.get(chatId) ?? 1;
+    this.#nextIdIn.set(chatId, id + 1);
+    return String(id);
   }
 }
 

@@ -737,6 +737,54 @@ describe("other ways out", () => {
     expect(next.platform.texts("-100")).toHaveLength(4);
   });
 
+  describe("a chat that moved, whose messages are numbered afresh", () => {
+    const numbered = () => startRig({ platforms: [new LoopbackPlatform("loop", { idsPerChat: true })] });
+    const shown = (rig: Rig) => rig.platform.messages.filter(({ chatId }) => chatId === "-100").map(({ text }) => text);
+
+    it("has an edit that finds out about the move posted anew, and later edits change that", async () => {
+      const rig = await numbered();
+      const id = await send(rig, longText);
+      await ended(rig, id);
+      script(rig.platform, undefined, { kind: "moved", toChatId: "-100" });
+      const longer = longText.replaceAll("second", "2nd");
+      await ended(rig, await rig.gateway.edit(id, { text: longer }, { cause }));
+      expect(shown(rig)).toEqual([longer.slice(40, 80), longer.slice(80)]);
+      await ended(rig, await rig.gateway.edit(id, { text: "short" }, { cause }));
+      expect(rig.platform.texts("-100")).toEqual(["short"]);
+      await ended(rig, await rig.gateway.remove(id, { cause }));
+      expect(rig.platform.texts("-100")).toEqual([]);
+      expect(rig.platform.texts("room").join("")).toBe(longer.slice(0, 40) + longText.slice(40));
+    });
+
+    it("has a deletion that finds out about the move left out", async () => {
+      const rig = await numbered();
+      const id = await send(rig, "old");
+      await ended(rig, id);
+      script(rig.platform, { kind: "moved", toChatId: "-100" });
+      const removal = await ended(rig, await rig.gateway.remove(id, { cause }));
+      expect(removal).toMatchObject({ status: "cancelled", reason: expect.stringContaining("before its chat moved") });
+      expect(rig.platform.requests).toHaveLength(2);
+    });
+
+    it("has an answer without its reference, also one that waited, and one that is sent to the id of before", async () => {
+      const rig = await numbered();
+      script(rig.platform, { kind: "moved", toChatId: "-100" });
+      const at = { platform: "loop", botId: "bot", chatId: "room" };
+      const ids = [];
+      for (const text of ["one", "two"]) ids.push(await rig.gateway.send(at, { text, replyToId: "1" }, { cause }));
+      for (const id of ids) await ended(rig, id);
+      await ended(rig, await rig.gateway.send(at, { text: "three", replyToId: "1" }, { cause }));
+      await ended(rig, await rig.gateway.send({ ...at, chatId: "-100" }, { text: "four", replyToId: "1" }, { cause }));
+      const inChat = rig.platform.messages.map(({ text, body }) => [text, body.replyToId]);
+      expect(inChat).toEqual([
+        ["one", undefined],
+        ["two", undefined],
+        ["three", undefined],
+        ["four", "1"],
+      ]);
+    });
+  });
+
   it("an interaction that is closed makes an ordinary message, and a private answer stays private", async () => {
     const platform = new LoopbackPlatform("loop", {
       privateAddress: (from, userId) => ({ ...from, chatId: `dm-${userId}` }),

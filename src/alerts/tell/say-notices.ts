@@ -270,7 +270,9 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   const { prefix, mentions } = mentionsFor(mentionsOf(sayings), notice.destination);
   const root = card && (await telling.deliveryOf(card.deliveryId));
   // An answer to the card, where that stands in the same chat.
-  const posted = root?.parts.find(({ operation, status }) => operation === "create" && status === "sent")?.messageId;
+  const posted = root?.parts.find(
+    ({ operation, status, chatId }) => operation === "create" && status === "sent" && chatId === undefined,
+  )?.messageId;
   const isSameChat = root !== undefined && telling.chatOf(root.address) === notice.destination;
   const alerts = alertsOf(sayings);
   const words =

@@ -20,6 +20,7 @@ import {
   type Inbound,
   messageAddress,
   newDelivery,
+  referenceTo,
 } from "./receiving.js";
 import { runCommand } from "./run-command.js";
 
@@ -83,7 +84,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   const handling: Handling = {
     kind: "settled",
     outcome: "command",
-    deliveries: [interaction ? refusal : orOpenly(refusal, message, at, inbound)],
+    deliveries: [interaction ? refusal : orOpenly(row, refusal, message, at, inbound)],
   };
   if (answer.refusal !== undefined) handling.reason = answer.refusal;
   return handling;
@@ -177,11 +178,11 @@ function answering(
     interaction,
     isPress,
   }: Pick<ChatCall, "message" | "isPress"> & { interaction?: InteractionRef | undefined },
-  { lane }: LaneRow,
+  row: LaneRow,
 ): OutboundMessage {
-  const isInOrder = message.isDm && (isPress || lane.endsWith(COMMAND_LANE));
+  const isInOrder = message.isDm && (isPress || row.lane.endsWith(COMMAND_LANE));
   if (interaction || isInOrder || shown.replyToId !== undefined) return shown;
-  return { ...shown, replyToId: message.messageId };
+  return { ...shown, replyToId: referenceTo(row, message) };
 }
 
 /** A refusal is nobody else's business: where it cannot be shown to one person in place, it goes to them directly, if it can. */
@@ -198,6 +199,7 @@ function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inboun
 
 /** Who typed a command in a group may be out of reach (Telegram lets nobody be written to who did not write first): then a word in the group. */
 export function orOpenly(
+  row: LaneRow,
   refusal: NewDelivery,
   message: InboundMessage,
   at: Address,
@@ -205,6 +207,6 @@ export function orOpenly(
   text = "You may not do that here.",
 ): NewDelivery {
   if (!config.refuse_openly || formatAddress(refusal.address) === formatAddress(at)) return refusal;
-  const word = { text, replyToId: message.messageId };
+  const word = { text, replyToId: referenceTo(row, message) };
   return { ...refusal, openly: { address: at, message: word } };
 }

@@ -3,7 +3,7 @@ import type { Form, InboundMessage, Prompt } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { LaneRow } from "./lanes.js";
-import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
 
 export type Asking = Pick<Prompt, "form" | "line" | "values">;
 
@@ -34,7 +34,7 @@ export function ask(row: LaneRow, message: InboundMessage, asking: Asking, inbou
       visibleTo: userId,
       message: {
         text: isDm ? question : `<@${userId}|${nameOf(message)}> ${question}`,
-        ...(isDm ? {} : { replyToId: message.messageId, mentions: { users: [userId] } }),
+        ...(isDm ? {} : { replyToId: referenceTo(row, message), mentions: { users: [userId] } }),
         prompt: { userId, form, line, values, until: clock.now() + config.prompt_life },
       },
     },

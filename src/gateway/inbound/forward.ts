@@ -3,6 +3,7 @@
  * that replies find their counterpart on either side, and edits and deletions of the original reach the copy.
  */
 import { type Address, formatAddress } from "../../domain/address.js";
+import { addressOf } from "../../domain/event.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -28,7 +29,9 @@ export async function forward(
     inbound.logger.warn({ row: row.id, to: formatAddress(to) }, "a message cannot be forwarded to where it came from");
     return undefined;
   }
-  const replyToId = answering ?? (await counterpart(message, from, address, inbound));
+  // What it answers was written before the chat moved: its id is another message's there.
+  const isOutOfReach = answering !== undefined && address.chatId !== to.chatId;
+  const replyToId = isOutOfReach ? undefined : (answering ?? (await counterpart(message, from, address, inbound)));
   const copy = newDelivery(
     row,
     MARK,
@@ -40,7 +43,7 @@ export async function forward(
         ...(replyToId === undefined ? {} : { replyToId }),
       },
       cause: causeOf(row, "forward"),
-      mirrors: { address: from, messageId: message.messageId },
+      mirrors: { address: addressOf(row.event), messageId: message.messageId },
     },
     inbound,
   );

@@ -1,6 +1,6 @@
 /** What the steps of the inbound flow share. */
 import type { Address } from "../../domain/address.js";
-import type { InboundEvent } from "../../domain/event.js";
+import { addressOf, type InboundEvent } from "../../domain/event.js";
 import { answerId, type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
@@ -91,12 +91,19 @@ export function newDelivery(
   return { id: answerId(causeId(row), mark), expiresAt: clock.now() + config.ttl, ...facts };
 }
 
-/** The event with the chat id that holds now. */
+/** The id by which an answer refers to this message. None when its chat moved since: the id is another message's there. */
+export function referenceTo({ event }: LaneRow, { chatId, messageId }: InboundMessage): string | undefined {
+  return addressOf(event).chatId === chatId ? messageId : undefined;
+}
+
+/** The event with the chat id that holds now. What the message replied to is in the chat before, so it refers to nothing here. */
 export function afterMove(event: InboundEvent, { moves }: Parts): InboundEvent {
   if ("address" in event) {
     const address = moves.current(event.address);
     return address === event.address ? event : { ...event, address };
   }
   const message = moves.current(event.message);
-  return message === event.message ? event : { ...event, message };
+  if (message === event.message) return event;
+  const { replyToId: _, replyToUserId: __, ...moved } = message;
+  return { ...event, message: moved } as InboundEvent;
 }

@@ -5,7 +5,7 @@ import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "./lanes.js";
-import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
 
 /** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */
 export function reply(
@@ -23,7 +23,8 @@ export function reply(
     {
       address: messageAddress(message),
       operation: "send",
-      message: answer.replyToId === undefined && !message.isDm ? { ...answer, replyToId: message.messageId } : answer,
+      message:
+        answer.replyToId === undefined && !message.isDm ? { ...answer, replyToId: referenceTo(row, message) } : answer,
       cause: causeOf(row, "reply"),
     },
     inbound,

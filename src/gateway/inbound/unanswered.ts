@@ -114,7 +114,9 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   const name = inbound.adapters.name(message.platform) ?? "Hookgate";
   const text = `I am ${name}, an automatic account. I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
   const openText = `I am ${name}, an automatic account. I answer people who have a role here. To learn more, send me \`/whoami\` in a direct message.`;
-  return [orOpenly(note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText)];
+  return [
+    orOpenly(row, note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText),
+  ];
 }
 
 /** An operator who mentions the gateway in a room and meets silence: a private note, once per hour and room. */
@@ -136,5 +138,5 @@ async function inRoom(
   // The note may arrive in a direct message, where `last` is another message: so it names this one.
   const text = `No hook answered your message in the room.${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
   const told = note(row, message, undefined, text, inbound);
-  return [orOpenly(told, message, messageAddress(message), inbound, text)];
+  return [orOpenly(row, told, message, messageAddress(message), inbound, text)];
 }

@@ -5,7 +5,7 @@ import { nearest } from "../../lib/nearest.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
-import type { Inbound } from "./receiving.js";
+import { type Inbound, referenceTo } from "./receiving.js";
 
 /** `/start` shows what `/help` shows. Undefined when it is none of this; a text that goes on to somebody (`default_route`) is theirs to answer. */
 export function unknownCommand(
@@ -31,7 +31,7 @@ export function unknownCommand(
   const text = `There is no command \`/${name}\`.${near === undefined ? "" : ` Did you mean \`/${near}\`?`} \`/help\` lists them.`;
   // It is handled among the messages, so the answers to later commands may come first.
   const told = note(row, message, undefined, text, inbound);
-  return settled("command", [{ ...told, message: { text, replyToId: message.messageId } }]);
+  return settled("command", [{ ...told, message: { text, replyToId: referenceTo(row, message) } }]);
 }
 
 /** Answers for one person in a minute; more would be a flood. */

@@ -1,11 +1,12 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
 import type { Delivery } from "../../domain/store.js";
+import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./posted.js";
 import type { Outbound } from "./sending.js";
 
 export type Target =
   | { kind: "found"; posted: readonly string[] }
-  | { kind: "ended"; status: "held" | "dead" | "sent"; reason: string }
+  | { kind: "ended"; status: "held" | "dead" | "sent" | "cancelled"; reason: string }
   | { kind: "later"; at: number };
 
 /** It changes nothing that was posted. */
@@ -23,8 +24,12 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     if (!isDelete) return { kind: "ended", status: "held", reason: `what it changes is held: ${target.id}` };
     await out.store.outbox.finish(target.id, "cancelled", "deleted before it was sent", out.clock.now());
   }
-  const posted = await postedIds(target, out);
-  if (isDelete && posted.length === 0) return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
+  const { ids: posted, outOfReach } = await postedIds(target, delivery.address, out);
+  if (outOfReach > 0) noteOutOfReach(delivery, out);
+  if (isDelete && posted.length === 0)
+    return outOfReach > 0
+      ? { kind: "ended", status: "cancelled", reason: OUT_OF_REACH }
+      : { kind: "ended", status: "sent", reason: "there was nothing to delete" };
   // An edit of what was never posted posts it: the edit's own hooks have their say.
   return { kind: "found", posted };
 }

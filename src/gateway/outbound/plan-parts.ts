@@ -52,3 +52,8 @@ export function whereTo(at: Address, message: OutboundMessage | undefined): Addr
 export function newPart(part: Bare, index: number): DeliveryPart {
   return { index, ...part, nonce: newId("n"), status: "waiting", attempts: 0 };
 }
+
+/** What it was to say in place of another message, as a new one. */
+export function asCreate({ index, part }: DeliveryPart): DeliveryPart {
+  return newPart({ operation: "create", ...(part ? { part } : {}) }, index);
+}

@@ -6,7 +6,7 @@ import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { finish } from "./finish.js";
-import { encode, newPart, overwrite } from "./plan-parts.js";
+import { asCreate, encode, newPart, overwrite } from "./plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
 /**
@@ -81,10 +81,6 @@ export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: 
   await out.store.outbox.reencode(delivery.id, [...parts, forgotten], address ? { address } : undefined);
   if (address) out.look(queueOf({ ...delivery, address }));
   return "again";
-}
-
-function asCreate({ index, part }: DeliveryPart): DeliveryPart {
-  return newPart({ operation: "create", ...(part ? { part } : {}) }, index);
 }
 
 /** As they are, to be written anew: none of them was posted. */

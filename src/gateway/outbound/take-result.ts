@@ -50,7 +50,7 @@ export async function takeResult(
     case "moved": {
       await out.moves.record(delivery.address, result.toChatId);
       // It was refused, so it is in no doubt.
-      return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, out);
+      return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, adapter, out);
     }
     case "gone":
       if (part.operation === "edit") return postAnew(delivery, part, adapter, out);
