@@ -12,6 +12,8 @@ export const TRANSITIONS = {
   fire: { warned: "firing", acked: "firing" },
   /** Somebody had done with the warning, or its source was silent for long, and now it broke. */
   reopen: { resolved: "firing", expired: "firing" },
+  /** The policy that it ended with is back. */
+  resume: { resolved: BACK },
   resolve: {
     warned: "resolved",
     firing: "resolved",

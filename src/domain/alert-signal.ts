@@ -34,6 +34,8 @@ export interface AlertSignal {
     pausedFor?: string;
     /** It ends because more time was given: what the clock waits for has not happened. */
     isPostponed?: true;
+    /** It ends because no policy is about it any more: with its policy, the same trouble comes back. */
+    isUnwatched?: true;
   };
   /** Names of routes (`alerts.routes`); the default route when absent. */
   routes?: readonly string[];

@@ -57,3 +57,57 @@ alerts:
   await shows("general", /Fault of second[\s\S]*Firing since/);
   expect((await live.room("general")).some((text) => /Fault of third/.test(text))).toBe(false);
 });
+
+it("an alert goes on as it was when its policy was removed and is put back soon", async () => {
+  const settings = (policies: string) => `
+automations: { watch: false }
+alerts: { routes: { default: { to: ["web:web:general"], escalate: [{ after: 1s }, { after: 1h }] } } }
+sla:
+  after_start: 0s
+  conversations: { staff: { role: none } }
+  policies: [${policies}]
+`;
+  const policy = "{ id: first, for: conversation, measure: first_response, target: 1s }";
+  const live = await liveApp({ "hookgate.yaml": settings(policy) });
+  const { alerts } = live.app;
+  const save = async (policies: string) => {
+    live.write("hookgate.yaml", settings(policies));
+    await live.app.reload(live.read());
+  };
+  await live.say("is anybody there?");
+  const ours = async () =>
+    (await alerts.list({ open: true, limit: 10 })).find(({ signal: { source } }) => source.kind === "sla");
+  const found = await until(async () => {
+    const alert = await ours();
+    return alert?.steps === 1 ? alert : undefined;
+  }, "the first step");
+  await alerts.act(found.id, { kind: "ack" }, { id: "web:1", name: "Ann", source: "web" });
+  const before = await alerts.get(found.id);
+
+  await save("");
+  await until(async () => (await ours()) === undefined, "the alert being ended");
+  await save(policy);
+  const after = await until(ours, "the alert being back");
+  const { id, state, raisedAt, firedAt, ack, steps } = after;
+  expect({ id, state, raisedAt, firedAt, ack, steps }).toEqual({
+    id: found.id,
+    state: "acked",
+    raisedAt: before?.raisedAt,
+    firedAt: before?.firedAt,
+    ack: before?.ack,
+    steps: 1,
+  });
+  expect((await alerts.history(id)).map(({ event }) => event)).toEqual([
+    "fire",
+    "escalate",
+    "ack",
+    "resolve",
+    "resume",
+  ]);
+  // On the same card.
+  const shown = await until(
+    async () => (await live.room("general")).find((text) => /Acknowledged by Ann/.test(text)),
+    "the card",
+  );
+  expect(shown).not.toContain("It has happened");
+});

@@ -41,6 +41,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   remind: "reminder",
   resolve: "resolved",
   reopen: "overdue after all",
+  resume: "continued",
   silence: "silenced",
   inhibit: "explained by another alert",
   lapse: "acknowledgement ended",

@@ -143,12 +143,12 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
   return steps;
 }
 
-function whyGone(entity: WatchedEntity, policy: Policy | undefined): string {
-  if (entity.abandoned) return entity.status;
-  if (!policy) return "its policy is no longer there";
+function whyGone(entity: WatchedEntity, policy: Policy | undefined): { reason: string; isUnwatched: boolean } {
+  if (entity.abandoned) return { reason: entity.status, isUnwatched: false };
+  if (!policy) return { reason: "its policy is no longer there", isUnwatched: true };
   return policy.matches(entity) && policy.for === entity.type
-    ? "there is nothing to wait for any more"
-    : "its policy no longer applies";
+    ? { reason: "there is nothing to wait for any more", isUnwatched: false }
+    : { reason: "its policy no longer applies", isUnwatched: true };
 }
 
 /** Throws SLA_DATE_INVALID: a bad date is an error where it comes in, never an alert. */

@@ -6,6 +6,7 @@ import { newId } from "../../lib/id.js";
 import type { Alerting } from "../alerting.js";
 import { Plan } from "../plan.js";
 import { beginAnew } from "../urging.js";
+import { reopenWithinOf } from "./route.js";
 
 /** Undefined when it says nothing new: an older episode, the end of something that was never raised, the same once more. */
 export async function fingerprint(signal: AlertSignal, alerting: Alerting): Promise<Plan | undefined> {
@@ -14,6 +15,7 @@ export async function fingerprint(signal: AlertSignal, alerting: Alerting): Prom
   if (known !== undefined && signal.episode < known.episode) return undefined;
   if (known?.episode === signal.episode) return again(known, signal, alerting);
   if (known && isOpen(known.state)) await endReplaced(known, alerting);
+  else if (known && isBackSoon(known, signal, alerting)) return resume(known, signal, alerting);
   if (signal.state === "resolved") return undefined;
   const now = clock.now();
   const plan = new Plan(begun(signal, now), { now, told: [], isNew: true });
@@ -79,6 +81,33 @@ async function brokeAfterAll(
   delete alert.ack;
   delete alert.snooze;
   plan.move("reopen", sourceOf(signal), signal.reason);
+  return plan;
+}
+
+/** A policy that was removed and put back, as by a bad save: the same wait goes on. */
+function isBackSoon(known: Alert, signal: AlertSignal, alerting: Alerting): boolean {
+  const isUnwatched = known.signal.state === "resolved" && known.signal.clock?.isUnwatched === true;
+  if (!isUnwatched || known.endedAt === undefined || signal.state === "resolved") return false;
+  return alerting.clock.now() < known.endedAt + reopenWithinOf({ ...known, signal }, alerting);
+}
+
+/** As it was: with its age, who has it, and how far its reminders and escalation went. */
+async function resume(known: Alert, signal: AlertSignal, { store, clock }: Alerting): Promise<Plan> {
+  const now = clock.now();
+  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const { alert } = plan;
+  const hasWorsened = signal.state === "firing" && alert.condition === "warned";
+  alert.signal = signal;
+  alert.episode = signal.episode;
+  alert.severity = signal.severity;
+  alert.confirmedAt = now;
+  delete alert.endedAt;
+  if (hasWorsened) {
+    alert.condition = "firing";
+    alert.firedAt = now;
+    delete alert.ack;
+  }
+  plan.move("resume", sourceOf(signal), "its policy is back");
   return plan;
 }
 

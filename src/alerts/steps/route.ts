@@ -78,6 +78,11 @@ export function ackForOf(alert: Alert, routing: Routing): number {
   return lengths.length === 0 ? 0 : Math.min(...lengths);
 }
 
+/** The longest that one of its routes says. */
+export function reopenWithinOf(alert: Alert, routing: Routing): number {
+  return Math.max(...routesFor(alert, routing).map(({ settings }) => settings.reopen_within));
+}
+
 const buttonsOf = (policy: AlertPolicy | undefined) => (policy?.buttons ? { buttons: policy.buttons } : {});
 
 /** `wanted`: those of its policy as it is now (it may have changed since it spoke), else those that its source named. */

@@ -16,8 +16,8 @@ export function createAlertStore(connection: Connection): AlertStore {
      (id, fingerprint, episode, state, is_open, rank, assignee, raised_at, changed_at, ended_at, next_at, version, data)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  const update = database.prepare<[...AlertValues, string, number]>(
-    `UPDATE alerts SET state = ?, is_open = ?, rank = ?, assignee = ?, raised_at = ?, changed_at = ?, ended_at = ?,
+  const update = database.prepare<[number, ...AlertValues, string, number]>(
+    `UPDATE alerts SET episode = ?, state = ?, is_open = ?, rank = ?, assignee = ?, raised_at = ?, changed_at = ?, ended_at = ?,
      next_at = ?, version = ?, data = ? WHERE id = ? AND version = ?`,
   );
   const addEvent = database.prepare<[string, number, string, string | null, string, string, string | null]>(
@@ -109,7 +109,7 @@ export function createAlertStore(connection: Connection): AlertStore {
         const done =
           before === undefined
             ? insert.run(alert.id, alert.fingerprint, alert.episode, ...values)
-            : update.run(...values, alert.id, before);
+            : update.run(alert.episode, ...values, alert.id, before);
         if (done.changes !== 1) return false;
         for (const { alertId, at, event, from, to, actor, reason } of change.events)
           addEvent.run(alertId, at, event, from ?? null, to, JSON.stringify(actor), reason ?? null);

@@ -99,12 +99,17 @@ function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number
 }
 
 /** It is over because nobody wants it any more: another policy holds, the message was deleted, the date was taken back. */
-export function withdraw(clock: SlaClock, policy: Policy | undefined, reason: string, now: number): Step {
+export function withdraw(
+  clock: SlaClock,
+  policy: Policy | undefined,
+  { reason, isUnwatched }: { reason: string; isUnwatched: boolean },
+  now: number,
+): Step {
   const { nextAt: _, pausedFor: _p, ...rest } = clock;
   const ended: SlaClock = { ...rest, state: "ended", outcome: "withdrawn", endedAt: now };
   ended.usedMs = usedOf(clock, policy, now);
   const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
-  const cleared: Said[] = isSaid ? [{ kind: "cleared", episode: clock.episode, at: now, reason }] : [];
+  const cleared: Said[] = isSaid ? [{ kind: "cleared", episode: clock.episode, at: now, reason, isUnwatched }] : [];
   return { clock: ended, says: cleared.map((said) => announcement(said, { clock: ended, policy, now })) };
 }
 

@@ -11,7 +11,7 @@ export type Said =
   /** No news for hooks: its alert learns that the clock stands still, or runs again. */
   | { kind: "paused" | "resumed"; episode: number; at: number }
   /** No news for hooks: the alert ends. */
-  | { kind: "cleared"; episode: number; at: number; reason: string; isPostponed?: boolean };
+  | { kind: "cleared"; episode: number; at: number; reason: string; isPostponed?: boolean; isUnwatched?: boolean };
 
 interface About {
   clock: SlaClock;
@@ -50,6 +50,7 @@ export function announcement(said: Said, about: About): NewAnnouncement {
       percentUsed,
       ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
       ...(said.kind === "cleared" && said.isPostponed ? { isPostponed: true as const } : {}),
+      ...(said.kind === "cleared" && said.isUnwatched ? { isUnwatched: true as const } : {}),
     },
     ...(policy?.routes ? { routes: policy.routes } : {}),
     ...(policy?.runbook ? { runbook: policy.runbook } : {}),
