@@ -90,7 +90,7 @@ export function plainPart({ body: stored }: EncodedPart): EncodedPart[] | undefi
 const link = z.looseObject({ label: z.string(), url: z.string() });
 
 /** Link buttons as lines of text: an address may be what Discord refused. */
-function withoutLinks(given: NonNullable<PartBody["components"]>): { rows: typeof given; links: string[] } {
+export function withoutLinks(given: NonNullable<PartBody["components"]>): { rows: typeof given; links: string[] } {
   const links: string[] = [];
   const rows = given.flatMap((row) => {
     const buttons = Array.isArray(row.components) ? row.components : [];

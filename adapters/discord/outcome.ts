@@ -33,10 +33,10 @@ const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
 const FILE_INVALID: ReadonlySet<number | string> = new Set([20009, 50046, 50110, 50123, 50124]);
 /**
  * Sending or a feature is disabled for a while; an error inside Discord; the bot is not available yet; Discord is overloaded; limits that
- * come without the status 429: of a channel's slow mode, of changes of announcements, of writes, of direct messages, of edits, of a service.
+ * come without the status 429: of active threads, of a channel's slow mode, of changes of announcements, of writes, of direct messages, of edits, of a service.
  */
 const TEMPORARY: ReadonlySet<number | string> = new Set([
-  40004, 40006, 40333, 110001, 130000, 20016, 20022, 20028, 20029, 30046, 40003, 40062,
+  40004, 40006, 40333, 110001, 130000, 20016, 20022, 20028, 20029, 30046, 40003, 40062, 160006,
 ]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
@@ -96,9 +96,21 @@ export function fileRefusal(error: unknown): string | undefined {
 }
 
 /** A form error (50035) at `attachments`: the name of a file, for example. */
-function isOfAttachments({ code, rawError }: DiscordAPIError): boolean {
-  if (code !== INVALID_FORM || !("errors" in rawError)) return false;
-  return typeof rawError.errors === "object" && rawError.errors !== null && "attachments" in rawError.errors;
+const isOfAttachments = (error: DiscordAPIError) => wrongFields(error).includes("attachments");
+
+/** A form error at the buttons alone; in a forum's post they are a field of its message. */
+export function isOfButtons(error: unknown): boolean {
+  const wrong = error instanceof DiscordAPIError ? wrongFields(error) : [];
+  return wrong.length === 1 && wrong[0] === "components";
+}
+
+function wrongFields({ code, rawError }: DiscordAPIError): string[] {
+  if (code !== INVALID_FORM || !("errors" in rawError)) return [];
+  const { errors } = rawError;
+  if (typeof errors !== "object" || errors === null) return [];
+  return Object.entries(errors).flatMap(([field, inner]) =>
+    field === "message" && typeof inner === "object" && inner !== null ? Object.keys(inner) : [field],
+  );
 }
 
 /** Also what stands for the message of a button, or shows "thinking…", may have been deleted. */

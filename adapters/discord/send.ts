@@ -19,13 +19,13 @@ import type { Posts } from "./posts.js";
 import {
   CARD_REFUSED,
   isCardKnownRefused,
+  lighter,
   noteCard,
   plainText,
   prepare,
   traitsOf,
   type Upload,
   whole,
-  withoutFiles,
 } from "./upload.js";
 
 const EPHEMERAL = 64;
@@ -173,8 +173,8 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     if (isArchived(error)) return reopened(context, chatId, () => post(context, operation, upload), outcome);
     if (operation.interaction && error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code))
       return followUp(context, operation.interaction, upload);
-    const textOnly = withoutFiles(upload, error);
-    if (textOnly) return post(context, operation, textOnly);
+    const less = lighter(upload, error);
+    if (less) return post(context, operation, less);
     noteCard(context.channels, chatId, upload, error);
     return outcome();
   }
@@ -197,8 +197,8 @@ async function answer(context: SendContext, interaction: InteractionRef, upload:
     return sentMessage(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
     if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
-    const textOnly = withoutFiles(upload, error);
-    if (textOnly) return answer(context, interaction, textOnly);
+    const less = lighter(upload, error);
+    if (less) return answer(context, interaction, less);
     const outcome = failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
     const isForbidden =
@@ -224,8 +224,8 @@ async function followUp(context: SendContext, interaction: InteractionRef, uploa
     const body = { ...upload.request, flags };
     return sentMessage(await context.rest.post(route, { body, ...upload.extra, auth: false }));
   } catch (error) {
-    const textOnly = withoutFiles(upload, error);
-    if (textOnly) return followUp(context, interaction, textOnly);
+    const less = lighter(upload, error);
+    if (less) return followUp(context, interaction, less);
     return failed(context, error, { repeat: "harmful", isInteraction: true, isPlain: upload.isPlain });
   }
 }
@@ -244,8 +244,8 @@ async function startThread(
   } catch (error) {
     if (error instanceof DiscordAPIError && error.code === TAG_REQUIRED && !applied_tags)
       return startTaggedThread(context, forumId, upload);
-    const textOnly = withoutFiles(upload, error);
-    if (textOnly) return startThread(context, forumId, textOnly, applied_tags);
+    const less = lighter(upload, error);
+    if (less) return startThread(context, forumId, less, applied_tags);
     noteCard(context.channels, forumId, upload, error);
     return failed(context, error, { repeat: "harmful", isInteraction: false, ...traitsOf(upload) });
   }
@@ -301,8 +301,8 @@ async function change(
       );
     if (error instanceof DiscordAPIError && error.code === NOT_OURS)
       return { kind: "gone", error: "the bot did not write it" };
-    const textOnly = withoutFiles(upload, error);
-    if (textOnly) return change(context, operation, textOnly);
+    const less = lighter(upload, error);
+    if (less) return change(context, operation, less);
     if (!isInteraction) noteCard(context.channels, chatId, upload, error);
     return failed(context, error, { repeat: "harmless", isInteraction, ...traitsOf(upload) });
   }

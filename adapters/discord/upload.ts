@@ -4,10 +4,10 @@ import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { isTemporary, whyNotFetched } from "../../src/lib/outgoing/file-bytes.js";
 import type { Channels } from "./channels.js";
-import { isPlainText, type PartBody, partBody } from "./encode.js";
+import { isPlainText, type PartBody, partBody, withoutLinks } from "./encode.js";
 import { type FileAccess, readFiles } from "./files.js";
 import { CONTENT_MAX } from "./format.js";
-import { fileRefusal, isCardRefused, type Sent } from "./outcome.js";
+import { fileRefusal, isCardRefused, isOfButtons, type Sent } from "./outcome.js";
 
 export interface Upload {
   body: PartBody;
@@ -61,13 +61,26 @@ export function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "
 }
 
 /** Without its files, and a note for each, when Discord refused them: a message is not lost to its attachment. */
-export function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
+function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
   const why = upload.extra.files && fileRefusal(error);
   if (why === undefined || !upload.extra.files) return undefined;
   const notes = upload.extra.files.map(({ name }) => `[file: ${name} could not be attached: ${why}]`);
   const content = withLines(upload.request.content, notes);
   const { attachments: _files, ...body } = upload.body;
   return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: {} };
+}
+
+/** What of it may go when Discord refused its files, or the buttons of which none is a link (see plainPart for those). */
+export function lighter(upload: Upload, error: unknown): Upload | undefined {
+  return withoutFiles(upload, error) ?? withoutButtons(upload, error);
+}
+
+function withoutButtons(upload: Upload, error: unknown): Upload | undefined {
+  const { components, ...body } = upload.body;
+  if (!components || withoutLinks(components).links.length > 0 || !isOfButtons(error)) return undefined;
+  const { components: _, ...rest } = upload.request;
+  const content = withLines(rest.content, ["[the buttons could not be attached]"]);
+  return { ...upload, body: { ...body, content }, request: { ...rest, content } };
 }
 
 export const CARD_REFUSED: SendResult = {

@@ -46,6 +46,13 @@ export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
   ];
 }
 
+/** Without its formatting, links in words. Undefined where it has none, or where the addresses do not fit. */
+export function withoutEntities({ entities, ...body }: PartBody): PartBody | undefined {
+  if (!entities) return undefined;
+  const text = withAddresses(body.text, linksOf(body.text, entities));
+  return text.length <= (body.file ? CAPTION_MAX : TEXT_MAX) ? { ...body, text } : undefined;
+}
+
 interface Link {
   label: string;
   url: string;

@@ -43,9 +43,9 @@ function secondsOf(retryAfter: unknown): number | undefined {
   return typeof seconds === "number" && seconds >= 0 && Number.isFinite(seconds) ? seconds : undefined;
 }
 
-/** https://core.telegram.org/api/errors#420-flood */
+/** Where the answer has no parameters: its own words, or those of https://core.telegram.org/api/errors#420-flood */
 function floodWaitOf(description: string): number | undefined {
-  const seconds = /(?:FLOOD|SLOWMODE)\w*_WAIT_(\d+)/.exec(description)?.[1];
+  const seconds = /(?:(?:FLOOD|SLOWMODE)\w*_WAIT_|\bretry after )(\d+)/.exec(description)?.[1];
   return seconds === undefined ? undefined : Number(seconds);
 }
 

@@ -7,6 +7,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import { type PartBody, readBody } from "./body.js";
+import { withoutEntities } from "./encode.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
 import { type FileAccess, FileNotYet, type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
@@ -36,6 +37,7 @@ const NO_CAPTION = /caption is too long|CAPTION_TOO_LONG/i;
 const NO_REPLY =
   /(message to be replied|replied message|reply message|message to reply) not found|REPLY_MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
 const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
+const NO_ENTITIES = /can't parse entit|entity beginning|ENTITY_/i;
 const NO_TEXT = /there is no text in the message to edit/i;
 /** Of a message that is older than 48 hours. https://core.telegram.org/bots/api#deletemessage */
 const NO_DELETION = /message can't be deleted/i;
@@ -92,7 +94,11 @@ async function create(
       else if (left.replyToId !== undefined && isOut(NO_REPLY)) left = { ...left, replyToId: undefined };
       else if (hasTokensOnly(left.keyboard) && isOut(NO_BUTTONS)) left = withoutKeyboard(left);
       else if (left.file !== undefined && isOut(NO_CAPTION)) left = withoutFile(left, left.file);
-      else throw thrown;
+      else {
+        const less = lessFormatted(left, thrown);
+        if (!less) throw thrown;
+        left = less;
+      }
     }
   }
 }
@@ -100,6 +106,12 @@ async function create(
 /** The words are worth more than the file, and one message is all that a part may become. */
 function withoutFile({ file: _, ...body }: PartBody, file: NonNullable<PartBody["file"]>): PartBody {
   return { ...body, text: withLine(body.text, unattached(file)) };
+}
+
+/** Only where links to press would be lost with the formatting: the gateway sends all else as plain text. */
+function lessFormatted(body: PartBody, thrown: unknown): PartBody | undefined {
+  const hasLinks = body.keyboard?.some((row) => row.some((button) => "url" in button)) === true;
+  return hasLinks && isRefused(thrown, NO_ENTITIES) ? withoutEntities(body) : undefined;
 }
 
 /** Links become lines of text another way: see plainPart. */
@@ -180,13 +192,24 @@ async function notice(
   return { kind: "sent", messageId: `callback:${token}` };
 }
 
+async function edit(context: SendContext, operation: Edit, signal: AbortSignal): Promise<SendResult> {
+  const body = readBody(operation.part.body);
+  try {
+    return await change(context, operation, body, signal);
+  } catch (thrown) {
+    const less = lessFormatted(body, thrown);
+    if (!less) throw thrown;
+    return change(context, operation, less, signal);
+  }
+}
+
 /** An edit names no topic: the message id is unique in the whole chat, and the Bot API has no such parameter. */
-async function edit(
+async function change(
   context: SendContext,
-  { address, messageId, part, isLastAttempt }: Edit,
+  { address, messageId, isLastAttempt }: Edit,
+  body: PartBody,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const body = readBody(part.body);
   const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
   const common = {
     chat_id: chatIdOf(address),

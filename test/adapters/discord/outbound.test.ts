@@ -493,7 +493,7 @@ describe("trouble", () => {
     expect(fake.calls.length).toBe(asked);
   });
 
-  it.each([40333, 40004, 40006, 110001, 20016, 20022, 20028, 30046, 40003, 40062])(
+  it.each([40333, 40004, 40006, 110001, 20016, 20022, 20028, 30046, 40003, 40062, 160006])(
     "a trouble that Discord says passes (%i) is a retry",
     async (code) => {
       const body = { message: "for a while", code };
@@ -714,6 +714,24 @@ describe("trouble", () => {
       kind: "permanent",
     });
     expect(plain.body.embeds).toBeUndefined();
+  });
+
+  it("buttons that are refused go, with a note, and the words and the card stay", async () => {
+    const twice = [
+      [
+        { label: "Ok", token: "t" },
+        { label: "Again", token: "t" },
+      ],
+    ];
+    const note = "[the buttons could not be attached]";
+    const result = await rig.say({ text: "look", card: { title: "Late" }, buttons: twice });
+    if (result.kind !== "sent") throw new Error("not sent");
+    const posted = () => messages().find(({ id }) => id === result.messageId);
+    expect(posted()).toMatchObject({ content: `look\n${note}`, embeds: [{ title: "Late" }] });
+    expect(await edit(result.messageId, { text: "now", buttons: twice })).toMatchObject({ kind: "sent" });
+    expect(posted()).toMatchObject({ content: `now\n${note}` });
+    const forum = fake.world.addChannel({ type: 15 });
+    expect(await rig.say({ text: "A post", buttons: twice }, { chatId: forum.id })).toMatchObject({ kind: "sent" });
   });
 
   it("a hidden or unknown channel and a closed DM are permanent", async () => {

@@ -593,6 +593,11 @@ describe("what a send reports", () => {
     ["one refused token", refuse(401, "Unauthorized"), { kind: "retry", scope: "chat" }],
     ["a method that is not found", refuse(404, "Not Found: method not found"), { kind: "retry", scope: "chat" }],
     ["a flood in Telegram's inner words", refuse(420, "FLOOD_WAIT_7"), { kind: "retry", afterMs: 7_000 }],
+    [
+      "a flood whose time is in its words",
+      refuse(429, "Too Many Requests: retry after 2"),
+      { kind: "retry", afterMs: 2_000 },
+    ],
     ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }, { kind: "ambiguous" }],
     ...[400, 403, 404, 407].map((status): [string, Fault["action"], object] => [
@@ -646,6 +651,31 @@ describe("what a send reports", () => {
     running.fake.fail({ method: "sendMessage|getMe", times: 2, action: refuse(401, "Unauthorized") });
     const result = await running.send(create(running, { text: "x" }));
     expect(result).toMatchObject({ kind: "retry", scope: "bot", afterMs: 60_000 });
+  });
+
+  it("formatting that is refused goes before the links to press", async () => {
+    const running = await startAdapter();
+    const message = {
+      text: "**late** [docs](https://a.example)",
+      buttons: [[{ label: "Open", url: "https://b.example" }]],
+    };
+    running.fake.fail({ method: "sendMessage", action: refuse(400, "Bad Request: ENTITY_BOUNDS_INVALID") });
+    const [sent] = await running.say(message);
+    if (sent?.kind !== "sent") throw new Error("not sent");
+    const keyboard = { inline_keyboard: [[{ text: "Open", url: "https://b.example" }]] };
+    const plain = { text: "late docs (https://a.example)", reply_markup: keyboard };
+    const last = running.fake.callsOf("sendMessage").at(-1)?.payload;
+    expect(last).toMatchObject(plain);
+    expect(last?.entities).toBeUndefined();
+    running.fake.fail({ method: "editMessageText", action: refuse(400, "Bad Request: can't parse entities: x") });
+    const [part] = running.adapter.encode({ ...message, text: "**now**" }, running.at, { plain: false });
+    if (!part) throw new Error("no part");
+    const edit = { kind: "edit" as const, address: running.at, messageId: sent.messageId, part };
+    expect(await running.send(edit)).toMatchObject({ kind: "sent" });
+    expect(running.fake.callsOf("editMessageText").at(-1)?.payload).toMatchObject({
+      text: "now",
+      reply_markup: keyboard,
+    });
   });
 
   it("a move, with the new chat", async () => {
