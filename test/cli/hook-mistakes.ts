@@ -194,6 +194,37 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...gate, run: { chat: { to: "web:web:general", text: "{{ event.tasks.title }}" } } },
     /chat\.text: .*event\.tasks is a list: write event\.tasks\[0\]\.title$/,
   ),
+  "an unknown field in filters": hook(
+    {
+      ...gate,
+      run: { chat: { to: "web:web:general", text: '{{ event.tasks | where: "status", "done" | map: "titel" }}' } },
+    },
+    /chat\.text: .*event\.tasks\[…\] has no "titel"; did you mean "title"\?$/,
+  ),
+  "an unknown field in a filter of an item": hook(
+    {
+      ...gate,
+      run: {
+        chat: {
+          to: "web:web:general",
+          text: '{% assign done = event.tasks | sort: "title" %}{% for t in done %}{{ t.titel }}{% endfor %}',
+        },
+      },
+    },
+    /chat\.text: .*event\.tasks\[…\] has no "titel"/,
+  ),
+  "an unknown field by which rows are grouped": hook(
+    {
+      ...received,
+      context: [{ db_query: { query: "runs" } }],
+      run: { chat: { to: "web:web:general", text: '{{ steps[0].rows | group_by: "hok" | size }}' } },
+    },
+    /chat\.text: .*steps\[0\]\.rows\[…\] has no "hok"; did you mean "hook"\?$/,
+  ),
+  "a date format of another library": chat(
+    { text: '{{ current_time | date: "YYYY-MM-DD HH:mm" }}' },
+    /chat\.text: .*the date format "YYYY-MM-DD HH:mm" has no % code.*write "%Y-%m-%d %H:%M"$/,
+  ),
   "an unknown field of a row": hook(
     {
       ...received,

@@ -4,7 +4,8 @@ import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
 import { nearest } from "../../lib/nearest.js";
 import type { FieldType } from "../step.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
-import { ITEM, isNested, type Path, pathsOf } from "./paths.js";
+import { dateProblem } from "./filters.js";
+import { filtersIn, ITEM, isNested, type Path, pathsOf } from "./paths.js";
 
 /** `fields` is absent when nothing is known of the step. */
 export interface StepNames {
@@ -34,7 +35,8 @@ export interface TemplateNames {
 /** What is wrong with the names; empty when all is well. */
 export function nameProblems(engine: Liquid, template: Template[], names: TemplateNames): string[] {
   const problems = pathsOf(engine, template).map((path) => pathProblem(path, names));
-  return [...new Set(problems.filter((one) => one !== undefined))];
+  const dates = filtersIn(template).flatMap((filter) => dateProblem(filter) ?? []);
+  return [...new Set([...problems.filter((one) => one !== undefined), ...dates])];
 }
 
 function pathProblem([root, ...path]: Path, names: TemplateNames): string | undefined {

@@ -1,6 +1,7 @@
 /** Every path that a template reads, from the event, the steps or the times on: what `for` and `assign` name is traced to where it comes from. */
-import type { Arguments, ForTag, Liquid, Template, Variable } from "liquidjs";
+import type { Arguments, ForTag, Liquid, Template, Value, Variable } from "liquidjs";
 import { liquid } from "./engine.js";
+import { type Filter, fieldsOf, keepsItems } from "./filters.js";
 
 /** Any item of a list. */
 export const ITEM = Symbol("item");
@@ -32,6 +33,11 @@ export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] 
       const path = resolve(segments, block);
       if (path !== undefined) paths.push(path);
     }
+    for (const value of template.arguments?.() ?? []) {
+      const list = value instanceof liquid().Value ? resolve(firstPath(engine, value) ?? [], block) : undefined;
+      if (list !== undefined)
+        paths.push(...fieldsOf((value as Value).filters).map((field): Path => [...list, ITEM, ...field]));
+    }
     const isAssign = template instanceof liquid().AssignTag;
     for (const { content } of template.localScope?.() ?? []) {
       const to = isAssign ? resolve(plainPath(engine, givenBy(template)) ?? [], block) : undefined;
@@ -59,6 +65,14 @@ export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] 
   }
 }
 
+/** All filters, those of nested blocks, too. */
+export function filtersIn(templates: readonly Template[]): Filter[] {
+  return templates.flatMap((template) => [
+    ...[...(template.arguments?.() ?? [])].flatMap((one) => (one instanceof liquid().Value ? one.filters : [])),
+    ...filtersIn(childrenOf(template)),
+  ]);
+}
+
 /** With those in the brackets of others: `event.tasks[event.index]`. */
 function variablesIn(engine: Liquid, given: Argument[]): Variable[] {
   // One template with these arguments and nothing else: the library finds the variables in them.
@@ -66,15 +80,18 @@ function variablesIn(engine: Liquid, given: Argument[]): Variable[] {
   return Object.values(found.variables).flat();
 }
 
-/** The path of a value that is a variable and nothing else: no filter, no range, no literal. */
+/** The path of a value that is a variable and nothing else: no range, no literal, no filter that makes something else of it. */
 function plainPath(engine: Liquid, value: Argument | undefined): Path | undefined {
-  if (value === undefined) return undefined;
-  const { PropertyAccess } = liquid().TokenKind;
-  const isFiltered = value instanceof liquid().Value;
-  if (isFiltered && (value.filters.length > 0 || value.initial.postfix.length !== 1)) return undefined;
-  const token = isFiltered ? value.initial.postfix[0] : value;
-  if ((token as { kind?: number } | undefined)?.kind !== PropertyAccess) return undefined;
-  return variablesIn(engine, [value])[0]?.segments;
+  if (value instanceof liquid().Value && !value.filters.every(keepsItems)) return undefined;
+  return firstPath(engine, value);
+}
+
+/** The path of the variable with which a value starts, before its filters. */
+function firstPath(engine: Liquid, value: Argument | undefined): Path | undefined {
+  if (value instanceof liquid().Value && value.initial.postfix.length !== 1) return undefined;
+  const token = value instanceof liquid().Value ? value.initial.postfix[0] : value;
+  if (token === undefined || (token as { kind?: number }).kind !== liquid().TokenKind.PropertyAccess) return undefined;
+  return variablesIn(engine, [token as Argument])[0]?.segments;
 }
 
 /** What an `assign` gives: the library does not declare it. */

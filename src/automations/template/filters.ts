@@ -1,0 +1,72 @@
+/** What filters name in their arguments: fields of the items of a list, and the form of a date. */
+import type { Value } from "liquidjs";
+import { liquid } from "./engine.js";
+
+export type Filter = Value["filters"][number];
+
+/** Their first argument is a field of each item. */
+const BY_FIELD: ReadonlySet<string> = new Set([
+  "map",
+  "where",
+  "reject",
+  "sort",
+  "sort_natural",
+  "group_by",
+  "sum",
+  "find",
+  "find_index",
+  "has",
+]);
+
+/** What comes out is a list of items that went in. */
+const KEEPS_ITEMS: ReadonlySet<string> = new Set([
+  "where",
+  "reject",
+  "sort",
+  "sort_natural",
+  "reverse",
+  "uniq",
+  "compact",
+]);
+
+export const keepsItems = ({ name }: Filter) => KEEPS_ITEMS.has(name);
+
+/** The fields that filters read of each item of a list, as paths. */
+export function fieldsOf(filters: readonly Filter[]): string[][] {
+  const paths: string[][] = [];
+  for (const filter of filters) {
+    const field = BY_FIELD.has(filter.name) ? textOf(filter.args[0]) : undefined;
+    if (field !== undefined && /^[\w-]+(\.[\w-]+)*$/.test(field)) paths.push(field.split("."));
+    if (!keepsItems(filter)) break;
+  }
+  return paths;
+}
+
+/** A form of a date that prints itself. */
+export function dateProblem({ name, args }: Filter): string | undefined {
+  const form = name === "date" ? textOf(args[0]) : undefined;
+  if (form === undefined || form.includes("%")) return undefined;
+  const better = withCodes(form);
+  return `the date format "${form}" has no % code, so it prints itself and no date: write "${better.includes("%") ? better : "%Y-%m-%d"}"`;
+}
+
+/** `YYYY-MM-DD`, as other libraries write it, in the codes of strftime. */
+function withCodes(form: string): string {
+  return form
+    .replace(/mm(?=:)|(?<=:)mm/g, "%M")
+    .replace(/YYYY|yyyy/g, "%Y")
+    .replace(/MMMM/g, "%B")
+    .replace(/MMM/g, "%b")
+    .replace(/MM|mm/g, "%m")
+    .replace(/DD|dd/g, "%d")
+    .replace(/HH/g, "%H")
+    .replace(/hh/g, "%I")
+    .replace(/ss/g, "%S");
+}
+
+/** The text of an argument that is written out. */
+function textOf(argument: Filter["args"][number] | undefined): string | undefined {
+  if (argument === undefined || Array.isArray(argument)) return undefined;
+  const token = argument as { kind?: number; content?: unknown };
+  return token.kind === liquid().TokenKind.Quoted && typeof token.content === "string" ? token.content : undefined;
+}
