@@ -1,16 +1,20 @@
 /** Fallbacks whose form is right and that would be refused when they are needed. */
 
+import { z } from "zod";
 import type { Definition } from "../automations/definition/definition.js";
+import { address, formatAddress } from "../domain/address.js";
 import { taskSpec } from "../domain/task.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
 
-/** `assigneeProblem`: why no task can be given to a runner or person. */
+/** `assigneeProblem`: why no task can be given to a runner or person; `chatProblem`: why nothing can be posted to a chat. */
 export function fallbackProblems(
   { point, fallback }: Pick<Definition, "point" | "fallback">,
   assigneeProblem: (assignTo: string) => string | undefined,
   now: number,
+  chatProblem: (address: string) => string | undefined,
 ): string[] {
+  if (point === "inbound_claim") return routeProblems(fallback, chatProblem);
   if (point !== "task:create" || fallback === undefined) return [];
   // A task is made of it and of what was asked for, and is checked again then.
   const read = taskSpec.partial().safeParse(fallback, PLAIN);
@@ -24,4 +28,13 @@ export function fallbackProblems(
       : []),
     ...(assignee === undefined ? [] : [`fallback.assignTo: ${assignee}`]),
   ];
+}
+
+const claimed = z.object({ routeTo: address });
+
+/** A claim that forwards the message to a chat that nothing reaches. */
+function routeProblems(fallback: unknown, chatProblem: (address: string) => string | undefined): string[] {
+  const { data } = claimed.safeParse(fallback);
+  const problem = data && chatProblem(formatAddress(data.routeTo));
+  return problem === undefined ? [] : [`fallback.routeTo: ${problem}`];
 }

@@ -166,7 +166,9 @@ function needs(examined: Examined): ListedProblem[] {
     const isOff = match?.platforms !== undefined && off.length === match.platforms.length && !off.some(isOn);
     const messages = [
       ...definition.missing(machine),
-      ...fallbackProblems(definition, machine.assigneeProblem, machine.now),
+      ...fallbackProblems(definition, machine.assigneeProblem, machine.now, (text) =>
+        chatProblem(text, on, rooms, accountsOf(env)),
+      ),
       ...(faults.get(id) ?? []),
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
       ...lostPoint(definition, examined),

@@ -610,6 +610,22 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { on: "task:complete", phase: "before", on_failure: "fallback", fallback: { taskId: "t_other" } },
     /fallback: unknown field "taskId"/,
   ),
+  "a fallback that forwards to no room": hook(
+    {
+      on: "inbound_claim",
+      on_failure: "fallback",
+      fallback: { handled: true, routeTo: { platform: "web", botId: "web", chatId: "genral" } },
+    },
+    /fallback\.routeTo: there is no room "genral" in the web chat/,
+  ),
+  "a fallback that claims nothing": hook(
+    { on: "inbound_claim", on_failure: "fallback", fallback: { handled: false } },
+    /fallback: .*this fallback changes nothing, as if the hook had not run: write on_failure: open, and remove `fallback`$/,
+  ),
+  "a fallback that modifies nothing": hook(
+    { on: "message_sending", on_failure: "fallback", fallback: {} },
+    /fallback: .*this fallback changes nothing.*write on_failure: open/,
+  ),
   "a fallback with a deadline that is no time": hook(
     { on: "task:create", phase: "before", on_failure: "fallback", fallback: { deadline: "soon" } },
     /fallback\.deadline: .*expected a time such as .*got "soon"$/,

@@ -41,6 +41,12 @@ export function checkPolicies({ form, execution, point, phase }: CheckedForm, is
       path: ["on_failure"],
       message: `a failure at ${point.name} stops nothing, so on_failure can only be open`,
     });
+  else if (form.fallback !== undefined && changesNothing(form.fallback, point))
+    issues.push({
+      path: ["fallback"],
+      message:
+        "this fallback changes nothing, as if the hook had not run: write on_failure: open, and remove `fallback`",
+    });
   if ((form.on_failure === "fallback") !== (form.fallback !== undefined))
     issues.push({ path: ["fallback"], message: "on_failure: fallback and `fallback:` belong together" });
   if (form.when_busy === "coalesce" && execution !== "background")
@@ -48,6 +54,13 @@ export function checkPolicies({ form, execution, point, phase }: CheckedForm, is
       path: ["when_busy"],
       message: `only background runs can be merged, and this hook is ${execution}`,
     });
+}
+
+/** A result of a hook that passes. */
+function changesNothing(fallback: unknown, { model }: AnyPoint): boolean {
+  if (typeof fallback !== "object" || fallback === null) return false;
+  if (model === "claiming") return "handled" in fallback && fallback.handled === false;
+  return (model === "modifying" || model === "lifecycle") && Object.keys(fallback).length === 0;
 }
 
 export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
