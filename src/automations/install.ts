@@ -49,7 +49,7 @@ export function install(
   takeOutUnfit();
   putBack();
   // Among equals of priority the order is the file's, whichever of them a reload changed.
-  registry.arrange([...live.keys()]);
+  registry.arrange([...live.keys()], "last");
   return { live, broken, ...difference(before, live, replaced) };
 
   function register(definition: Definition): void {

@@ -353,9 +353,9 @@ export class HookRegistry<P extends Points = Catalogue> {
     );
   }
 
-  /** Among equals of priority these run in this order, and after those that were never arranged. Ids that nobody has are passed over. */
-  arrange(ids: readonly string[]): void {
-    this.#roster.arrange(ids);
+  /** Among equals of priority these run in this order: `last` after, `first` before those that were never arranged. Unknown ids are passed over. */
+  arrange(ids: readonly string[], where: "first" | "last"): void {
+    this.#roster.arrange(ids, where);
   }
 
   /** What `overrides` says of a hook has changed: it holds from now on, and what it says no longer is as the hook itself says. */

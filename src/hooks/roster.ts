@@ -127,12 +127,13 @@ export class Roster {
     this.points.get(entry.point.name)?.changed();
   }
 
-  /** Among equals of priority these run in this order, and after those that were never arranged. */
-  arrange(ids: readonly string[]): void {
+  /** Among equals of priority these run in this order: `last` after, `first` before those that were never arranged. */
+  arrange(ids: readonly string[], where: "first" | "last"): void {
+    const lowest = where === "last" ? 1 : -ids.length;
     for (const [index, id] of ids.entries()) {
       const entry = this.entries.get(id);
-      if (entry === undefined || entry.rank === index + 1) continue;
-      entry.rank = index + 1;
+      if (entry === undefined || entry.rank === lowest + index) continue;
+      entry.rank = lowest + index;
       this.points.get(entry.point.name)?.changed();
     }
   }

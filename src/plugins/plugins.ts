@@ -244,16 +244,26 @@ export function createPlugins(options: PluginsOptions): Plugins {
       holders = next.map((holder) => aside[wanted.indexOf(holder)] ?? holder);
       for (const { live } of before) if (live && !kept.has(live)) placements.push(live.withdraw());
       for (const one of prepared) placements.push(...put(one, true));
+      arrange();
       accept();
     } catch (error) {
       for (const placement of placements.reverse()) placement.takeBack();
       holders = before;
+      arrange();
       for (const one of prepared) if ("candidate" in one) await over(one.candidate, around);
       throw error;
     }
     for (const placement of placements) await placement.settle();
     await watchAll();
     return list();
+  }
+
+  /** Among equals of priority hooks run in the order of `plugins:`, as after a start, whichever of them a reload added. */
+  function arrange(): void {
+    registry.arrange(
+      holders.flatMap(({ live }) => live?.hooks ?? []),
+      "first",
+    );
   }
 
   function successorOf(entry: PluginEntry): Holder {

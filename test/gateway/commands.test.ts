@@ -217,16 +217,19 @@ describe("who may", () => {
     for (const messageId of ["a", "b", "c"]) await rig.say("/fire-hook x", { userId: "3", messageId });
     await rig.say("/list", { userId: "99", messageId: "d" });
     await rig.idle();
+    // The platform takes 40 characters a message.
     expect(platform.messages.map(({ text, body }) => [text, body.replyToId])).toEqual([
-      ["You may not do that here.", "a"],
-      ["You may not do that here.", "d"],
+      ["You may not do that here. To learn more,", "a"],
+      [" send me `/whoami` in a direct message.", undefined],
+      ["You may not do that here. To learn more,", "d"],
+      [" send me `/whoami` in a direct message.", undefined],
     ]);
     expect(sending).toHaveLength(2);
     expect(await rig.store.outbox.counts()).toMatchObject({ held: 0, dead: 0 });
     await rig.clock.advance(10 * 60_000);
     await rig.say("/fire-hook x", { userId: "3", messageId: "e" });
     await rig.idle();
-    expect(platform.messages).toHaveLength(3);
+    expect(platform.messages).toHaveLength(6);
   });
 
   it("is not told in the group when the configuration says so", async () => {

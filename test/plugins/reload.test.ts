@@ -267,6 +267,9 @@ describe("reloading a plugin", () => {
       ["b", "loaded"],
       ["a", "loaded"],
     ]);
+    // As a start with this list would have it.
+    expect(rig.registry.order("inbound_claim").map(({ id }) => id)).toEqual(["b.inbound_claim", "a.inbound_claim"]);
+    expect(await rig.claim("x")).toMatchObject({ reply: "b" });
     await rig.plugins.reload({ entries: pluginsConfig.parse(["b.mjs", { module: "a.mjs", enabled: false }]) });
     expect(rig.registry.list().map(({ id }) => id)).toEqual(["b.inbound_claim"]);
     await rig.plugins.reload({ entries: [] });

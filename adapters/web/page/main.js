@@ -51,7 +51,7 @@ async function logIn(notice) {
       return boot();
     } catch (error) {
       notice = error.isLoggedOut
-        ? "This link's token is not valid any more. `npx hookgate token` shows the present one."
+        ? "This link's token is not valid any more. Run npx hookgate token to see the present one."
         : `${error.message}.`;
     }
   showLogin(root, { notice, done: () => boot() });

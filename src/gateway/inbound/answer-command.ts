@@ -204,7 +204,7 @@ export function orOpenly(
   message: InboundMessage,
   at: Address,
   { config }: Inbound,
-  text = "You may not do that here.",
+  text = "You may not do that here. To learn more, send me `/whoami` in a direct message.",
 ): NewDelivery {
   if (!config.refuse_openly || formatAddress(refusal.address) === formatAddress(at)) return refusal;
   const word = { text, replyToId: referenceTo(row, message) };
