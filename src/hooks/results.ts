@@ -114,6 +114,10 @@ function merged(base: unknown, given: unknown): unknown {
 /** Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. */
 export function checkChange(before: unknown, after: unknown, { mutable, payload, name }: HookPoint): void {
   const refused = mutable === undefined ? undefined : refusedChange(before, after, mutable, "");
+  if (refused?.includes(".") && isFields(after) && Object.hasOwn(after, refused)) {
+    const nested = refused.split(".").reduceRight((inner, key) => `{ ${key}: ${inner} }`, "…");
+    throw resultError(`there is no field "${refused}" at ${name}: write ${nested}`);
+  }
   if (refused !== undefined) {
     const rest = mutable?.length === 0 ? "nothing can be" : `only ${mutable?.join(", ")} can be`;
     throw resultError(`${refused} cannot be changed at ${name} (${rest})`);
@@ -132,7 +136,8 @@ function refusedChange(before: unknown, after: unknown, mutable: readonly string
   if (!isFields(before) || !isFields(after)) return at === "" ? "data" : at.slice(0, -1);
   for (const key of Object.keys({ ...before, ...after })) {
     const path = `${at}${key}`;
-    if (mutable.includes(path) || isDeepStrictEqual(before[key], after[key])) continue;
+    // A key "mission.title" is no path: it would be a new field, which nothing reads.
+    if ((mutable.includes(path) && !key.includes(".")) || isDeepStrictEqual(before[key], after[key])) continue;
     if (!mutable.some((one) => one.startsWith(`${path}.`))) return path;
     const refused = refusedChange(before[key], after[key], mutable, `${path}.`);
     if (refused !== undefined) return refused;

@@ -116,6 +116,25 @@ describe("a decision becomes what its point takes", () => {
     await renames();
   });
 
+  test("a change of a field that is a path is refused, for nothing reads it", async () => {
+    const records: DispatchRecord[] = [];
+    const registry = new HookRegistry({
+      logger: silentLogger,
+      journal: { record: (one) => void records.push(one) },
+    });
+    const on = { ...triggered("hook", { kind: "on", hook: "mission:execute" }), point: "mission:execute" };
+    registerDefinition(registry, { ...on, phase: "before", execution: "blocking" }, async () => ({
+      status: "succeeded",
+      decision: { kind: "modify", patch: { "mission.title": "Renamed" } },
+    }));
+    const { example: data } = registry.point("mission:execute");
+    expect((await registry.runBefore("mission:execute", data as never)).data).toEqual(data);
+    expect(records[0]?.runs[0]).toMatchObject({
+      outcome: "failed",
+      error: 'Result: there is no field "mission.title" at mission:execute: write { mission: { title: … } }',
+    });
+  });
+
   test("a claim is a claim, with its reply where the point takes one", async () => {
     expect(await setUp("claim", claimed).registry.fireClaiming("claim", example)).toMatchObject({
       handled: true,
