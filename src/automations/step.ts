@@ -55,7 +55,7 @@ export interface StepResult {
   /** Exit 0, 2xx, no red test; undefined where there is no such thing. */
   readonly isOk?: boolean;
   /** Why it is not ok, for everybody; without it `text` says so, which then is of a program and for owners only. */
-  readonly notOk?: string;
+  readonly notOk?: string | undefined;
 }
 
 /** A failed step is this, in place of a result; it is neither empty nor ok. */

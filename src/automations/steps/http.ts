@@ -69,7 +69,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
       isEmpty: isOk && text.trim() === "",
       isOk,
       // What the server wrote is output, and stays out of the reason that everybody reads.
-      notOk: `the server answered ${answer.status}`,
+      notOk: isOk ? undefined : `the server answered ${answer.status}`,
     };
   },
 };
