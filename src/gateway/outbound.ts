@@ -107,7 +107,7 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
   const decision = await decide(delivery, delivery.message, out);
   if (decision.kind !== "send") {
     await notifyAsker(delivery, decision.kind, decision.reason, out);
-    return finish(delivery, decision.kind, decision.reason, out);
+    return finish(delivery, decision.kind, decision.reason, out, decision.logged);
   }
   await supersedeDead(delivery, out);
   return await freezeAndSend(delivery, shorten(delivery, decision.message, out), target.posted, adapter, out);

@@ -20,6 +20,13 @@ export class HookFailedError extends HookgateError {
   }
 }
 
+/** For the log: without the words of a hook that failed, which may quote a message. Its own error is logged where it was thrown. */
+export function loggableError(error: unknown): string {
+  return error instanceof HookFailedError
+    ? `hook "${error.id}" failed at ${error.hook} and is fail-closed`
+    : errorMessage(error);
+}
+
 /** A name that is no hook point. */
 export class UnknownHookError extends HookgateError {
   readonly hook: string;

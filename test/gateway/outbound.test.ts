@@ -169,6 +169,29 @@ describe("a platform that cannot be reached", () => {
   });
 });
 
+describe("a key that a plugin gives to `once`", () => {
+  it("is warned of when it comes with another chat or another text, and not when the same is sent again", async () => {
+    const lines: string[] = [];
+    const warn = (_facts: object, message?: string) => void lines.push(message ?? "");
+    const rig = await startRig({ logger: { ...silentLogger, warn, child: () => ({ ...silentLogger, warn }) } });
+    const once = { plugin: "greeter", deliveryId: "d_key" };
+    expect(await send(rig, "welcome", once)).toBe("d_key");
+    await ended(rig, "d_key");
+    expect(await send(rig, "welcome", once)).toBe("d_key");
+    expect(lines).toEqual([]);
+    expect(await send(rig, "welcome", once, "other")).toBe("d_key");
+    expect(await send(rig, "goodbye", once)).toBe("d_key");
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^plugin "greeter" sends with a `once` key that it used before for another chat: nothing is sent/,
+      ),
+      expect.stringMatching(/^plugin "greeter" sends with a `once` key that it used before for another message/),
+    ]);
+    await rig.idle();
+    expect([rig.platform.texts(), rig.platform.texts("other")]).toEqual([["welcome"], []]);
+  });
+});
+
 describe("a pause beyond reason", () => {
   it.each([
     [31_536_000_000, "365 d"],
@@ -603,6 +626,43 @@ describe("hooks", () => {
       [`${id}:message_sending`, "failed", 1],
       [`${id}:message_sending:2`, "modified", 1],
     ]);
+  });
+
+  it("that fail closed do not bring a text of a message into the log of the held delivery or the given-up message", async () => {
+    const logged: object[] = [];
+    const note = (facts: object, message?: string) => void logged.push({ message, facts });
+    const logger = { ...silentLogger, warn: note, error: note };
+    const quote = (hook: string, text: string) => {
+      throw new Error(`${hook} says that "${text}" is forbidden`);
+    };
+    const rig = await startRig({
+      logger: { ...logger, child: () => logger },
+      hooks(registry) {
+        registry.registerModifying("message_sending", ({ message }) => quote("guard", message.text), {
+          id: "guard",
+          failurePolicy: "fail-closed",
+        });
+        registry.registerClaiming("inbound_claim", ({ message }) => quote("gate", message.text), {
+          id: "gate",
+          failurePolicy: "fail-closed",
+        });
+      },
+    });
+    const id = await send(rig, "S3CRET");
+    expect(await ended(rig, id)).toMatchObject({ status: "held", reason: expect.stringContaining("S3CRET") });
+    await rig.say("S3CRET");
+    await until(async () => {
+      await rig.clock.advance(60_000);
+      return logged.some((one) => "message" in one && one.message === "handling is given up: dead letter");
+    });
+    // What a hook throws is logged once, as its own error.
+    const own = logged.filter((one) => !("message" in one && /^Hook "(guard|gate)" failed/.test(String(one.message))));
+    expect(own.map((one) => ("message" in one ? one.message : ""))).toEqual(
+      expect.arrayContaining(["delivery not sent", "handling failed; it is tried again"]),
+    );
+    expect(JSON.stringify(own)).not.toContain("S3CRET");
+    expect(JSON.stringify(own)).toContain("failed at message_sending and is fail-closed");
+    expect(JSON.stringify(own)).toContain("failed at inbound_claim and is fail-closed");
   });
 
   it("that hang do not keep the next conversation waiting", async () => {

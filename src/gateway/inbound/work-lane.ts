@@ -6,6 +6,7 @@
 import { addressOf } from "../../domain/event.js";
 import { MAY_CRASH } from "../../domain/letters.js";
 import type { Settlement } from "../../domain/store.js";
+import { loggableError } from "../../hooks/errors.js";
 import { pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -59,7 +60,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
   const { config } = inbound;
   if (!row.handled) {
     if (!row.isStarted) {
-      if (attemptsMade(row) >= config.inbox_attempts) return bury(row, cutOffReason(row), inbound);
+      if (attemptsMade(row) >= config.inbox_attempts) return bury(row, cutOffReason(row), inbound, MAY_CRASH);
       await start(row, inbound);
     }
     row.isStarted = false;
@@ -126,9 +127,12 @@ async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promis
   const { store, clock, config, logger } = inbound;
   const error = errorMessage(thrown);
   const attempt = attemptOf(row);
-  if (attempt >= config.inbox_attempts) return bury(row, error, inbound);
+  if (attempt >= config.inbox_attempts) return bury(row, error, inbound, loggableError(thrown));
   const dueAt = clock.now() + pauseAfter(thrown, { firstMs: config.retry_first, maxMs: config.retry_max }, attempt);
-  logger.warn({ row: row.id, lane: row.lane, attempt, error }, "handling failed; it is tried again");
+  logger.warn(
+    { row: row.id, lane: row.lane, attempt, error: loggableError(thrown) },
+    "handling failed; it is tried again",
+  );
   await store.inbox.defer(row.id, dueAt, error);
   return waitUntil(row, dueAt, clock);
 }
@@ -151,9 +155,15 @@ function cutOffReason(row: LaneRow): string {
     : row.error;
 }
 
-async function bury(row: LaneRow, error: string, { store, clock, logger, observe }: Inbound): Promise<undefined> {
+/** `logged`: the reason for the log, without the words of a hook. */
+async function bury(
+  row: LaneRow,
+  error: string,
+  { store, clock, logger, observe }: Inbound,
+  logged: string,
+): Promise<undefined> {
   const now = clock.now();
-  logger.error({ row: row.id, lane: row.lane, error }, "handling is given up: dead letter");
+  logger.error({ row: row.id, lane: row.lane, error: logged }, "handling is given up: dead letter");
   await store.inbox.dead(row.id, error, now);
   observe.eventSettled?.(addressOf(row.event).platform, "dead", now - row.receivedAt);
   return undefined;

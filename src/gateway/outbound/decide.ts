@@ -2,15 +2,20 @@
 import { HOOKS_MAY_CRASH } from "../../domain/letters.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
-import { HookFailedError } from "../../hooks/errors.js";
+import { HookFailedError, loggableError } from "../../hooks/errors.js";
 import { isolate } from "../../hooks/isolate.js";
 import { errorMessage } from "../../lib/errors.js";
 import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
-export type Decision =
-  | { kind: "send"; message: OutboundMessage }
-  | { kind: "suppressed" | "cancelled" | "held" | "dead"; reason: string };
+export type Decision = { kind: "send"; message: OutboundMessage } | Withholding;
+
+interface Withholding {
+  kind: "suppressed" | "cancelled" | "held" | "dead";
+  reason: string;
+  /** The reason for the log, where `reason` has the words of a hook, which may quote the message. */
+  logged?: string;
+}
 
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return { kind: "send", message };
@@ -56,7 +61,8 @@ async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbo
     return { kind: "send", message: sending.message ?? message };
   } catch (error) {
     // Fail-closed means: not unguarded. An operator decides. Anything else (hooks that set each other off) will not get better.
-    return { kind: error instanceof HookFailedError ? "held" : "dead", reason: errorMessage(error) };
+    const kind = error instanceof HookFailedError ? "held" : "dead";
+    return { kind, reason: errorMessage(error), logged: loggableError(error) };
   }
 }
 

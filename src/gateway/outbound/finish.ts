@@ -6,8 +6,17 @@ import type { Outbound, Then } from "./sending.js";
 
 type Ending = "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent";
 
-/** Settles it under this status. `delivery_failed` tells of what was given up or cancelled; held is not given up. */
-export async function finish(delivery: Delivery, ending: Ending, reason: string, out: Outbound): Promise<Then> {
+/**
+ * Settles it under this status. `delivery_failed` tells of what was given up or cancelled; held is not given up. `logged`: the reason for
+ * the log, where `reason` has the words of a hook.
+ */
+export async function finish(
+  delivery: Delivery,
+  ending: Ending,
+  reason: string,
+  out: Outbound,
+  logged = reason,
+): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
   // The operator who answered a customer through a copy has to know that the answer did not arrive.
@@ -21,7 +30,7 @@ export async function finish(delivery: Delivery, ending: Ending, reason: string,
   out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);
   if (status === "held" || status === "dead")
     out.logger.warn(
-      { delivery: delivery.id, conversation: delivery.conversation, status, reason },
+      { delivery: delivery.id, conversation: delivery.conversation, status, reason: logged },
       "delivery not sent",
     );
   if (isTold) reportFailed(delivery, reason, out);
