@@ -11,6 +11,7 @@ import { declareEvents } from "../automations/triggers/ingested.js";
 import { longPast } from "../automations/triggers/timed.js";
 import { notThereYet } from "../automations/triggers/watches.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";
+import { readableRoomNotes } from "../config/readable-rooms.js";
 import { runDry } from "../hooks/dry-run.js";
 import { HookRegistry } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
@@ -71,6 +72,7 @@ async function staged(
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
   for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
+  for (const readable of readableRoomNotes(config)) note(readable);
   for (const aside of asideNotes(loaded.file)) note(aside);
   for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);
   const { database } = databaseFiles(env.DATABASE_URL);

@@ -508,6 +508,38 @@ test("a file of hooks that was put aside is a note, and what lies beside hooks i
   ]);
 });
 
+test("a room of the web chat that gets the words of customers and that people without a role read is a note", async () => {
+  const person = (id: number, name: string) => ({ id, name, token_env: `TOKEN_${name.toUpperCase()}` });
+  const web = { people: [person(2, "Bob"), person(3, "Eve")], rooms: [{ id: "desk", name: "Desk" }] };
+  const config = {
+    web,
+    operators: { owner: ["web:1"], operator: ["web:2"] },
+    gateway: { default_route: { forward: "web:web:desk" } },
+    alerts: {
+      routes: { default: { to: ["web:web:desk", "web:web:dm-1"], escalate: [{ after: "5m", to: ["web:web:desk"] }] } },
+    },
+    sla: { policies: [{ id: "first", ...reply }] },
+  };
+  const env = { TOKEN_BOB: "the-token-of-bob-number-0001", TOKEN_EVE: "the-token-of-eve-number-0001" };
+  const check = async (given: Json) => {
+    write({ config: given });
+    const { code, out, err } = await runCli(["check"], { cwd: folder, env });
+    expect([code, err]).toEqual([0, ""]);
+    return out.split("\n").filter((line) => line.startsWith("note: "));
+  };
+  const readers =
+    "Everyone who can log in to the web chat reads its rooms, also Eve, who has no role. Name a chat of operators only, or give these people a role.";
+  expect(await check(config)).toEqual([
+    `note: gateway.default_route.forward: messages of customers are posted in web:web:desk. ${readers}`,
+    `note: alerts.routes.default.to.0: cards that quote customers are posted in web:web:desk. ${readers}`,
+    `note: alerts.routes.default.escalate.0.to.0: cards that quote customers are posted in web:web:desk. ${readers}`,
+  ]);
+  expect(await check({ ...config, operators: { owner: ["web:1"], operator: ["web:2"], viewer: ["web:3"] } })).toEqual(
+    [],
+  );
+  expect(await check({ ...config, sla: { policies: [] }, gateway: {} })).toEqual([]);
+});
+
 test("keys without a value count as absent", async () => {
   write({ files: {} });
   writeFileSync(
