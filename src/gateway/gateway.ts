@@ -28,6 +28,7 @@ import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { listeningOf } from "./listening.js";
 import { MovedChats } from "./moved-chats.js";
+import { noteReusedKey } from "./note-reused-key.js";
 import { discard } from "./outbound/discard.js";
 import { HandOver, type Open } from "./outbound/hand-over.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
@@ -471,6 +472,7 @@ class RunningGateway implements Gateway {
     };
     if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
     if (isUrgent || mayComeLater) delivery.isApart = true;
+    if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#parts);
     await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));
