@@ -3,6 +3,7 @@
  * see it. A plugin that waits is no case of it, however long: that is the limit of its `setup`.
  */
 import { Worker } from "node:worker_threads";
+import { REALLY_EXIT } from "../lib/refuse-exit.js";
 import { EXIT } from "./exit.js";
 
 const BEAT_MS = 1_000;
@@ -37,7 +38,7 @@ function interrupt() {
     session.connectToMainThread();
     session.post("Runtime.evaluate", { expression: "new Error().stack" }, (_, answer) => {
       report(answer && answer.result.value);
-      const end = "process.getBuiltinModule('node:fs').closeSync(2); process.reallyExit(" + workerData.code + ")";
+      const end = "process.getBuiltinModule('node:fs').closeSync(2); process[Symbol.for('" + workerData.reallyExit + "')](" + workerData.code + ")";
       session.post("Runtime.evaluate", { expression: end });
       session.disconnect();
     });
@@ -72,7 +73,7 @@ export function watchBlocking(): BlockingWatch {
       thread ??= new Worker(THREAD, {
         eval: true,
         execArgv: [],
-        workerData: { beatMs: BEAT_MS, most: MOST_MISSED, code: EXIT.usage },
+        workerData: { beatMs: BEAT_MS, most: MOST_MISSED, code: EXIT.usage, reallyExit: REALLY_EXIT },
       });
       thread.unref();
       timer ??= setInterval(beat, BEAT_MS).unref();

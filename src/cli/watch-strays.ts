@@ -22,8 +22,8 @@ export function watchStrays(): StrayWatch {
   const thrown = new Set<unknown>();
   const onStray = (error: unknown) => void thrown.add(error);
   process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
-  const allowExit = refuseExit((code) => {
-    const refusal = new HookgateError({ code: EXIT_CALLED, message: `called process.exit(${code ?? ""})` });
+  const allowExit = refuseExit((code, call) => {
+    const refusal = new HookgateError({ code: EXIT_CALLED, message: `called process.${call}(${code ?? ""})` });
     thrown.add(refusal);
     return refusal;
   });

@@ -98,14 +98,21 @@ const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
   enabled: true,
 };
 
-/** A call of such a function gives a generator and runs nothing of its body. */
-export const isGenerator = (value: unknown): boolean => /Generator/.test(Object.prototype.toString.call(value));
+/** Why a call of this function can never run its body; undefined for a function that can be called. */
+export function neverRuns(value: unknown): string | undefined {
+  // A call of such a function gives a generator and runs nothing of its body.
+  if (/Generator/.test(Object.prototype.toString.call(value)))
+    return "the body of a generator function would never run: remove the *";
+  if (typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value)))
+    return "a class cannot be called: give a function";
+  return undefined;
+}
 
 /** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
 export function makeEntry({ id, seq, point, phase, handler, options }: EntryFacts): Entry {
   if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
-  if (isGenerator(handler))
-    throw invalid(id, "handler: the body of a generator function would never run: remove the *");
+  const uncallable = neverRuns(handler);
+  if (uncallable !== undefined) throw invalid(id, `handler: ${uncallable}`);
   const execution = options.execution ?? "blocking";
   const failurePolicy = options.failurePolicy ?? (point.model === "turn" ? "best-effort" : "fail-open");
   checkOptions(id, point, options, execution, failurePolicy);

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { platformProblem } from "../domain/platform.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { propertiesOf } from "../lib/json-schema.js";
+import { shown } from "../lib/plain-issues.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { payloadSchema } from "./payload-schema.js";
 import { compilePredicate, type Predicate } from "./predicate.js";
@@ -48,6 +49,11 @@ const LISTS = ["agents", "crews", "platforms", "chats", "users", "hooks", "watch
 /** Undefined when the matcher matches everything. Throws a `HookgateError` (HOOK_MATCHER_INVALID) that names the field. */
 export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType): CompiledMatcher | undefined {
   if (matcher === undefined) return undefined;
+  if (typeof matcher !== "object" || matcher === null || Array.isArray(matcher))
+    throw new HookgateError({
+      code: "HOOK_MATCHER_INVALID",
+      message: `match: expected { … }, got ${shown(matcher)}: leave it out to match everything`,
+    });
   const unknown = unknownKey("field", matcher, Object.keys(CARRYING));
   if (unknown !== undefined) throw new HookgateError({ code: "HOOK_MATCHER_INVALID", message: `match: ${unknown}` });
   if (matcher.access !== undefined && matcher.access !== "allowed" && matcher.access !== "any")

@@ -1,6 +1,7 @@
 /** A hook point: a named place that fires, with the types of what goes in and what comes out. Declared once, in `catalogue/` or by a plugin. */
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
+import { bigIntIn } from "../lib/json-problem.js";
 import { suggestion } from "../lib/schema-issues.js";
 import { keysAt } from "../lib/schema-keys.js";
 import { unknownKey } from "../lib/unknown-key.js";
@@ -96,6 +97,10 @@ export function definePoint<
   checkMutable(spec, refuse);
   const example = spec.payload.safeParse(spec.example);
   if (!example.success) throw refuse(`the example is not a payload: ${valueProblem(spec.payload, spec.example)}`);
+  if (typeof spec.summary !== "string" || spec.summary.trim() === "")
+    throw refuse("summary: expected a line of text that says when the point fires");
+  const unstorable = bigIntIn(spec.example, "example");
+  if (unstorable !== undefined) throw refuse(`${unstorable}: expected a JSON value, got a BigInt`);
   return ownPoint(spec);
 }
 

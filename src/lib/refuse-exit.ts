@@ -1,26 +1,44 @@
 /** Keeps code that others wrote from ending the process. */
 import { syncBuiltinESMExports } from "node:module";
 
+/** Node ends the process with it at the end of `process.exit`; some packages call it themselves. Its types leave it out. */
+interface Exits {
+  exit(code?: number | string | null): never;
+  reallyExit(code?: number | string | null): never;
+}
+const exits: Exits = process as typeof process & Exits;
+const original: Exits = { exit: exits.exit, reallyExit: exits.reallyExit };
+
 /** How the product itself ends the process: `process.exit` as it was at the start, which nothing refuses. */
-export const endProcess: typeof process.exit = process.exit;
+export const endProcess: typeof process.exit = (code) => {
+  exits.reallyExit = original.reallyExit;
+  return original.exit.call(process, code);
+};
+
+/** The same for a debugger, which has no module scope: `process[Symbol.for(REALLY_EXIT)](code)`. */
+export const REALLY_EXIT = "hookgate.reallyExit";
+Object.defineProperty(process, Symbol.for(REALLY_EXIT), { value: original.reallyExit, configurable: true });
+
+type Refusal = (code: number | string | null | undefined, call: keyof Exits) => Error;
 
 /**
- * Until the function that it returns is called, `process.exit` throws `refusal(code)` in place of ending the process. It may be called
- * again meanwhile; those are undone in reverse order.
+ * Until the function that it returns is called, `process.exit` and `process.reallyExit` throw `refusal(code, call)` in place of ending the
+ * process. It may be called again meanwhile; those are undone in reverse order.
  */
-export function refuseExit(refusal: (code: number | string | null | undefined) => Error): () => void {
-  const before = process.exit;
+export function refuseExit(refusal: Refusal): () => void {
+  const before = { exit: exits.exit, reallyExit: exits.reallyExit };
   let isOver = false;
-  process.exit = (code) => {
-    // A caller that kept the function from back then.
-    if (isOver) return before(code);
-    throw refusal(code);
-  };
+  for (const call of ["exit", "reallyExit"] as const)
+    exits[call] = (code) => {
+      // A caller that kept the function from back then.
+      if (isOver) return before[call].call(process, code);
+      throw refusal(code, call);
+    };
   // For `import { exit } from "node:process"`.
   syncBuiltinESMExports();
   return () => {
     isOver = true;
-    process.exit = before;
+    Object.assign(exits, before);
     syncBuiltinESMExports();
   };
 }

@@ -5,7 +5,7 @@ import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Route, RouteResult } from "../gateway/routes.js";
 import { inDryRun } from "../hooks/dry-run.js";
-import { isGenerator } from "../hooks/entry.js";
+import { neverRuns } from "../hooks/entry.js";
 import type { Known } from "../hooks/signatures.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -98,11 +98,8 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
     store: pluginStore(parts, stage),
     route(handler) {
       refuseOld(id, stage);
-      if (typeof handler !== "function" || isGenerator(handler))
-        throw new HookgateError({
-          code: "PLUGIN_ROUTE",
-          message: `api.route: expected a function, got ${typeof handler === "function" ? "a generator" : shown(handler)}`,
-        });
+      const problem = typeof handler === "function" ? neverRuns(handler) : `expected a function, got ${shown(handler)}`;
+      if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_ROUTE", message: `api.route: ${problem}` });
       if (stage.route !== undefined)
         throw new HookgateError({
           code: "PLUGIN_ROUTE",

@@ -5,7 +5,7 @@ import { OPTION_TYPES } from "../domain/command.js";
 import { ROLES } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Command, CommandAnswer, CommandContext } from "../gateway/commands.js";
-import { isGenerator } from "../hooks/entry.js";
+import { neverRuns } from "../hooks/entry.js";
 import type { Known } from "../hooks/signatures.js";
 import { errorPlace } from "../lib/error-place.js";
 import { HookgateError } from "../lib/errors.js";
@@ -15,7 +15,7 @@ import { unknownKey } from "../lib/unknown-key.js";
 import { type ApiParts, inStage, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginCommand {
-  /** `[a-z0-9-]{1,32}`, not the name of another command. */
+  /** `[a-z0-9-]{1,32}` without a dash at its start or end, not the name of another command. */
   name: string;
   /** One line for /help and the platforms' menus; at most 100 characters. */
   summary: string;
@@ -79,7 +79,12 @@ const line = z
   .max(MAX_TEXT, "expected at most 100 characters");
 
 const declaration = z.object({
-  name: z.string().regex(/^[a-z0-9-]{1,32}$/, "expected 1 to 32 lower-case letters, digits and dashes"),
+  name: z
+    .string()
+    .regex(
+      /^(?!-)[a-z0-9-]{1,32}(?<!-)$/,
+      "expected 1 to 32 lower-case letters, digits and dashes, a letter or a digit first and last",
+    ),
   summary: line,
   role: z.enum([...ROLES, "anyone"], `expected ${[...ROLES, "anyone"].join(" | ")}`),
   options: z
@@ -121,7 +126,10 @@ const declaration = z.object({
   isSlow: z.boolean("expected true or false").optional(),
   run: z
     .custom((value) => typeof value === "function", "expected a function")
-    .refine((value) => !isGenerator(value), "the body of a generator function would never run: remove the *"),
+    .check(({ value, issues }) => {
+      const message = neverRuns(value);
+      if (message !== undefined) issues.push({ code: "custom", input: value, message });
+    }),
 });
 
 export function pluginCommands(parts: ApiParts, stage: Stage): PluginCommands {
@@ -130,6 +138,8 @@ export function pluginCommands(parts: ApiParts, stage: Stage): PluginCommands {
     register(given) {
       refuseOld(id, stage);
       const refuse = (message: string) => new HookgateError({ code: "PLUGIN_COMMAND", message });
+      if (typeof given !== "object" || given === null)
+        throw refuse(`commands.register: expected { name, summary, role, run }, got ${shown(given)}`);
       if (stage.live) throw refuse(`Command "${given.name}": commands are registered while setup runs.`);
       const problems = declaration.safeParse(given).error?.issues ?? [];
       const unknown = unknownKey("key", given, Object.keys(declaration.shape));

@@ -1,5 +1,6 @@
 /** What a plugin is: a module whose default export is `definePlugin({ id, setup(api) { … } })`. */
 import type { z } from "zod";
+import { neverRuns } from "../hooks/entry.js";
 import type { HookPoint } from "../hooks/point.js";
 import { HookgateError } from "../lib/errors.js";
 import { shown } from "../lib/plain-issues.js";
@@ -47,6 +48,8 @@ export function definitionProblem(value: unknown): string | undefined {
     return `the plugin's id "${value.id}" is no name: lower-case letters, digits and dashes, at most 40, a letter first`;
   if (RESERVED.has(value.id)) return `the plugin's id "${value.id}" is reserved for Hookgate itself: choose another`;
   if (!("setup" in value) || typeof value.setup !== "function") return `plugin "${value.id}" has no setup function`;
+  const uncallable = neverRuns(value.setup);
+  if (uncallable !== undefined) return `plugin "${value.id}": setup: ${uncallable}`;
   const unknown = unknownKey("key", value, ["id", "config", "points", "setup"]);
   if (unknown !== undefined) return `plugin "${value.id}": ${unknown}`;
   const config = "config" in value ? value.config : undefined;

@@ -112,6 +112,9 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
   ): Unregister => {
     refuseOld(id, stage);
     // What is wrong fails here, in the plugin's own line.
+    const what = typeof hook === "string" ? undefined : `expected the name of a point, got ${shown(hook)}`;
+    if (what !== undefined)
+      throw invalid(id, `${model === "any" ? "register" : `register${REGISTERS[model]}`}: ${what}`);
     checkPlain(id, hook, options);
     if (options.critical === true) parts.onCritical();
     const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
@@ -186,6 +189,12 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
     },
     declare(spec) {
       refuseOld(id, stage);
+      const isSpec = typeof spec === "object" && spec !== null;
+      if (!isSpec || typeof spec.name !== "string")
+        throw new HookgateError({
+          code: "HOOK_POINT_INVALID",
+          message: `declare: ${isSpec ? `name: expected text, got ${shown(spec.name)}` : `expected { name, model, payload, summary, example }, got ${shown(spec)}`}`,
+        });
       const name: PluginPointName = `plugin:${id}:${spec.name.replace(`plugin:${id}:`, "")}`;
       if (stage.points.some((point) => point.name === name))
         throw new HookgateError({
@@ -272,10 +281,18 @@ function bigIntProblem(payload: unknown): string | undefined {
   return path && `${path}: expected a JSON value, got a BigInt: pass a number or a text`;
 }
 
+const REGISTERS: Readonly<Record<Model, string>> = {
+  void: "Void",
+  modifying: "Modifying",
+  claiming: "Claiming",
+  lifecycle: "",
+  turn: "Turn",
+};
+
 /** What the id is derived from. */
 function checkPlain(pluginId: string, hook: string, options: unknown): asserts options is RegisterOptions {
   if (typeof options !== "object" || options === null)
-    throw invalid(`${pluginId}.${hook}`, `options: expected { … }, got ${typeof options}`);
+    throw invalid(`${pluginId}.${hook}`, `options: expected { … }, got ${shown(options)}`);
   const { id, name, pluginId: given } = options as RegisterOptions;
   if (given !== undefined && given !== pluginId)
     throw invalid(`${pluginId}.${hook}`, `pluginId: the hook belongs to plugin "${pluginId}": remove it`);

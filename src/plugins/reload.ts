@@ -5,6 +5,7 @@
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import { causedBy } from "../hooks/dry-run.js";
+import { neverRuns } from "../hooks/entry.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
@@ -75,7 +76,8 @@ export async function prepare(
   const api = createApi(parts, stage);
   try {
     const end: unknown = await bounded(() => causedBy(undefined, () => definition.setup(api)), found, around);
-    if (end !== undefined && end !== null && typeof end !== "function") throw wrongEnd(end);
+    const problem = endProblem(end);
+    if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_SETUP", message: problem });
     return { definition, stage, end: (end ?? undefined) as PluginEnd | undefined };
   } catch (error) {
     stage.isOver = true;
@@ -89,11 +91,12 @@ export async function prepare(
 }
 
 /** What it started would never be ended: the old version would go on beside the new one. */
-function wrongEnd(end: unknown): HookgateError {
-  return new HookgateError({
-    code: "PLUGIN_SETUP",
-    message: `setup must return a function or nothing, got ${Array.isArray(end) ? "a list" : typeof end === "object" ? "an object" : shown(end)}: return the function that ends what setup started`,
-  });
+function endProblem(end: unknown): string | undefined {
+  if (end === undefined || end === null) return undefined;
+  if (typeof end !== "function")
+    return `setup must return a function or nothing, got ${Array.isArray(end) ? "a list" : typeof end === "object" ? "an object" : shown(end)}: return the function that ends what setup started`;
+  const uncallable = neverRuns(end);
+  return uncallable && `the function that setup returned to end what it started: ${uncallable}`;
 }
 
 /** A module that awaits at its top level what never ends is given up, too. */
@@ -138,8 +141,8 @@ function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logg
       else if (isAlone) logger.error({ error: errorMessage(thrown) }, "an error that nothing caught");
     };
     process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
-    const allowExit = refuseExit((code) => {
-      const what = `it called process.exit(${code ?? ""}): a plugin must not end the process`;
+    const allowExit = refuseExit((code, call) => {
+      const what = `it called process.${call}(${code ?? ""}): a plugin must not end the process`;
       const refusal = failure(EXIT_CALLED, what, "Throw an error instead.");
       // Now: the caller may catch what is thrown.
       reject(refusal);
@@ -233,7 +236,13 @@ export class LivePlugin {
     this.#setRoute(next.stage.route);
     this.#setCommands(next.stage.commands);
     next.stage.live = {
-      add: (hook) => this.#slots.add(hook),
+      add: (hook) => {
+        const remove = this.#slots.add(hook);
+        // It is in place: what is wrong with its order is no reason to fail the handler that registers it.
+        for (const { code, message, ids } of registry.validate().filter(({ ids }) => ids.includes(hook.id)))
+          logger.warn({ code, hooks: ids, plugin: this.id, place: hook.place }, message);
+        return remove;
+      },
       has: (hookId) => this.#slots.has(hookId),
       remove: (hook) => this.#slots.remove(hook),
       declare: (point) => {

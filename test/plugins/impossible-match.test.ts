@@ -163,6 +163,25 @@ it("is logged at once when the plugin registers it later", async () => {
   ]);
 });
 
+it("an order after a hook that does not exist is logged when the plugin registers the hook later", async () => {
+  const rig = await pluginRig({
+    "p.mjs": `export default { id: "p", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", () => {
+        api.hooks.registerVoid("message_received", () => {}, { id: "late", after: ["nosuch.id"] });
+      });
+    } };`,
+  });
+  await rig.plugins.load();
+  await rig.claim("x");
+  expect(rig.logged.filter(({ level }) => level === "warn")).toEqual([
+    {
+      level: "warn",
+      message: expect.stringContaining("nosuch.id"),
+      facts: expect.objectContaining({ plugin: "p", hooks: expect.arrayContaining(["p.late"]) }),
+    },
+  ]);
+});
+
 it("is refused with the field that was meant when the condition cannot be read at all", async () => {
   const rig = await pluginRig({ "p.mjs": registering(`{ when: 'payload.message.txt == "x"' }`) });
   const [info] = await rig.plugins.load();

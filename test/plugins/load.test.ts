@@ -168,6 +168,11 @@ describe("loading plugins", () => {
       /options: unknown key "requird" \(did you mean "required"\?\)/,
     ],
     [`api.commands.register({ ...c, *run() {} })`, /generator function would never run: remove the \*/],
+    [
+      `return function* () {}`,
+      /function that setup returned to end .*generator function would never run: remove the \*/,
+    ],
+    [`return class {}`, /function that setup returned to end .*a class cannot be called/],
     [`api.commands.register({ ...c, isSlo: true })`, /unknown key "isSlo" \(did you mean "isSlow"\?\)/],
     [
       `api.hooks.registerVoid("message_sent", () => {}, { match: { when: 5 } })`,

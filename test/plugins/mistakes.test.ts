@@ -70,6 +70,44 @@ const MISTAKES: Record<string, [code: string, found: RegExp]> = {
     `api.hooks.registerVoid("message_received", function* () {});`,
     /handler: the body of a generator function would never run: remove the \*/,
   ],
+  "class-handler": [
+    `api.hooks.registerVoid("message_received", class Greeter {});`,
+    /handler: a class cannot be called: give a function/,
+  ],
+  "class-route": ["api.route(class {});", /api\.route: a class cannot be called/],
+  "class-command": [command("[]", "run: class {}"), /Command "roll": run: a class cannot be called: give a function/],
+  "no-name": [
+    "api.hooks.registerVoid(undefined, () => {});",
+    /registerVoid: expected the name of a point, got nothing/,
+  ],
+  "null-match": [received("{ match: null }"), /match: expected \{ … \}, got null: leave it out to match everything/],
+  "null-options": [received("null"), /options: expected \{ … \}, got null/],
+  "null-command": [
+    "api.commands.register(null);",
+    /commands\.register: expected \{ name, summary, role, run \}, got null/,
+  ],
+  "null-point": [
+    "api.hooks.declare(null);",
+    /declare: expected \{ name, model, payload, summary, example \}, got null/,
+  ],
+  "bigint-example": [
+    `api.hooks.declare({ name: "own", model: "void", payload: z.object({ n: z.bigint() }), summary: "s", example: { n: 1n } });`,
+    /Hook point "plugin:bigint-example:own": example\.n: expected a JSON value, got a BigInt/,
+  ],
+  "no-summary": [
+    `api.hooks.declare({ name: "own", model: "void", payload: z.object({}), example: {} });`,
+    /Hook point "plugin:no-summary:own": summary: expected a line of text/,
+  ],
+  "dash-command": [
+    command("[]", 'name: "--"'),
+    /Command "--": name: expected 1 to 32 .* a letter or a digit first and last/,
+  ],
+  "early-dash": [command("[]", 'name: "-a"'), /Command "-a": name: expected/],
+  "late-dash": [command("[]", 'name: "a-"'), /Command "a-": name: expected/],
+  "really-exit": [
+    "process.reallyExit(0);",
+    /setup failed: it called process\.reallyExit\(0\): a plugin must not end the process/,
+  ],
   "number-user": [received("{ match: { users: [1] } }"), /match\.users: expected a list of texts, got 1 in it/],
   "too-many-options": [
     command(many(26, `{ name: "o" + i, summary: "s", type: "string" }`)),
