@@ -10,10 +10,10 @@ import type { Journey } from "../journey/find.js";
 import { runningText } from "../journey/surroundings.js";
 import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
 import { dispatchLine, errorText, runOutcomeText } from "../show-dispatch.js";
-import { code, plain } from "../text.js";
+import { ago, code, plain } from "../text.js";
 import { endedEarlier } from "./why-message.js";
 
-/** Dispatches shown; `--json` has all. */
+/** Dispatches shown, those that ended alike counted once; `--json` has all. */
 const MAX_SHOWN = 3;
 
 export function explainPoint(deps: CommandDeps, point: string, journey: Journey): CommandAnswer {
@@ -41,7 +41,7 @@ export function explainPoint(deps: CommandDeps, point: string, journey: Journey)
       cutOffs > 0 && cutOffText(cutOffs),
       notReached,
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
-      ...here.slice(-MAX_SHOWN).map((one) => dispatchText(deps, one, now)),
+      ...attemptTexts(deps, here, now),
     ],
     data: {
       point,
@@ -69,8 +69,30 @@ export function explainPointNow(deps: CommandDeps, point: string, last: Dispatch
   });
 }
 
-/** Its hooks in their order: those that ran, then those that did not. */
+/** Attempts in a row in which each hook did the same are one, with the time of the last. */
+function attemptTexts(deps: CommandDeps, here: readonly DispatchRecord[], now: number): string[] {
+  const groups: { body: string; dispatches: DispatchRecord[] }[] = [];
+  for (const dispatch of here) {
+    const body = hooksText(deps, dispatch);
+    const last = groups.at(-1);
+    if (last?.body === body) last.dispatches.push(dispatch);
+    else groups.push({ body, dispatches: [dispatch] });
+  }
+  return groups.slice(-MAX_SHOWN).flatMap(({ body, dispatches }) => {
+    const [first, last] = [dispatches[0], dispatches.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const times =
+      first === last ? "" : `\n${dispatches.length} attempts ended like this; the first was ${ago(first.at, now)}.`;
+    return `${dispatchLine(last, now)}${times}\n${body}`;
+  });
+}
+
 function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: number): string {
+  return `${dispatchLine(dispatch, now)}\n${hooksText(deps, dispatch)}`;
+}
+
+/** Its hooks in their order: those that ran, then those that did not, by the reason. */
+function hooksText(deps: CommandDeps, dispatch: DispatchRecord): string {
   const { point, phase, runs } = dispatch;
   const ran = runs.map((run, index) => {
     const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(Boolean).join(" · ");
@@ -79,14 +101,29 @@ function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: number):
   const others = deps.registry
     .order(point)
     .filter((hook) => phase === undefined || hook.phase === phase)
-    .filter(({ id }) => runs.every(({ hookId }) => hookId !== id))
-    .map((hook) => `– ${code(hook.id)} did not run. ${whyNot(deps, dispatch, hook)}`);
-  return [dispatchLine(dispatch, now), ...(ran.length === 0 ? ["No hook ran."] : ran), ...others].join("\n");
+    .filter(({ id }) => runs.every(({ hookId }) => hookId !== id));
+  const byReason = new Map<string | undefined, HookInfo[]>();
+  for (const hook of others) {
+    const why = whyNot(deps, dispatch, hook);
+    byReason.set(why, [...(byReason.get(why) ?? []), hook]);
+  }
+  const skipped = [...byReason].map(([why, hooks]) => notRunText(why, hooks));
+  return [...(ran.length === 0 ? ["No hook ran."] : ran), ...skipped].join("\n");
 }
 
-function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string {
-  const ended = hook.enabled ? endedEarlier(deps, dispatch, hook) : "It is **disabled**.";
-  return ended ?? `${code(`/hooks why ${hook.id}`)} shows its state.`;
+const DISABLED = "It is **disabled**.";
+
+/** A sentence about one hook; undefined where its state has to be looked up. */
+function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string | undefined {
+  return hook.enabled ? endedEarlier(deps, dispatch, hook) : DISABLED;
+}
+
+function notRunText(why: string | undefined, hooks: readonly HookInfo[]): string {
+  const names = hooks.map(({ id }) => code(id)).join(", ");
+  const isOne = hooks.length === 1;
+  const state = `${code(`/hooks why ${isOne ? hooks[0]?.id : "HOOK"}`)} shows ${isOne ? "its" : "the"} state.`;
+  if (isOne || why === undefined) return `– ${names} did not run. ${why ?? state}`;
+  return `– ${names} did not run. ${why === DISABLED ? "They are **disabled**." : why.replace(" runs before it and ", " runs before them and ")}`;
 }
 
 /** While no hook is enabled there, nothing of the point is recorded. */

@@ -82,7 +82,9 @@ describe("/hooks why with a point", () => {
     ]) {
       expect(answer).toContain(`inbound_claim and ${row}:`);
       expect(answer).toMatch(/\d\. mine\.words ✋ claimed/);
-      expect(answer).toContain("– mine.behind did not run. mine.words runs before it and claimed the message");
+      expect(answer).toContain(
+        "– mine.off, mine.behind did not run. mine.words runs before them and claimed the message",
+      );
     }
     expect(await why(`/hooks why delivery_failed ${row}`)).toContain("it was sent, so nothing failed");
     expect(await why(`/hooks why task:fail ${row}`)).toContain("task:fail does not fire for messages");
