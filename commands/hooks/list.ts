@@ -30,6 +30,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
     sizeOf(context.options.limit, PAGE_SIZE, MAX_PAGE_SIZE),
   );
   const line = `/hooks list${filter ? ` id=${word(filter)}` : ""}`;
+  const unknown = matching.filter((row) => row.mayHaveRunFor !== undefined).length;
   const never = matching.filter((row) => row.neverFired && row.enabled).length;
   return answer({
     text: [
@@ -37,6 +38,8 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now())),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
+      unknown > 0 &&
+        `Of ${count(unknown, "enabled hook")} (?) it is not known whether they ran: the process ended while hooks of that point were at work. ${code("/hooks show ID")} names the message.`,
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} shows why.`,
     ],
     data: {

@@ -4,7 +4,9 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { cutOffFinder } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
+import { code } from "../text.js";
 
 /** One row of `/hooks --json`. */
 export interface HookRow extends Omit<HookStats, "hookId"> {
@@ -19,6 +21,8 @@ export interface HookRow extends Omit<HookStats, "hookId"> {
   neverFired: boolean;
   /** It was started, and every run was skipped: how often, and why the last one was. */
   alwaysSkipped?: { runs: number; reason: string };
+  /** Nothing is recorded of it, and the process ended while hooks of its point were at work on this message or delivery. */
+  mayHaveRunFor?: string;
 }
 
 /** Runs that are counted; more are shown as so many. */
@@ -33,13 +37,17 @@ export interface HookRows {
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const { stats, remark } = await readStats(deps);
-  const rows = await Promise.all(deps.registry.list().map(async (hook) => withStoredRuns(rowOf(hook, stats), deps)));
+  const cutOffOf = cutOffFinder(deps);
+  const rows = await Promise.all(
+    deps.registry.list().map(async (hook) => withCutOff(await withStoredRuns(rowOf(hook, stats), deps), cutOffOf)),
+  );
   return { rows, ...(remark ? { remark } : {}) };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
-  return { row: await withStoredRuns(rowOf(hook, stats), deps), ...(remark ? { remark } : {}) };
+  const row = await withCutOff(await withStoredRuns(rowOf(hook, stats), deps), cutOffFinder(deps));
+  return { row, ...(remark ? { remark } : {}) };
 }
 
 interface Stats {
@@ -66,6 +74,17 @@ async function withStoredRuns(row: HookRow, { automations }: CommandDeps): Promi
   const [last] = skipped;
   if (last === undefined) return row;
   return { ...row, neverFired: false, alwaysSkipped: { runs: skipped.length, reason: last.statusReason ?? "" } };
+}
+
+/** A hook of a plugin has no row of its own: what the end of the process cut off is known of the message alone. */
+async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<string | undefined>): Promise<HookRow> {
+  if (!row.neverFired || !row.enabled || row.pluginId === undefined) return row;
+  const id = await cutOffOf(row.point);
+  return id === undefined ? row : { ...row, neverFired: false, mayHaveRunFor: id };
+}
+
+export function cutOffHookText(id: string): string {
+  return `whether it ran is **not known**: the process ended while hooks were at work on ${code(id)}, and nothing of that was recorded`;
 }
 
 export function skipText({ runs, reason }: NonNullable<HookRow["alwaysSkipped"]>): string {

@@ -14,7 +14,7 @@ import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, code, count, plain } from "../text.js";
 import { nameIn } from "../who.js";
 import { brokenData, brokenText } from "./broken.js";
-import { readHookRow, skipText } from "./rows.js";
+import { cutOffHookText, readHookRow, skipText } from "./rows.js";
 
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const broken = deps.automations?.broken().find(({ id }) => id === context.options.id);
@@ -40,7 +40,9 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
           ? "**never fired**"
           : row.alwaysSkipped
             ? skipText(row.alwaysSkipped)
-            : "unknown"
+            : row.mayHaveRunFor
+              ? cutOffHookText(row.mayHaveRunFor)
+              : "unknown"
         : `${ago(row.lastFiredAt, now)}${row.lastOutcome ? `, ${outcomeText(row.lastOutcome)}` : ""}`,
     ),
     field(

@@ -23,7 +23,7 @@ import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, clockTime, code, plain } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { brokenText } from "./broken.js";
-import { readHookRow, skipText } from "./rows.js";
+import { cutOffHookText, type HookRow, readHookRow, skipText } from "./rows.js";
 import { showBrokenHook } from "./show.js";
 import {
   checkLines,
@@ -275,6 +275,14 @@ function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: nu
 const checksOf = ({ hook }: HookInfo, { checks }: Explanation): readonly ExplainedCheck[] =>
   OWN_POINTS.has(hook) ? checks.filter(({ check }) => check !== "order") : checks;
 
+/** Of a hook without a recorded run. */
+function neverText({ alwaysSkipped, mayHaveRunFor }: HookRow): string {
+  if (alwaysSkipped) return `It was ${skipText(alwaysSkipped)}`;
+  if (mayHaveRunFor === undefined) return "It **never fired**";
+  const text = cutOffHookText(mayHaveRunFor);
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
+}
+
 async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
   // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
@@ -295,7 +303,7 @@ async function explainNow(deps: CommandDeps, context: CommandContext, hook: Hook
   const now = deps.clock.now();
   const fired =
     row.lastFiredAt === undefined
-      ? `It ${row.alwaysSkipped ? `was ${skipText(row.alwaysSkipped)}` : "**never fired**"}.${isOwn ? "" : pointText(hook, last, now)}`
+      ? `${neverText(row)}.${isOwn ? "" : pointText(hook, last, now)}`
       : `It last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);

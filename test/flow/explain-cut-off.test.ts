@@ -123,6 +123,12 @@ it("a hook that ended the process may have run, and so may its point", async () 
   const point = await ask(`/hooks why inbound_claim ${row}`);
   expect(point).toContain(`Whether inbound_claim fired for ${row} is not known.`);
   expect(point).toContain("the log names its hook");
+  const unknown = `hether it ran is not known: the process ended while hooks were at work on ${row}`;
+  expect(await ask("/hooks show lab.die")).toContain(unknown);
+  expect(await ask("/hooks why lab.die")).toContain(unknown);
+  expect(await ask("/hooks list never")).not.toContain("lab.die");
+  // Of a point that the message never came to, it is known.
+  expect(await ask("/hooks show lab.sends")).toContain("never fired");
 });
 
 it("a hook that ended the process while an answer was on its way out may have run", async () => {

@@ -23,6 +23,7 @@ export const hookRow = z.object({
   p95Ms: z.number().optional(),
   totalFires: z.number(),
   neverFired: z.boolean(),
+  mayHaveRunFor: z.string().optional(),
   alwaysSkipped: z
     .object({ runs: z.number(), reason: z.string().describe("Of the last run.") })
     .optional()
