@@ -10,9 +10,10 @@ const exits: Exits = process as typeof process & Exits;
 const original: Exits = { exit: exits.exit, reallyExit: exits.reallyExit };
 
 /** How the product itself ends the process: `process.exit` as it was at the start, which nothing refuses. */
-export const endProcess: typeof process.exit = (code) => {
+export const endProcess: typeof process.exit = (...code) => {
   exits.reallyExit = original.reallyExit;
-  return original.exit.call(process, code);
+  // Without an argument it keeps `process.exitCode`; an undefined one sets it to 0.
+  return original.exit.apply(process, code);
 };
 
 /** The same for a debugger, which has no module scope: `process[Symbol.for(REALLY_EXIT)](code)`. */
@@ -29,10 +30,10 @@ export function refuseExit(refusal: Refusal): () => void {
   const before = { exit: exits.exit, reallyExit: exits.reallyExit };
   let isOver = false;
   for (const call of ["exit", "reallyExit"] as const)
-    exits[call] = (code) => {
+    exits[call] = (...code) => {
       // A caller that kept the function from back then.
-      if (isOver) return before[call].call(process, code);
-      throw refusal(code, call);
+      if (isOver) return before[call].apply(process, code);
+      throw refusal(code[0], call);
     };
   // For `import { exit } from "node:process"`.
   syncBuiltinESMExports();
