@@ -112,11 +112,11 @@ test("a block where nothing can be blocked is a failed run", async () => {
   await live.say("hello");
   expect(await live.ended("void")).toMatchObject({
     status: "failed",
-    statusReason: "a hook cannot block at message_received (its reason: no)",
+    statusReason: "a hook cannot block at message_received",
   });
   expect(await live.ended("aside")).toMatchObject({
     status: "failed",
-    statusReason: "block has no effect here: nothing waits for a hook that is background (its reason: no)",
+    statusReason: "block has no effect here: nothing waits for a hook that is background",
   });
 });
 

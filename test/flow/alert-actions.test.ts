@@ -418,7 +418,7 @@ describe("who takes an alert", () => {
       async () => (await platform("discord").whispers(room("discord"), "owner")).find((text) => text.includes(id)),
       "what is said of the task",
     );
-    expect(said).toContain(`/task assign ${id} person:${platform("discord").ownerRef}`);
+    expect(said).toContain(`/task assign ${id} me`);
     expect(((await run(`/task show ${id}`)).data as { assignTo: string }).assignTo).toBe("person:web:1");
   });
 

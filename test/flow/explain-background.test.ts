@@ -134,7 +134,7 @@ describe("a hook that runs in the background", () => {
       expect(await why(`/hooks why lineup ${second}`)).toContain("because Grace paused all hooks");
       await invoke(stack.gateway.url, "/hooks resume");
       expect(await why(`/run ${second}`)).toContain(
-        "message_received: 2 hooks ran, 2 skipped, 1 waiting in the background",
+        "message_received: 2 hooks ran, 3 skipped, 1 waiting in the background",
       );
       await invoke(stack.gateway.url, "/hooks disable lineup");
     } finally {
@@ -145,12 +145,12 @@ describe("a hook that runs in the background", () => {
     expect(skipped).toContain("It did not run: its hook is switched off");
     expect(skipped).toMatch(/disabled.*, by Owner/);
     expect(skipped).not.toContain("It ran");
-    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 3 skipped");
+    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 4 skipped");
     await lineupIs(first, "succeeded");
     const ended = await why(`/hooks why lineup ${first}`);
     expect(ended).toMatch(/It ran(, ✓ passed| in the background, ✓ succeeded)/);
     expect(ended).not.toContain("backgrounded");
-    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 2 skipped");
+    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 3 skipped");
     expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 2 skipped");
     await invoke(stack.gateway.url, "/hooks enable lineup");
   });

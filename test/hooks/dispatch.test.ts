@@ -428,3 +428,21 @@ describe("an idle registry", () => {
     });
   });
 });
+
+it("a fallback that is refused when it is needed fails the dispatch, for a handler that was waited for, too", async () => {
+  for (const isAsync of [false, true]) {
+    const registry = new HookRegistry();
+    const handler = isAsync ? async () => Promise.reject(new Error("down")) : () => fail();
+    const fallback = { handled: true as const, routeTo: { platform: "discord", botId: "x", chatId: "y" } };
+    registry.registerClaiming("inbound_claim", handler, { id: "guard", failurePolicy: "fallback", fallback });
+    const { example } = registry.point("inbound_claim");
+    const fired = registry.fireClaiming("inbound_claim", example as never, undefined, {
+      refuseClaim: () => 'routeTo: the platform "discord" is not switched on',
+    });
+    await expect(fired).rejects.toMatchObject({ code: "HOOK_FAILED_CLOSED", id: "guard" });
+  }
+});
+
+function fail(): never {
+  throw new Error("down");
+}

@@ -68,6 +68,7 @@ describe("what hooks are owed", () => {
     outside.exec(`DROP TABLE owed_ends;
       ALTER TABLE inbox DROP COLUMN reason;
       ALTER TABLE inbox DROP COLUMN round;
+      ALTER TABLE inbox DROP COLUMN delivery_ids;
       ALTER TABLE deliveries DROP COLUMN round;
       ALTER TABLE deliveries DROP COLUMN asked;
       ALTER TABLE deliveries DROP COLUMN told;

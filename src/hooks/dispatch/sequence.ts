@@ -4,7 +4,9 @@
  * Synchronous until the first thenable. From then on one `Wait` is what the handlers' promises call back, one after the
  * other; at a deadline the dispatch goes on with another.
  */
+
 import type { Entry } from "../entry.js";
+import { HookFailedError } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
@@ -160,8 +162,17 @@ export class Sequence<Result> extends Dispatch {
     this.rules.revert(run);
     this.fail(entry, startedMs, error, outcome);
     if (this.failure !== undefined) this.isOver = true;
-    else if (entry.closing === "fallback" && this.rules.fallBack(this, entry, entry.options.fallback))
-      this.isOver = true;
+    else if (entry.closing === "fallback" && this.fellBack(entry)) this.isOver = true;
+  }
+
+  /** A fallback that is refused when it is needed (it forwards to a platform that is off) fails the dispatch, as a hook that fails closed does. */
+  private fellBack(entry: Entry): boolean {
+    try {
+      return this.rules.fallBack(this, entry, entry.options.fallback);
+    } catch (error) {
+      this.failure = new HookFailedError({ hook: this.point.name, id: entry.id, cause: error });
+      return true;
+    }
   }
 
   /** The handler that is waited for returned. */
