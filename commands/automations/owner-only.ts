@@ -100,7 +100,7 @@ function withoutBlockReason(run: AutomationRun): AutomationRun {
   return run.status === "blocked" ? { ...run, statusReason: reason, attempts } : { ...run, attempts };
 }
 
-/** Of a skip, and of what was overruled, the product gives the reason. */
+/** The product itself gives the reason of a skip and of an overruled result. */
 const PRODUCT_REASONS: ReadonlySet<string> = new Set(["skipped", "overruled"]);
 
 function readableAttempt(attempt: AttemptRecord): AttemptRecord {

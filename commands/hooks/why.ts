@@ -275,7 +275,7 @@ function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: nu
 const checksOf = ({ hook }: HookInfo, { checks }: Explanation): readonly ExplainedCheck[] =>
   OWN_POINTS.has(hook) ? checks.filter(({ check }) => check !== "order") : checks;
 
-/** Of a hook without a recorded run. */
+/** For a hook without a recorded run. */
 function neverText({ alwaysSkipped, mayHaveRunFor }: HookRow): string {
   if (alwaysSkipped) return `It was ${skipText(alwaysSkipped)}`;
   if (mayHaveRunFor === undefined) return "It **never fired**";

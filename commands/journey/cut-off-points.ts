@@ -5,7 +5,7 @@ import { cutOffsOf, undecidedOf } from "./cut-off.js";
 
 /** How far messages and deliveries are looked through. */
 const LAST = 200;
-/** Of those that were cut off, how many are looked up in the journal. */
+/** How many of the rows that were cut off are looked up in the journal. */
 const MAX_LOOKED_UP = 10;
 
 /** Gives the last message or delivery whose hooks of a point were cut off, and of which nothing is recorded there. Reads once per point. */

@@ -48,7 +48,7 @@ export function isWorkersTurn({ status }: Task, action: string): boolean {
 const isTheirTurn = (task: Task, operator: Operator, action: string) =>
   isWorker(task, operator) && isWorkersTurn(task, action);
 
-/** Of everybody but the person who has it. */
+/** The role that an action needs from people who do not have the task. */
 function roleToAct(desk: Pick<TaskDesk, "roleToHear">, task: Task, action: string): Role {
   return DECIDES_NOTHING.includes(action) ? "operator" : highestRole(["operator", desk.roleToHear(task)]);
 }

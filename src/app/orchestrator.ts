@@ -40,7 +40,7 @@ export interface OrchestratorAppParts {
   models: Models;
   destinations: Destinations;
   mask(text: string): string;
-  /** Of an account. */
+  /** The role of an account. */
   roleOf(platform: string, userId: string): Role | undefined;
   assess?: Assess;
   taskChanged?: TaskChanged;

@@ -35,7 +35,7 @@ export function peopleOf(
   return [{ id: CONSOLE.userId, name: CONSOLE.name, token: consoleToken }, ...others];
 }
 
-/** Of an account, `platform:id`, where the configuration says it. */
+/** The name of an account (`platform:id`), where the configuration has one. */
 export function nameIn({ web }: Pick<Config, "web">, ref: string): string | undefined {
   const named = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
   return named.find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;

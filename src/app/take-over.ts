@@ -14,7 +14,7 @@ interface Parts {
   sla: Pick<SlaDesk, "claim">;
   store: Pick<Store, "tasks">;
   orchestrator: Pick<Orchestrator, "assign">;
-  /** Of everyone who had the task: who may hear what was said of it, and hand it out. */
+  /** The role that the task needs because of everyone who had it: to read what was said about it, and to assign it. */
   roleToHear(task: Task): Role;
   /** The name that people use for an account `platform:id`. */
   nameOf(ref: string): string | undefined;

@@ -70,7 +70,7 @@ export function rootOf(dispatchId: string): string {
 /** The id of a delivery that answers the message `m5`. `mark` tells the several that one message may lead to apart. */
 export const answerId = (root: string, mark: string): string => `d_${root}${mark}`;
 
-/** Of what a hook or a route says to the message that it handles. */
+/** Marks what a hook or a route answers to the message that it handles. */
 export const REPLY_MARK = "r";
 
 /** The id of a dispatch about a message of the inbox or a delivery. Unique: what is done again goes through the hooks under the next number. */

@@ -6,7 +6,7 @@ export interface ModelTool<Args = unknown> {
   name: string;
   description: string;
   args: z.ZodType<Args>;
-  /** Its work is over with a call that succeeds: the model is not asked again. */
+  /** A call of it that succeeds ends the work: the model is not asked again. */
   isLast?: boolean;
   /** What it resolves with is told to the model as JSON; what it throws is told as an error, and the model may go on. */
   run(args: Args, signal: AbortSignal): Promise<unknown>;

@@ -70,7 +70,7 @@ export function knownField(node: ASTNode, scope: Scope): KnownField | undefined 
 /** Undefined when the node is no plain reference to a field of a variable. */
 export function fieldOf(node: ASTNode, scope: Scope): Field | undefined {
   if (node.op === "id") return Object.hasOwn(scope, String(node.args)) ? scope[String(node.args)] : undefined;
-  // Of the same items.
+  // `filter` keeps the items of its list as they are.
   if (node.op === "rcall" && node.args[0] === "filter") return fieldOf(node.args[1], scope);
   if (node.op !== "." && node.op !== "[]" && node.op !== ".?" && node.op !== "[?]") return undefined;
   const [holder, key] = node.args as [ASTNode, unknown];

@@ -53,7 +53,7 @@ export const rows = {
     at: timeOrNull,
     runs: z.array(z.object({ hook: text, outcome: z.enum(OUTCOMES), reason: textOrNull })),
   }),
-  /** Of the whole gateway; its parts are not declared. */
+  /** The state of the whole gateway; its parts are not declared. */
   status: z.looseObject({}),
   tasks: z.object({
     id: text,

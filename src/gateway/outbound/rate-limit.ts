@@ -11,7 +11,7 @@ import { PerKey } from "../../lib/per-key.js";
 const SLACK = 1.02;
 const MAX_CHATS = 10_000;
 const UNUSED_MS = 5_000;
-/** Of what a group takes in a minute, changes that may come later take so much at most: new messages find places in every minute. */
+/** The share of a group's minute that changes which may come later take at most, so that new messages find places in every minute. */
 const SHARE_OF_LATER = 1 / 2;
 /** How long others leave a free place to a more urgent request that waits for one, and how soon they ask again. */
 const YIELD_MS = 1_000;
@@ -65,7 +65,7 @@ export function urgencyOf({ isApart, operation }: Pick<Delivery, "isApart" | "op
 interface ChatWindows {
   perSecond?: Window;
   perMinute?: Window;
-  /** Of changes that may come later. */
+  /** For changes that may come later. */
   laterPerMinute?: Window;
   /** The most urgent request that waits has the next place, free at that time. */
   first?: { name: string; at: number; urgency: Urgency } | undefined;

@@ -14,7 +14,7 @@ import { sayOpenly } from "./say-openly.js";
 import type { Outbound, Then } from "./sending.js";
 import { waitForFile } from "./wait-for-file.js";
 
-/** A time beyond this is a mistake of whoever sent it: its length says nothing. */
+/** A longer time is a mistake of the server that sent it: its length says nothing. */
 const YEAR_MS = 366 * 86_400_000;
 
 /** Later ones of the conversation wait for so many attempts, or so long for one answer. */

@@ -1,4 +1,4 @@
-/** What the handling of a message led to, for whoever asks when the deliveries are deleted: which there were, and which there never were. */
+/** The deliveries of a message, kept after they are deleted: `/hooks why` then knows which existed and which never did. */
 import { migrationOf } from "../migrate.js";
 
 export const deliveryIds = migrationOf(["ALTER TABLE inbox ADD COLUMN delivery_ids TEXT"]);
