@@ -43,7 +43,7 @@ function consequence(problems: readonly ListedProblem[]): string {
     off.length > 0 && ` Until they are fixed, off: ${off.join(", ")}. Other platforms go on.`,
     refused.length > 0 && ` Until they are fixed, refused: the events ${refused.join(", ")}. Others go on.`,
     problems.some((problem) => isOfAll(problem) && problem.of !== "stray") &&
-      " Hookgate starts without the broken parts, and lists them in /status until they are fixed.",
+      " Hookgate starts, leaves out what cannot be loaded, and lists all problems in /status until they are fixed.",
   ]
     .filter(Boolean)
     .join("");

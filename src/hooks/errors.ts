@@ -2,28 +2,33 @@
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 
-/** A fail-closed handler failed: what was about to happen must not. */
+/** A fail-closed handler failed, or the fallback of a failed one was refused: what was about to happen must not. */
 export class HookFailedError extends HookgateError {
   readonly hook: string;
   readonly id: string;
+  /** `and is fail-closed`: why the failure is that of the dispatch. */
+  readonly why: string;
 
-  constructor(facts: { hook: string; id: string; cause: unknown }) {
+  /** `isOfFallback`: `cause` is why the fallback was refused, else what the handler failed with. */
+  constructor(facts: { hook: string; id: string; cause: unknown; isOfFallback?: boolean }) {
+    const why = facts.isOfFallback ? "and its fallback was refused" : "and is fail-closed";
     super({
       code: "HOOK_FAILED_CLOSED",
-      message: `Hook "${facts.id}" failed at ${facts.hook} and is fail-closed: ${errorMessage(facts.cause)}`,
+      message: `Hook "${facts.id}" failed at ${facts.hook} ${why}: ${errorMessage(facts.cause)}`,
       hint: `Repair the hook, or disable it: /hooks disable ${facts.id}`,
       cause: facts.cause,
     });
     this.name = "HookFailedError";
     this.hook = facts.hook;
     this.id = facts.id;
+    this.why = why;
   }
 }
 
 /** For the log: without the words of a hook that failed, which may quote a message. Its own error is logged where it was thrown. */
 export function loggableError(error: unknown): string {
   return error instanceof HookFailedError
-    ? `hook "${error.id}" failed at ${error.hook} and is fail-closed`
+    ? `hook "${error.id}" failed at ${error.hook} ${error.why}`
     : errorMessage(error);
 }
 

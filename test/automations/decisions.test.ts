@@ -158,3 +158,18 @@ test("the note waits a moment for a plugin's hook in the background, which may a
   await live.post("/api/rooms/dm-1/messages", { text: "anybody?", nonce: "nonce-anybody" });
   await until(async () => (await live.room("dm-1")).some((text) => text.startsWith("No hook answered.")), "the note");
 });
+
+test("a fallback that forwards to a platform that is off gives the message up, and the next one is answered", async () => {
+  const fallback = "{ handled: true, routeTo: { platform: discord, botId: '1', chatId: '5' } }";
+  const live = await liveApp({
+    "hookgate.yaml": `gateway: { inbox_attempts: 1 }
+hooks:
+  - { id: route, on: inbound_claim, match: { when: 'payload.message.text == "route"' }, on_failure: fallback, fallback: ${fallback}, run: { shell: { sh: "exit 1" } } }
+  - { id: hi, on: inbound_claim, match: { when: 'payload.message.text == "hi"' }, ${prints({ decision: "claim", reply: "hi yourself" })} }
+`,
+  });
+  await live.say("route");
+  await live.say("hi");
+  await until(async () => (await live.room()).includes("hi yourself"), "the answer to the next message");
+  expect((await live.app.gateway.status()).inbox).toMatchObject({ dead: 1, done: 1 });
+});

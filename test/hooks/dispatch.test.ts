@@ -439,7 +439,10 @@ it("a fallback that is refused when it is needed fails the dispatch, for a handl
     const fired = registry.fireClaiming("inbound_claim", example as never, undefined, {
       refuseClaim: () => 'routeTo: the platform "discord" is not switched on',
     });
-    await expect(fired).rejects.toMatchObject({ code: "HOOK_FAILED_CLOSED", id: "guard" });
+    await expect(fired).rejects.toMatchObject({
+      code: "HOOK_FAILED_CLOSED",
+      message: expect.stringContaining('Hook "guard" failed at inbound_claim and its fallback was refused'),
+    });
   }
 });
 

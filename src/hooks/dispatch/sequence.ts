@@ -170,7 +170,7 @@ export class Sequence<Result> extends Dispatch {
     try {
       return this.rules.fallBack(this, entry, entry.options.fallback);
     } catch (error) {
-      this.failure = new HookFailedError({ hook: this.point.name, id: entry.id, cause: error });
+      this.failure = new HookFailedError({ hook: this.point.name, id: entry.id, cause: error, isOfFallback: true });
       return true;
     }
   }
