@@ -87,6 +87,19 @@ hooks:
     });
   });
 
+  test("a hook at orchestrator:shutdown has run when the gateway has stopped, before and after", async () => {
+    const hooks = ["before", "after"].flatMap((phase) =>
+      ["one", "two"].map((name) => ({ phase, id: `${phase}-${name}` })),
+    );
+    const line = ({ phase, id }: (typeof hooks)[number]) =>
+      `  - { id: ${id}, on: "orchestrator:shutdown", phase: ${phase}, run: { shell: { sh: "sleep 0.3; echo x > ${id}" } } }\n`;
+    const live = await liveApp({
+      "hookgate.yaml": `automations: { max_running: 1 }\nhooks:\n${hooks.map(line).join("")}`,
+    });
+    await live.app.stop();
+    expect(hooks.filter(({ id }) => !existsSync(join(live.folder, id)))).toEqual([]);
+  });
+
   test("a hook that is switched off does not run; switched on again it does", async () => {
     const live = await liveApp({
       "hookgate.yaml": `hooks:\n  - { id: worker, on: message_received, run: { shell: { sh: "exit 0" } } }\n`,

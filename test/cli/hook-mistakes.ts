@@ -678,6 +678,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { on: "orchestrator:tick", phase: "before" },
     /on: .*orchestrator:tick does not wait for its `before` hooks, so this hook would never run: write `phase: after`/,
   ),
+  "a hook in the background when the gateway stops": hook(
+    { on: "orchestrator:shutdown", phase: "after", execution: "background" },
+    /execution: the gateway ends after orchestrator:shutdown, .*expected deadline, got background/,
+  ),
   "a matcher of no hook": hook(
     { on: "hook_run_completed", match: { hooks: ["nosuch"] } },
     /match\.hooks: there is no hook "nosuch".*so this never matches/,

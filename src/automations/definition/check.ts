@@ -239,6 +239,8 @@ function phaseOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues
   return phase;
 }
 
+const STOP_POINT = "orchestrator:shutdown";
+
 function executionOf(
   form: DefinitionForm,
   trigger: Trigger,
@@ -247,7 +249,8 @@ function executionOf(
   issues: Issue[],
 ): Execution {
   const canVeto = point.vetoable && phase !== "after";
-  const execution = form.execution ?? (canVeto ? "blocking" : "background");
+  const isStop = point.name === STOP_POINT;
+  const execution = form.execution ?? (canVeto ? "blocking" : isStop ? "deadline" : "background");
   if (trigger.kind !== "on" && isWaitedFor(execution))
     issues.push({
       path: ["execution"],
@@ -257,6 +260,11 @@ function executionOf(
     issues.push({
       path: ["execution"],
       message: `a hook that time or a person starts runs in the background, got ${execution}`,
+    });
+  else if (isStop && !isWaitedFor(execution))
+    issues.push({
+      path: ["execution"],
+      message: `the gateway ends after ${point.name}, so a hook that nothing waits for may run at the next start only: expected deadline, got ${execution}`,
     });
   else if (execution === "blocking" && !canVeto)
     issues.push({

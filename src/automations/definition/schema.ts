@@ -75,7 +75,7 @@ export const definitionForm = z.strictObject({
   execution: z
     .enum(["blocking", "deadline", "fire_and_record", "background"])
     .optional()
-    .describe("Default: blocking where the point can be vetoed, else background."),
+    .describe("Default: blocking where the point can be vetoed, deadline at orchestrator:shutdown, else background."),
   timeout: someDeadline().optional().describe("The deadline of the whole run."),
   on_failure: z.enum(["open", "closed", "fallback"]).default("open"),
   fallback: z
