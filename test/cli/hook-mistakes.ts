@@ -680,7 +680,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a hook in the background when the gateway stops": hook(
     { on: "orchestrator:shutdown", phase: "after", execution: "background" },
-    /execution: the gateway ends after orchestrator:shutdown, .*expected deadline, got background/,
+    /execution: .*the gateway ends after orchestrator:shutdown, .*expected deadline, got background/,
   ),
   "a matcher of no hook": hook(
     { on: "hook_run_completed", match: { hooks: ["nosuch"] } },
