@@ -23,7 +23,7 @@ export function oncall(deps: CommandDeps): Command {
   return {
     ...oncallSpec,
     async run({ options }) {
-      const all = needAlerts(deps).onCall();
+      const all = await needAlerts(deps).onCall();
       const asked = all.filter(({ rota }) => options.rota === undefined || rota === options.rota);
       if (options.rota !== undefined && asked.length === 0)
         throw notFound(

@@ -178,6 +178,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       owners: claims.owners,
       store,
       gateway: () => gateway,
+      adapters: platforms.all,
       linkTo: posted.linkTo,
       placeName,
       standing: (clockId) => standingOf(sla.desk, clockId, linkOf, copyOf),

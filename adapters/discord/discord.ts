@@ -26,6 +26,7 @@ import { inviteUrl } from "./invite.js";
 import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
 import { readableText } from "./readable-text.js";
+import { isReader } from "./reader.js";
 import { keepRegistered, type RegistrationTrouble } from "./registration.js";
 import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
@@ -43,6 +44,7 @@ interface Running {
   channels: Channels;
   forgetLimits(): void;
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
+  isReader(at: Address, userId: string, signal: AbortSignal): Promise<boolean | undefined>;
   openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
 }
 
@@ -91,6 +93,10 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     async freshLink(url, signal) {
       if (!running) throw notRunning();
       return running.freshLink(url, signal);
+    },
+    async isReader(at, userId, signal) {
+      if (!running) throw notRunning();
+      return running.isReader(at, userId, signal);
     },
     async openThread(at, messageId, name) {
       if (!running) throw notRunning();
@@ -179,6 +185,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     },
     forgetLimits,
     freshLink: (url: string, askSignal: AbortSignal) => freshLink(rest, url, askSignal),
+    isReader: (at: Address, userId: string, askSignal: AbortSignal) =>
+      isReader({ rest, channels, signal: askSignal }, at, userId),
     openThread: (at: Address, messageId: string, name: string) =>
       openThread({ rest, channels, clock, signal: runSignal }, at, messageId, name),
     serve(): Promise<void> {

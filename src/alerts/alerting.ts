@@ -5,6 +5,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { AlertsConfig, RouteConfig } from "./config.js";
 import type { Inhibitors } from "./inhibitors.js";
+import type { Readers } from "./readers.js";
 import type { Silences } from "./silences.js";
 
 export interface AlertPolicy {
@@ -19,6 +20,7 @@ export interface Alerting {
   readonly store: AlertStore;
   readonly silences: Silences;
   readonly inhibitors: Inhibitors;
+  readonly readers: Readers;
   /** What a policy says of its alerts now; undefined when there is no such policy. */
   policy?(id: string | undefined): AlertPolicy | undefined;
   /** Where admins are told when the configuration names no place. */

@@ -32,9 +32,10 @@ import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
 import { lastPosted } from "./last-posted.js";
 import { matcherProblem, matchesUnknown, unknownLabel } from "./matchers.js";
-import { type RotaView, viewRotas, warnOfGaps } from "./on-call.js";
+import { askRotas, type RotaView, warnOfGaps } from "./on-call.js";
 import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
+import { createReaders, type ReadersParts } from "./readers.js";
 import { eachOpen, idsOn, reexamine } from "./reexamine.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
@@ -60,6 +61,8 @@ export interface AlertsParts {
   placeName?: Alerting["placeName"];
   /** The account whose private chat it is; undefined for every other chat. */
   personOf?(at: Address): string | undefined;
+  /** Whether an account can read a chat. */
+  isReader?: ReadersParts["isReader"];
   /** How the platforms and the outbox are. */
   status(): Promise<GatewayFacts>;
   /** A link to the message that a delivery posted. */
@@ -119,7 +122,7 @@ export interface Alerts {
   };
   digest(): Promise<Digest>;
   /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
-  onCall(): RotaView[];
+  onCall(): Promise<RotaView[]>;
   nextBusinessHour(): number;
   /** Of business hours: what a time of day means that somebody writes. */
   timezone(): string;
@@ -167,6 +170,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     store,
     silences,
+    readers: createReaders({ isReader: async (at, userId) => parts.isReader?.(at, userId), clock, logger }),
     ...(parts.policy === undefined ? {} : { policy: parts.policy }),
     admins: parts.admins,
     placeName: (at) => parts.placeName?.(at),
@@ -331,7 +335,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       },
     },
     digest: () => digests.now(),
-    onCall: () => viewRotas(telling, clock.now()),
+    onCall: () => askRotas(telling, clock),
     timezone: () => zoneOf(config.business_hours),
     nextBusinessHour: () => nextBusinessHour(config.business_hours, clock.now()),
     async test(id) {

@@ -6,7 +6,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Alerting } from "./alerting.js";
 import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
-import { type Around, type Reach, reachOf } from "./reach.js";
+import { type Around, askReaders, type Reach, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
 import { namesOf } from "./steps/call.js";
 import { isWebhook } from "./tell/shown-as.js";
@@ -33,6 +33,13 @@ export interface RotaStep {
 }
 
 type Viewing = Around & Pick<Alerting, "nameOf">;
+
+/** As `viewRotas`, once the platforms have said who can read the chats. */
+export async function askRotas(around: Viewing, clock: Clock): Promise<RotaView[]> {
+  for (const { to, escalate } of Object.values(around.config.routes))
+    for (const step of escalate) await askReaders(step, placesOf(to, around), around);
+  return viewRotas(around, clock.now());
+}
 
 export function viewRotas(around: Viewing, now: number): RotaView[] {
   return Object.entries(around.config.rotas).map(([name, rota]) => {
@@ -67,7 +74,7 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
 export function reachesOf(rota: string, around: Around, now: number): { route: string; step: number; reach: Reach }[] {
   const mention = `oncall:${rota}`;
   return Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {
-    const there = to.length > 0 ? to : around.admins().map(formatAddress);
+    const there = placesOf(to, around);
     return escalate.flatMap((step, index) =>
       step.mention.includes(mention)
         ? [{ route, step: index + 1, reach: reachOf({ ...step, mention: [mention] }, there, around, now) }]
@@ -75,6 +82,8 @@ export function reachesOf(rota: string, around: Around, now: number): { route: s
     );
   });
 }
+
+const placesOf = (to: readonly string[], { admins }: Around) => (to.length > 0 ? to : admins().map(formatAddress));
 
 /** At a start and after a reload. */
 export function warnOfGaps({ rotas }: Pick<AlertsConfig, "rotas">, clock: Clock, logger: Logger): void {

@@ -51,7 +51,7 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     const isMoving = move(plan, routes, alerting);
     for (const place of group(plan, routes, isMoving)) quietHours(plan, place, alerting);
     remind(plan, routes, alerting);
-    escalate(plan, routes, alerting);
+    await escalate(plan, routes, alerting);
     breach(plan, alerting);
 
     if (await commit(plan, alerting)) return { alert: plan.alert, changed: plan.events.length > 0 };

@@ -38,7 +38,22 @@ export interface StandIn {
   isDirect: boolean;
 }
 
-export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf" | "inhibitors">;
+export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers">;
+
+/** Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. */
+export async function askReaders(step: Step, there: readonly string[], around: Around): Promise<void> {
+  const { config, admins, readers } = around;
+  const chats = step.to.length > 0 ? step.to : there;
+  const names = step.mention.flatMap((one) => {
+    const rota = config.rotas[rotaOf(one) ?? ""];
+    return rota === undefined ? [one] : peopleOf(rota);
+  });
+  const refs = accountsOf(names, { people: config.people, rotas: {} }, 0).map(({ ref }) => ref);
+  const places = [...chats, ...fallbacks(config, () => admins().map(formatAddress), chats)];
+  // The only reader of a private chat is known.
+  const shared = places.filter((place) => around.personOf(place) === undefined);
+  await readers.ask(shared, refs);
+}
 
 export function reachOf(step: Step, there: readonly string[], around: Around, now: number): Reach {
   const { config, admins } = around;
@@ -98,13 +113,14 @@ export function isReached(
   return mentioned.some(({ ref }) => ref === "everyone" || ref.startsWith(`${platform}:`));
 }
 
-/** Also, no open alert says that nothing arrives there. */
+/** Also, no open alert says that nothing arrives there, and those who cannot read the chat do not count. */
 export function isReachedNow(
   destination: string,
   mentioned: readonly Mentioned[],
-  { personOf, inhibitors }: Pick<Around, "personOf" | "inhibitors">,
+  { personOf, inhibitors, readers }: Pick<Around, "personOf" | "inhibitors" | "readers">,
 ): boolean {
-  return isReached(destination, mentioned, personOf) && !inhibitors.refuses(destination);
+  const reading = mentioned.filter(({ ref }) => !readers.cannotRead(destination, ref));
+  return isReached(destination, reading, personOf) && !inhibitors.refuses(destination);
 }
 
 const ONCALL = "oncall:";

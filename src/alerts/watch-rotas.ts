@@ -11,7 +11,7 @@ import { UNREACHED_PREFIX } from "./tell/undelivered.js";
 
 type Watching = Pick<
   Telling,
-  "config" | "admins" | "direct" | "personOf" | "inhibitors" | "clock" | "store" | "raiseOwn" | "nameOf"
+  "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers" | "clock" | "store" | "raiseOwn" | "nameOf"
 >;
 
 /** Safe to repeat: a gap is reported when it starts, and not again after a restart or when an operator has resolved its alert. */

@@ -2,6 +2,7 @@
 import { type Alerts, type AlertsParts, createAlerts } from "../alerts/alerts.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
+import type { Adapter } from "../domain/adapter.js";
 import type { Store } from "../domain/store.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Observer } from "../gateway/observe.js";
@@ -22,9 +23,13 @@ interface Parts
   /** Claimed in chat. */
   owners: ReadonlyMap<string, unknown>;
   gateway(): Gateway;
+  adapters: readonly Adapter[];
 }
 
-export function assembleAlerts({ config, env, consoleId, owners, gateway, ...parts }: Parts): Alerts {
+/** A platform that does not say in time who can read a chat is treated as one that never says. */
+const ASK_MS = 5_000;
+
+export function assembleAlerts({ config, env, consoleId, owners, gateway, adapters, ...parts }: Parts): Alerts {
   return createAlerts({
     ...parts,
     config: config.alerts,
@@ -39,6 +44,8 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, ...par
       const [platform = "", id, ...more] = ref.split(":");
       return id === undefined || more.length > 0 ? undefined : directAddress(platform, id, config, env);
     },
+    isReader: async (at, userId) =>
+      adapters.find(({ platform }) => platform === at.platform)?.isReader?.(at, userId, AbortSignal.timeout(ASK_MS)),
     personOf: directPerson,
     spelled: (at) => spelled(at, env),
     admins: () => adminsOf(config, env, consoleId, owners),

@@ -219,6 +219,11 @@ export interface Adapter {
    * twice it opens two, so a caller that wants one remembers it. For platforms without threads under messages.
    */
   openTopic?(at: Address, name: string): Promise<Address | undefined>;
+  /**
+   * Whether this account can read the chat, so that a mention there notifies it; undefined when the platform does not say. Rejects
+   * when it cannot be asked. Absent: the platform is never asked, and everyone counts as a reader.
+   */
+  isReader?(at: Address, userId: string, signal: AbortSignal): Promise<boolean | undefined>;
   /** An operator lifted a pause of this platform: limits remembered from earlier answers are forgotten, and the platform is asked anew. */
   forgetLimits?(): void;
   /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */

@@ -279,7 +279,7 @@ describe("a digest at the start of a shift", () => {
     const on = await watch(config(shifts));
     await on.advance(HOUR + MINUTE);
     expect(on.posted(OPS)[0]?.text).toContain("<@7|ann> is on duty now (support)");
-    expect(on.alerts.onCall()).toMatchObject([{ person: "ann", next: { person: "ben" } }]);
+    expect(await on.alerts.onCall()).toMatchObject([{ person: "ann", next: { person: "ben" } }]);
     await on.advance(2 * HOUR);
     expect(on.posted(OPS)[1]?.text).toMatch(
       /^ben is on duty now.* This message notifies no one: ben has no loop account/,

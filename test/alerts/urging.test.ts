@@ -240,7 +240,7 @@ describe("escalation", () => {
       },
     });
     const day = Date.UTC(2026, 0, 1);
-    expect(on.alerts.onCall()).toEqual([
+    expect(await on.alerts.onCall()).toEqual([
       {
         rota: "support",
         person: "ben",
@@ -295,7 +295,7 @@ describe("escalation", () => {
       people: { olaf: ["other:8"] },
       rotas: { support: { timezone: "UTC", rotate: { people: ["olaf"], from: "2025-12-25T09:00", every: "7d" } } },
     });
-    expect(on.alerts.onCall()[0]?.unreached).toEqual([{ route: "default", step: 1 }]);
+    expect((await on.alerts.onCall())[0]?.unreached).toEqual([{ route: "default", step: 1 }]);
     await on.raise();
     await on.advance(5_000);
     const call = (place: string) => on.posted(place).find(({ text }) => text.includes("Escalated"))?.text;
@@ -331,7 +331,7 @@ describe("escalation", () => {
     expect(call(ROOM)?.body.mentions).toEqual({ users: ["9"] });
     expect(call("loop:bot:dm-ann")?.text).toContain("Sent to ann in a private chat");
     expect(on.posted(OPS)).toEqual([]);
-    expect(on.alerts.onCall()[0]).toMatchObject({
+    expect((await on.alerts.onCall())[0]).toMatchObject({
       unreached: undefined,
       standIns: [{ route: "default", step: 1, person: "cid", isInstead: false }],
     });

@@ -77,11 +77,15 @@ function whyNot(accounts: readonly Mentioned[], chat: string | undefined, reach:
 }
 
 function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting): string {
-  const { personOf, placeName } = alerting;
+  const { personOf, placeName, readers } = alerting;
   const places = chat === undefined ? chatsOf(reach) : [chat];
-  const refusing = places.find((place) => isReached(place, accounts, personOf));
+  const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
+  const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
   if (refusing !== undefined)
     return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
+  const unread = places.find((place) => isReached(place, accounts, personOf));
+  if (unread !== undefined)
+    return `${namesOf(accounts, alerting)} cannot read ${unread === chat ? "this chat" : shownAs(unread, placeName)}`;
   const platform = chat?.split(":")[0];
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
   const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;

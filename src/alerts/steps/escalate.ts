@@ -5,7 +5,7 @@ import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
 import type { Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
-import { type Reach, reachOf, type Step } from "../reach.js";
+import { askReaders, type Reach, reachOf, type Step } from "../reach.js";
 import { lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
 import { placesOf, urgingOf } from "../urging.js";
@@ -16,7 +16,7 @@ import type { Route } from "./route.js";
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";
 
-export function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): void {
+export async function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
   const { alert, now } = plan;
   const asker = alert.escalateNow;
   const isAsked = asker !== undefined;
@@ -28,15 +28,15 @@ export function escalate(plan: Plan, routes: readonly Route[], alerting: Alertin
     (alert.state === "firing" && !isPaused) || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
-  for (const route of routes) escalateBy(plan, route, { routes, asker }, alerting);
+  for (const route of routes) await escalateBy(plan, route, { routes, asker }, alerting);
 }
 
-function escalateBy(
+async function escalateBy(
   plan: Plan,
   route: Route,
   { routes, asker }: { routes: readonly Route[]; asker: Actor | undefined },
   alerting: Alerting,
-): void {
+): Promise<void> {
   const { alert, now } = plan;
   // Not told yet where this one leads: what follows waits for that.
   if (route.settings.escalate.length === 0 || placesOf(plan, route, routes).length === 0) return;
@@ -52,6 +52,7 @@ function escalateBy(
     // Only a step that falls due by time can be late: nothing looked at the alert when it was to be.
     const isTimed = by === undefined && step.after !== undefined && dueAt !== undefined;
     const lateMs = isTimed ? now - Math.max(dueAt, plan.was.nextAt ?? now) : 0;
+    await askReaders(step, placesOf(plan, route, routes), alerting);
     take(plan, step, { route, routes, urging, by: by ?? CLOCK, lateMs }, alerting);
   }
 }

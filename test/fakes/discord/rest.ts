@@ -54,6 +54,7 @@ export function answer(context: RestContext, request: RestRequest): RestAnswer {
   if (root === "interactions" && a && b && c === "callback") return callback(context, request, a, b);
   if (root === "webhooks" && a && b) return webhook(context, request, a, b, c === "messages" ? d : undefined);
   if (root === "applications" && a && b === "commands") return commands(context, request);
+  if (root === "guilds" && a && b === undefined) return ok(guild(context));
   if (root === "guilds" && b === "members" && c) return member(context, c);
   if (root === "attachments" && a === "refresh-urls") return refreshUrls(request);
   if (root === "cdn") return cdnFile(context, request);
@@ -102,9 +103,16 @@ function openDm({ world }: RestContext, { body }: RestRequest): RestAnswer {
   return ok(world.channelPayload(world.dmWith(user.id)));
 }
 
+/** Without its channels and members: https://discord.com/developers/docs/resources/guild#get-guild */
+function guild({ world }: RestContext) {
+  const { channels: _channels, members: _members, threads: _threads, ...rest } = world.guildPayload();
+  return rest;
+}
+
 function member({ world }: RestContext, userId: string): RestAnswer {
   const user = world.users.get(userId);
-  if (!user) return failed({ status: 404, code: 10007, message: "Unknown Member" });
+  if (!user) return failed({ status: 404, code: 10013, message: "Unknown User" });
+  if (user.isOutside) return failed({ status: 404, code: 10007, message: "Unknown Member" });
   return ok({ ...world.memberPayload(user), user: world.userPayload(user) });
 }
 

@@ -23,6 +23,8 @@ export interface FakeChannel {
   lastMessageId?: string;
   /** The bot may not see it: REST answers 50001. */
   isHidden?: boolean;
+  /** Only members with this role see it, and the bot. */
+  forRole?: string;
   /** The bot lacks Read Message History: a reply is refused with 160002. */
   noHistory?: boolean;
   /** The bot lacks Embed Links: an embed is refused with 50013. */
@@ -47,6 +49,8 @@ export interface FakeUser {
   isBot: boolean;
   roleIds: string[];
   nick?: string;
+  /** No member of the guild. */
+  isOutside?: boolean;
 }
 
 export interface FakeInteraction {
@@ -119,6 +123,12 @@ export class World {
 
   channelPayload(channel: FakeChannel): APIChannel {
     const user = channel.userId === undefined ? undefined : this.users.get(channel.userId);
+    const hidden = { id: this.guildId, type: 0, allow: "0", deny: "1024" };
+    const seenBy = (id: string, type: number) => ({ id, type, allow: "1024", deny: "0" });
+    const overwrites = [
+      ...(channel.isHidden || channel.forRole !== undefined ? [hidden] : []),
+      ...(channel.forRole === undefined ? [] : [seenBy(channel.forRole, 0), seenBy(this.bot.id, 1)]),
+    ];
     return {
       id: channel.id,
       type: channel.type,
@@ -128,7 +138,7 @@ export class World {
       ...(channel.parentId === undefined ? {} : { parent_id: channel.parentId }),
       ...(channel.requiredTags ? { available_tags: channel.requiredTags, flags: 1 << 4 } : {}),
       ...(user ? { recipients: [this.userPayload(user)] } : {}),
-      ...(channel.isHidden ? { permission_overwrites: [{ id: this.guildId, type: 0, allow: "0", deny: "1024" }] } : {}),
+      ...(overwrites.length > 0 ? { permission_overwrites: overwrites } : {}),
     } as APIChannel;
   }
 

@@ -173,6 +173,12 @@ export const METHODS: Record<string, Method> = {
     if (name === "" || [...name].length > 128) throw badRequest("TOPIC_TITLE_INVALID");
     return nothing({ message_thread_id: context.world.addTopic(chat, name), name, icon_color: 7322096 });
   },
+  getchatmember: (context, { payload }) => {
+    const chat = openChat(context, payload, false);
+    const user = context.world.users.get(Number(payload.user_id));
+    if (!user) throw badRequest("user not found");
+    return nothing({ status: chat.left?.includes(user.id) ? "left" : "member", user });
+  },
   getchat: (context, { payload }) => nothing(context.world.chatPayload(openChat(context, payload, false))),
 };
 

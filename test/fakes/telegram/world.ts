@@ -57,6 +57,8 @@ export interface FakeChat {
   nextMessageId: number;
   /** Sends are refused with this id. */
   migratedTo?: number;
+  /** People who left. */
+  left?: readonly number[];
   /** Kinds of files that members, the bot among them, may not send here. */
   noRightsTo?: readonly string[];
   /** The person blocked the bot, or the bot was kicked out. */

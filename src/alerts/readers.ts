@@ -1,0 +1,65 @@
+/** Which accounts a mention in a chat cannot notify because they cannot read it. Platforms are asked before an escalation chooses whom it notifies. */
+import { type Address, parseAddress } from "../domain/address.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+
+export interface Readers {
+  /** Chats as formatted addresses, accounts as `platform:id`. Resolves when the platforms have answered, or gave no answer. */
+  ask(chats: readonly string[], refs: readonly string[]): Promise<void>;
+  /** The platform's last answer was that this account cannot read the chat. */
+  cannotRead(chat: string, ref: string): boolean;
+}
+
+export interface ReadersParts {
+  /** Undefined: the platform does not say. Bounded in time; rejects when the platform cannot be asked. */
+  isReader(at: Address, userId: string): Promise<boolean | undefined>;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Escalations of many alerts at once ask once. */
+const ANSWER_HOLDS_MS = 60_000;
+
+export function createReaders({ isReader, clock, logger }: ReadersParts): Readers {
+  /** By chat and account; at most as many as the settings name. */
+  const asked = new Map<string, { atMs: number; answered: Promise<void> }>();
+  const absent = new Set<string>();
+  const keyOf = (chat: string, ref: string) => `${chat} ${ref}`;
+
+  async function askOne(at: Address, userId: string, key: string): Promise<void> {
+    try {
+      const isThere = await isReader(at, userId);
+      if (isThere === false) absent.add(key);
+      else absent.delete(key);
+    } catch (error) {
+      // What is known of this account stays; one that nothing is known of is mentioned.
+      logger.warn({ user: userId, error: errorMessage(error) }, "whether a person can read a chat could not be asked");
+    }
+  }
+
+  return {
+    cannotRead: (chat, ref) => absent.has(keyOf(chat, ref)),
+    async ask(chats, refs) {
+      const now = clock.monotonic();
+      const answers: Promise<void>[] = [];
+      for (const chat of new Set(chats)) {
+        const at = parseAddress(chat);
+        if (at === undefined) continue;
+        for (const ref of new Set(refs)) {
+          const [platform, userId, ...more] = ref.split(":");
+          // Roles and `everyone` have no account.
+          if (platform !== at.platform || !userId || more.length > 0) continue;
+          const key = keyOf(chat, ref);
+          let one = asked.get(key);
+          if (one === undefined || now - one.atMs > ANSWER_HOLDS_MS) {
+            one = { atMs: now, answered: askOne(at, userId, key) };
+            asked.set(key, one);
+          }
+          answers.push(one.answered);
+        }
+      }
+      await Promise.all(answers);
+    },
+  };
+}
