@@ -12,10 +12,11 @@ import { forgetWarmUp, warmUp } from "./warm-up.mjs";
 const ENTRIES = {
   "src/cli": "src/cli.ts",
   "src/index": "src/index.ts",
-  // Threads, beside the chunk that starts them: all lie in dist/src, whatever file they come from.
+  // Threads and a program, beside the chunk that starts them: all lie in dist/src, whatever file they come from.
   "src/journal-worker": "src/store/journal/worker.ts",
   "src/verify-worker": "src/store/verify-worker.ts",
   "src/posting-worker": "src/lib/posting/worker.ts",
+  "src/when-program": "src/orchestrator/assessments/checks/when-program.ts",
   ...Object.fromEntries(
     readdirSync("examples/plugins").map((name) => [
       `examples/plugins/${name.replace(/\.ts$/, "")}`,

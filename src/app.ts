@@ -34,6 +34,7 @@ import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import { asideNotes } from "./automations/definition/sources.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
+import { dotEnvFile } from "./config/env.js";
 import type { LoadedConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
@@ -153,7 +154,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       variable: env.variable,
       destinations,
-      isOwnFile: ownFileTest(databaseFiles(env.DATABASE_URL)),
+      isOwnFile: ownFileTest(databaseFiles(env.DATABASE_URL), dotEnvFile()),
       ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
       processes,
       models,
@@ -215,6 +216,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       processes,
       models,
       destinations,
+      mask,
       entityChanged: sla.changed,
       clock,
       logger,

@@ -13,11 +13,11 @@ import { badUsage } from "../answer.js";
 import type { TaskDesk } from "./parts.js";
 
 const MOST = 50;
-/** A file is looked at on our disk, an address is asked from our network. */
+/** An address is asked from our network. A file is read from our disk: the file of secrets is among them, and so whoever reads it is an owner. */
 const ROLES: Readonly<Record<Exclude<ExpectationKind, "command" | "sh">, Role>> = {
   when: "operator",
   judge: "operator",
-  file: "admin",
+  file: "owner",
   http: "admin",
 };
 const HINT =

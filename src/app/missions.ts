@@ -53,6 +53,7 @@ interface Parts {
   destinations: Destinations;
   gateway: Pick<MissionParts["gateway"], "send" | "edit">;
   entityChanged?: EntityChanged;
+  mask(text: string): string;
   clock: Clock;
   logger: Logger;
 }
@@ -93,6 +94,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     },
     folder: file === undefined ? process.cwd() : dirname(resolve(file)),
     tellings,
+    mask: parts.mask,
     clock,
   });
   return {

@@ -1,5 +1,6 @@
 /** The environment: secrets, places and ports. The only reader of `process.env`. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { deadLinkTarget } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
@@ -114,6 +115,15 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
       ),
   };
   return { rest, problems, ...(bad.every(isOfPlatform) ? { env: rest } : {}) };
+}
+
+/** Where the variables are read from besides the environment, links followed. */
+export function dotEnvFile(): string {
+  try {
+    return realpathSync(".env");
+  } catch {
+    return join(realpathSync("."), ".env"); // it may be written later
+  }
 }
 
 /** Undefined when it was read, or there is none; else what is wrong with it: to wait for a pipe would be to wait for ever. */

@@ -145,10 +145,14 @@ function ownNames({ database, journal, lock, token, uploads }: DatabaseFiles): S
   return new Set(names.map((name) => basename(name)));
 }
 
-/** Whether the gateway itself writes a path. Every message changes such files, so a hook that watches them would start itself. */
-export function ownFileTest(files: DatabaseFiles): (path: string) => boolean {
+/**
+ * Whether the gateway itself writes a path, or it is one of `others` (real paths). Every message changes such files, so a hook that watches
+ * them would start itself; and what they hold is for no hook.
+ */
+export function ownFileTest(files: DatabaseFiles, ...others: readonly string[]): (path: string) => boolean {
   const names = ownNames(files);
   return (path) =>
+    others.includes(path) ||
     path.startsWith(files.uploads + sep) ||
     (dirname(path) === files.folder && names.has(basename(path).replace(ASIDE, "")));
 }

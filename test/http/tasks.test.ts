@@ -4,23 +4,34 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
+const ADMIN = "the-token-of-ada-00000000001";
+
 let app: RunningApp;
 beforeAll(async () => {
-  app = await runApp({
-    operators: { operator: ["web:2"] },
-    web: { rooms: [{ id: "general", name: "General" }] },
-    orchestrator: {
-      show_in: "web:web:general",
-      runners: {
-        ok: { shell: { sh: "echo fine" } },
-        repeats: { shell: { sh: "cat" } },
-        bad: { shell: { sh: "echo the secret; echo the secret >&2; exit 3" }, role: "admin" },
-        check: { shell: { sh: "sleep 60" }, role: "owner", concurrency: 2 },
-        deploy: { shell: { sh: "echo out" }, role: "owner" },
+  app = await runApp(
+    {
+      operators: { operator: ["web:2"], admin: ["web:3"] },
+      web: {
+        rooms: [{ id: "general", name: "General" }],
+        people: [
+          { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
+          { id: "3", name: "Ada", token_env: "ADA_TOKEN" },
+        ],
       },
+      orchestrator: {
+        show_in: "web:web:general",
+        runners: {
+          ok: { shell: { sh: "echo fine" } },
+          repeats: { shell: { sh: "cat" } },
+          bad: { shell: { sh: "echo the secret; echo the secret >&2; exit 3" }, role: "admin" },
+          check: { shell: { sh: "sleep 60" }, role: "owner", concurrency: 2 },
+          deploy: { shell: { sh: "echo out" }, role: "owner" },
+        },
+      },
+      plugins: [],
     },
-    plugins: [],
-  });
+    { ADA_TOKEN: ADMIN },
+  );
 });
 afterAll(() => app.close());
 
@@ -278,6 +289,44 @@ describe("/api/v1/tasks", () => {
     );
     expect((await get(`/tasks/${id}`)).body.assignTo).toBe("person:web:1");
     await post(`/tasks/${id}/cancel`);
+  });
+
+  it("answers everybody while a condition that an operator wrote is at work for ever, and ends that", async () => {
+    const list = `[${Array.from({ length: 60 }, (_, at) => at).join(",")}]`;
+    const forEver = ["a", "b", "c", "d", "e", "f"].reduceRight(
+      (inner, name) => `${list}.all(${name}, ${inner})`,
+      "true",
+    );
+    const { id } = (await post("/tasks", { title: "Stop", assignTo: "me", expectations: [{ when: forEver }] }, BOB))
+      .body;
+    await post(`/tasks/${id}/start`, {}, BOB);
+    await post(`/tasks/${id}/done`, { result: "well" }, BOB);
+    const held = until(
+      async () => {
+        const { status, reason } = (await get(`/tasks/${id}`)).body;
+        return status === "failed" && reason.includes("the condition takes more than 5 s: simplify it");
+      },
+      "the condition being given up",
+      30_000,
+    );
+    let longestMs = 0;
+    const ask = async () => {
+      const since = performance.now();
+      await fetch(`${app.url}/healthz`);
+      longestMs = Math.max(longestMs, performance.now() - since);
+    };
+    const asking = setInterval(() => void ask(), 500);
+    await held.finally(() => clearInterval(asking));
+    // Evaluated here, it would keep all answers back until it is given up.
+    expect(longestMs).toBeLessThan(4_000);
+  });
+
+  it("lets owners alone have a file of the gateway's machine read", async () => {
+    const expectations = [{ file: ".env", contains: "nope" }];
+    const refused = await post("/tasks", { title: "Read", assignTo: "me", expectations }, BOB);
+    expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining("owner") } });
+    expect((await post("/tasks", { title: "Read", assignTo: "me", expectations }, ADMIN)).status).toBe(403);
+    expect((await post("/tasks", { title: "Read", assignTo: "me", expectations })).status).toBe(200);
   });
 
   it("lets nobody below a runner's role decide what comes of its tasks, so that what waits for a check does not run", async () => {

@@ -29,6 +29,8 @@ export interface AssessParts extends CheckParts {
   registry: Pick<HookRegistry, "runBefore">;
   store: Pick<AssessmentStore, "get" | "keep" | "letGo">;
   tellings: Pick<AssessmentTellings, "owe">;
+  /** Takes secrets out of what a check quotes. */
+  mask(text: string): string;
   clock: Clock;
 }
 
@@ -125,10 +127,13 @@ async function checkOne(readable: Readable, task: Task, parts: AssessParts, sign
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const found = await checkExpectation(one, { ...parts, task, timeoutMs, signal: ending });
-    return { ...facts, score: found.passed ? 1 : 0, ...found, latencyMs: latencyMs() };
+    const feedback = parts.mask(found.feedback);
+    return { ...facts, score: found.passed ? 1 : 0, ...found, feedback, latencyMs: latencyMs() };
   } catch (error) {
     signal.throwIfAborted();
-    const why = ending.aborted ? "it could not be checked in time" : `it could not be checked: ${errorMessage(error)}`;
+    const why = ending.aborted
+      ? "it could not be checked in time"
+      : `it could not be checked: ${parts.mask(errorMessage(error))}`;
     return { ...broken(facts.name, facts.kind, why), ...facts, latencyMs: latencyMs() };
   }
 }

@@ -2,7 +2,7 @@
 import type { Expectation } from "../../domain/expectation.js";
 import { errorMessage } from "../../lib/errors.js";
 import { suggestion } from "../../lib/schema-issues.js";
-import { compileExpectation } from "./checks/condition.js";
+import { compileExpectation } from "./checks/compile-when.js";
 
 export function expectationProblem(one: Expectation, models: readonly string[]): string | undefined {
   if ("when" in one) return conditionProblem(one.when);

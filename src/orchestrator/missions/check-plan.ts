@@ -8,7 +8,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { PLAIN } from "../../lib/plain-issues.js";
 import { type Issue, issuesOf, suggestion } from "../../lib/schema-issues.js";
 import { localTimezone } from "../../lib/timezone.js";
-import { compileExpectation } from "../assessments/checks/condition.js";
+import { compileExpectation } from "../assessments/checks/compile-when.js";
 import { judgeProblem } from "../assessments/problem.js";
 import { compileGate } from "../quality-gates/compile-gate.js";
 import { cycleIn } from "./cycle.js";

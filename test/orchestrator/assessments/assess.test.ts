@@ -60,6 +60,7 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
       now: () => systemClock.now(),
       logger: silentLogger,
     }),
+    mask: (text) => text.replaceAll("hunter2", "[secret]"),
     clock: systemClock,
   });
   return {
@@ -132,6 +133,27 @@ it("programs, files, servers and conditions say whether it is as expected, and w
   ]);
   expect(assessed(judged)).toMatchObject({ passed: false, globalScore: expect.closeTo(6 / 11, 5) });
   expect(assessed(judged).feedback).toContain("no warnings: result.data.warnings == 0 is false");
+});
+
+it("a condition that takes too much memory or time is broken, and nothing else suffers", async () => {
+  const { assess } = await bench();
+  const doubled = `[[1]]${".map(l, l + l)".repeat(40)}.size() > 0`;
+  const judged = await assess(handedIn([{ when: doubled }, { when: "result.exitCode == 0" }]));
+  expect(assessed(judged).checks).toMatchObject([
+    {
+      passed: false,
+      broken: true,
+      feedback: expect.stringMatching(/the condition takes more than|array length|array size/),
+    },
+    { passed: true },
+  ]);
+});
+
+it("what a check quotes does not hold secrets that the gateway knows", async () => {
+  const { assess, folder } = await bench();
+  writeFileSync(join(folder, "settings"), "HOOKGATE_TOKEN=hunter2\n");
+  const [quoted] = found(await assess(handedIn([{ file: "settings", contains: "nope" }])));
+  expect(quoted?.[1]).toContain("HOOKGATE_TOKEN=[secret]");
 });
 
 it("what is not required adds to the score only, by its weight", async () => {

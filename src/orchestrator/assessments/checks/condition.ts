@@ -1,14 +1,53 @@
-/** `when:` a CEL expression over `result` (what the attempt brought) and `task`. */
+/**
+ * `when:` a CEL expression over `result` (what the attempt brought) and `task`. Operators write them in chat, and one can be written that
+ * is at work for years or takes all memory: so it is evaluated by a program of its own. (A thread does not do: where a single
+ * allocation is too large, V8 ends the whole process.)
+ */
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ExpectationOf } from "../../../domain/expectation.js";
-import { type Condition, compileCondition } from "../../../hooks/predicate.js";
+import { HookgateError } from "../../../lib/errors.js";
 import { type CheckContext, type Found, notSo, so } from "./check.js";
 
-/** Throws a `HookgateError` for what cannot be read. */
-export function compileExpectation(source: string): Condition {
-  return compileCondition(source, { result: {}, task: {} }, "when");
+export interface WhenFacts {
+  source: string;
+  result: unknown;
+  task: unknown;
+}
+/** `holds`: true, or why not. */
+export type WhenAnswer = { holds: true | string } | { error: string };
+
+const MAX_MS = 5_000;
+const MAX_MB = 128;
+const MAX_ANSWER = 1_000_000;
+
+export async function checkCondition(expected: ExpectationOf<"when">, context: CheckContext): Promise<Found> {
+  const { task, processes, folder, signal } = context;
+  const facts: WhenFacts = { source: expected.when, result: task.result ?? {}, task };
+  const timeoutMs = Math.min(context.timeoutMs, MAX_MS);
+  const { how, exitCode, stdout } = await processes.run({
+    command: process.execPath,
+    args: [`--max-old-space-size=${MAX_MB}`, ...program()],
+    cwd: folder,
+    stdin: JSON.stringify(facts),
+    timeoutMs,
+    signal,
+    maxBytes: MAX_ANSWER,
+  });
+  if (how === "timed_out") throw tooMuch(`more than ${timeoutMs / 1_000} s`);
+  if (how !== "exited" || exitCode !== 0) throw tooMuch(`more than ${MAX_MB} MB of memory`);
+  const answer: WhenAnswer = JSON.parse(stdout);
+  if ("error" in answer) throw new HookgateError({ code: "CONDITION_FAILED", message: answer.error });
+  return answer.holds === true ? so(`it holds: ${expected.when}`) : notSo(answer.holds);
 }
 
-export async function checkCondition(expected: ExpectationOf<"when">, { task }: CheckContext): Promise<Found> {
-  const holds = compileExpectation(expected.when)({ result: task.result ?? {}, task });
-  return holds === true ? so(`it holds: ${expected.when}`) : notSo(holds);
+/** Compiled where we are compiled, and from source where tests and `npx tsx` run. */
+function program(): string[] {
+  if (!import.meta.url.endsWith(".ts")) return [fileURLToPath(new URL("./when-program.js", import.meta.url))];
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+  return ["--import", tsx, fileURLToPath(new URL("./when-program.ts", import.meta.url))];
+}
+
+function tooMuch(what: string): HookgateError {
+  return new HookgateError({ code: "CONDITION_TOO_LARGE", message: `the condition takes ${what}: simplify it` });
 }

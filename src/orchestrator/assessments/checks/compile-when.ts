@@ -1,0 +1,6 @@
+import { type Condition, compileCondition } from "../../../hooks/predicate.js";
+
+/** `when` of an expectation, over `result` and `task`. Throws a `HookgateError` for what cannot be read. */
+export function compileExpectation(source: string): Condition {
+  return compileCondition(source, { result: {}, task: {} }, "when");
+}
