@@ -15,7 +15,8 @@ const MAX_CALLS = 200;
 
 export function recordedTools(given: readonly ModelTool[], signal: AbortSignal, clock: Clock): RecordedTools {
   const calls: ToolCallRecord[] = [];
-  const tools: ToolSet = {};
+  // Without a prototype: a model may ask for a tool called "constructor".
+  const tools: ToolSet = Object.create(null);
   for (const one of given)
     tools[one.name] = tool({
       description: one.description,

@@ -187,6 +187,19 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     expect(made.every(({ error }) => error !== undefined)).toBe(true);
   });
 
+  it.each(["constructor", "__proto__", "toString"])("is told that there is no tool %s, and goes on", async (name) => {
+    let turn = 0;
+    server.on({ predicate: () => true }, () =>
+      turn++ === 0 ? { toolCalls: [{ name, arguments: "{}" }] } : { content: "Well." },
+    );
+    const { result } = await ask(provider, { tools: ["list_hooks"] }, { query: async () => [] });
+    expect(result).toMatchObject({
+      kind: "decided",
+      output: { text: "Well." },
+      toolCalls: [{ tool: name, error: expect.any(String) }],
+    });
+  });
+
   it("is fresh in every run: nothing of an earlier one is told", async () => {
     server.onMessage(/./, { content: "Done." });
     await ask(provider, { prompt: "the first secret task" });
