@@ -14,9 +14,11 @@ export interface Handler<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). */
   readonly verbatim?: readonly string[];
+  /** Paths of files and addresses; see `TemplateRules`. */
+  readonly places?: readonly string[];
   /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
-  /** Options that a model reads: what templates put into them is data, and is enclosed in `DATA_BEGIN` and `DATA_END`. */
+  /** Options that a model reads: what templates put into them is data, and is marked as such (`asData`). */
   readonly forModel?: readonly string[];
   /** Markdown that people read in a chat (`card.text`): no value makes a link there whose words hide where the link leads. */
   readonly forChat?: readonly string[];
@@ -81,13 +83,6 @@ export interface Machine {
   /** ms since the epoch. */
   readonly now: number;
 }
-
-/**
- * Around every value that a template puts into an option of `forModel`; taken out of the values themselves. Private-use
- * characters, which the handler replaces by a fence that is new for every run, so that no data can forge its end.
- */
-export const DATA_BEGIN = "\uE0D0";
-export const DATA_END = "\uE0D1";
 
 /** What a configured handler may decide. `by-point`: the catalogue says how each point carries it. */
 export type Decision =

@@ -5,6 +5,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Machine } from "./handler.js";
+import type { RunContext } from "./run-context.js";
 import { isTemplate } from "./template/is-template.js";
 
 /** The one way to files elsewhere. No template: what happens must not decide where is read. */
@@ -23,8 +24,15 @@ export interface Place {
   name: string;
 }
 
-/** Where the path leads, links followed. Throws PATH_OUTSIDE, or PATH_MISSING when nothing is there. */
-export async function locate(path: string, root: string | undefined, folder: string): Promise<Place> {
+/**
+ * Where the path leads, links followed. Throws PATH_OUTSIDE, PATH_MISSING when nothing is there, or PATH_PRIVATE for the gateway's own
+ * database and secrets, which no hook reads.
+ */
+export async function locate(
+  path: string,
+  root: string | undefined,
+  { folder, reach }: Pick<RunContext, "folder" | "reach">,
+): Promise<Place> {
   if (path.includes("\0")) throw outside(path, root ?? folder);
   const top = await real(resolve(folder, root ?? "."));
   const asked = resolve(top, path);
@@ -32,6 +40,8 @@ export async function locate(path: string, root: string | undefined, folder: str
   if (!within(asked, top)) throw outside(path, top);
   const found = await real(asked);
   if (!within(found, top)) throw outside(path, top);
+  if (reach.isOwnFile(found))
+    throw new HookgateError({ code: "PATH_PRIVATE", message: `${path} is of Hookgate itself, and no hook reads it` });
   return { root: top, path: found, name: relative(top, found) || "." };
 }
 

@@ -37,6 +37,7 @@ export interface ReachParts {
   processes: Processes;
   models: Models;
   startMission: Reach["startMission"];
+  isOwnFile: Reach["isOwnFile"];
   keyValue: KeyValueStore;
   clock: Clock;
 }
@@ -77,6 +78,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
       processes,
       models,
       startMission: parts.startMission,
+      isOwnFile: parts.isOwnFile,
       recall: (key) => keyValue.get(scope, key),
       remember: (key, value) => keyValue.set(scope, key, value),
       async openThread(at, opener, { cause, once, signal }) {

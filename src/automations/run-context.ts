@@ -60,6 +60,8 @@ export interface Reach {
     planId: string,
     options: { by: string; once: string; cause: Cause; address?: Address; signal: AbortSignal },
   ): Promise<string>;
+  /** A real path that the gateway itself writes, or reads its secrets from. */
+  isOwnFile(path: string): boolean;
   /** What this hook noted before, over runs and restarts; JSON. */
   recall(key: string): Promise<unknown>;
   remember(key: string, value: unknown): Promise<void>;

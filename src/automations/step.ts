@@ -14,6 +14,10 @@ export interface Step<Options = unknown> {
   readonly verbatim?: readonly string[];
   /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
+  /** Options that a model may read: what templates put into them is marked as data, and `run` takes the marks out where people read it. */
+  readonly forModel?: readonly string[];
+  /** Paths of files and addresses; see `TemplateRules`. */
+  readonly places?: readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
   /** What it does is what the hook is for: its failure ends the run as failed, unless the definition says `required: false`. */

@@ -6,7 +6,14 @@ import type { Liquid, Template as LiquidTemplate } from "liquidjs";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { commandLineProblem } from "./template/command-line.js";
 import { type TemplateScope, templateData } from "./template/data.js";
-import { fencingEngine, linklessEngine, MAX_OUTPUT_CHARACTERS, plainEngine, quotingEngine } from "./template/engine.js";
+import {
+  addressEngine,
+  fencingEngine,
+  linklessEngine,
+  MAX_OUTPUT_CHARACTERS,
+  plainEngine,
+  quotingEngine,
+} from "./template/engine.js";
 import { isTemplate } from "./template/is-template.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
@@ -23,12 +30,14 @@ export interface TemplateProblem {
 export interface TemplateRules {
   /** Top-level options that are never templates. */
   readonly verbatim?: readonly string[];
-  /** Options that a model reads: what templates put into them is enclosed in `DATA_BEGIN` and `DATA_END`. */
+  /** Options that a model reads: what templates put into them is marked as data (`asData`). */
   readonly forModel?: readonly string[];
   /** Markdown that people read (`card.text`): no value makes a link there whose words hide where the link leads. */
   readonly forChat?: readonly string[];
   /** Options that are argument lists: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
+  /** Paths of files and `url`: no template takes a step upwards (`..`), and in an address that begins with its server every value is encoded. */
+  readonly places?: readonly string[];
   /** Options with buttons: what templates put into the `line` of one becomes a quoted value of the command. */
   readonly buttons?: readonly string[];
 }
@@ -57,7 +66,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
     const option = String(path[0]);
     if (!isTemplate(text) || rules.verbatim?.includes(option)) continue;
     const isLine = rules.buttons?.includes(option) === true && path.at(-1) === "line";
-    const engine = isLine ? quotingEngine() : engineFor(path, rules);
+    const engine = isLine ? quotingEngine() : engineFor(path, text, rules);
     try {
       const parsed = engine.parse(text);
       const unquotable = isLine ? commandLineProblem(parsed) : undefined;
@@ -81,6 +90,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       return templates.reduce((whole, one) => {
         const text = renderOne(one, data);
         if (rules.argumentLists?.includes(String(one.path[0]))) refuseNewOption(one, text);
+        if (rules.places?.includes(String(one.path[0]))) refuseWayUp(one, text);
         const rendered = replaceAt(whole, one.path, text);
         return (one.isLine ? replaceAt(rendered, [...one.path.slice(0, -1), "isFilledIn"], true) : rendered) as T;
       }, options);
@@ -88,8 +98,10 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
   };
 }
 
-function engineFor(path: readonly (string | number)[], { forModel, forChat }: TemplateRules): Liquid {
+function engineFor(path: readonly (string | number)[], source: string, rules: TemplateRules): Liquid {
+  const { forModel, forChat, places } = rules;
   if (forModel?.includes(String(path[0]))) return fencingEngine();
+  if (places?.includes(String(path[0])) && /^https?:\/\/[^/{]/i.test(source)) return addressEngine();
   const names = path.filter((part) => typeof part === "string").join(".");
   return forChat?.includes(names) ? linklessEngine() : plainEngine();
 }
@@ -117,6 +129,15 @@ function refuseNewOption({ path, source }: Compiled, text: string): void {
   if (text.startsWith("-") && !source.startsWith("-"))
     throw failed(path, `it starts with "-" and would be an option: ${text.slice(0, 60)}`);
 }
+
+/** What happens must not decide which folder a file is read from, or which part of a server is asked. */
+function refuseWayUp({ path, source }: Compiled, text: string): void {
+  const stepsUp = (of: string) => of.split(/[/\\]/).filter((part) => part === "..").length;
+  if (stepsUp(text) > stepsUp(source.replace(TAGS, "")))
+    throw failed(path, `a value leads out of the folder, with "..": ${text.slice(0, 60)}`);
+}
+
+const TAGS = /\{\{.*?\}\}|\{%.*?%\}/gs;
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0] as string;
 

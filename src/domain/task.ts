@@ -203,6 +203,8 @@ export const task = z.object({
   /** Of the status. */
   changedAt: z.number(),
   createdBy: z.string(),
+  /** Of a hook's step: its texts with the parts marked that came from messages, files or other systems (lib/data-marks.ts). */
+  marked: z.object({ title: z.string(), description: z.string().optional() }).optional(),
   /** What it came from; its depth cuts chains of hooks and tasks that make each other. */
   cause: z
     .object({
@@ -244,6 +246,7 @@ export interface TaskOrigin {
   status?: "draft" | "pending";
   missionId?: string;
   address?: Task["address"];
+  marked?: Task["marked"];
 }
 
 /** Who wants something, and why: in the journal, in the task's history, on its card. */

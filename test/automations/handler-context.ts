@@ -89,6 +89,7 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
     logger: silentLogger,
     ...rest,
     reach: {
+      isOwnFile: (path) => path.endsWith("/.env"),
       secret: (name) => secrets[name],
       async send(at: Address, message, { once }) {
         const known = once === undefined ? undefined : sent.get(once);

@@ -1,6 +1,7 @@
 /** `- create_task:`: gives somebody work. A run that is done again after a crash creates no second one. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { withoutMarks } from "../../lib/data-marks.js";
 import { parseDuration } from "../../lib/duration.js";
 import { HookgateError } from "../../lib/errors.js";
 import { parseInstant } from "../../lib/instant.js";
@@ -35,6 +36,8 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   summary: "Gives a runner or a person a task.",
   options: createTaskOptions,
   fields: { id: "string", status: "string", title: "string" },
+  // An agent may be who does it: to a model, what templates put in is data.
+  forModel: ["title", "description"],
   neverEmpty: true,
   isEffect: true,
   assignee: ({ to }) => to,
@@ -47,7 +50,10 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
     ];
   },
   async run(options, context) {
-    const { title, to, description, group, priority, retries, due, input, draft } = options;
+    const { to, group, priority, retries, due, input, draft } = options;
+    const title = withoutMarks(options.title);
+    const description = options.description === undefined ? undefined : withoutMarks(options.description);
+    const isMarked = title !== options.title || description !== options.description;
     if (context.dryRun)
       return {
         value: { id: null, status: null, title },
@@ -71,6 +77,7 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
       {
         id: idOf(runId, `${to}:${title}`),
         status: draft ? "draft" : "pending",
+        ...(isMarked ? { marked: { title: options.title, description: options.description } } : {}),
         ...(address === undefined ? {} : { address }),
       },
     );

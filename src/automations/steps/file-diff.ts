@@ -31,6 +31,7 @@ export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
   summary: "Compares a file with another, or with itself at the last run: a unified diff.",
   options: fileDiffOptions,
   verbatim: ["root"],
+  places: ["path", "against"],
   fields: {
     diff: "string",
     added: "number",
@@ -81,8 +82,8 @@ function nothing(isFirst: boolean) {
   };
 }
 
-async function textOf(path: string, root: string | undefined, { folder }: StepContext): Promise<string> {
-  const place = await locate(path, root, folder);
+async function textOf(path: string, root: string | undefined, context: StepContext): Promise<string> {
+  const place = await locate(path, root, context);
   const file = await openFile(place);
   try {
     const { size } = await file.stat();

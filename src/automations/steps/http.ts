@@ -36,6 +36,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   summary: "Asks a server: status, headers, body and, where it is JSON, its value.",
   options: httpStepOptions,
   okWord: "status_ok",
+  places: ["url"],
   fields: { status: "number", ok: "boolean", headers: "object", body: "string", json: "any", truncated: "boolean" },
   secrets: (options) => variablesOf(options),
   missing: targetProblems,

@@ -31,11 +31,13 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
   summary: "Lists files: their paths, sizes and times, by name.",
   options: listFilesOptions,
   verbatim: ["root"],
+  places: ["path"],
   fields: { files: "array", paths: "array", count: "number", truncated: "boolean" },
   itemsOf: () => ({ files: jsonSchemaOf(listedFile), paths: { type: "string" } }),
   missing: ({ path, root }, machine) => pathProblems(path, "folder", { ...machine, root }),
-  async run({ path, root, glob, ignore, limit }, { folder, maxBytes, signal }) {
-    const { path: top } = await locate(path, root, folder);
+  async run({ path, root, glob, ignore, limit }, context) {
+    const { maxBytes, signal } = context;
+    const { path: top } = await locate(path, root, context);
     const isWanted = picomatch(glob, { dot: true });
     const isIgnored = picomatch(ignore, { dot: true });
     const walked = await walk(top, isIgnored, signal);

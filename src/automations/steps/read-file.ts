@@ -14,6 +14,7 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
   summary: "Reads a file: its text, its size, and its value where it is JSON.",
   options: readFileOptions,
   verbatim: ["root"],
+  places: ["path"],
   fields: {
     path: "string",
     text: "string",
@@ -23,8 +24,9 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
     truncated: "boolean",
   },
   missing: ({ path, root }, machine) => pathProblems(path, "file", { ...machine, root }),
-  async run({ path, root }, { folder, maxBytes }) {
-    const place = await locate(path, root, folder);
+  async run({ path, root }, context) {
+    const { maxBytes } = context;
+    const place = await locate(path, root, context);
     const file = await openFile(place);
     try {
       const { size, mtime } = await file.stat();

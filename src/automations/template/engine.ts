@@ -1,8 +1,8 @@
 /** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
 import type { Liquid } from "liquidjs";
 import { quoteValue } from "../../domain/command.js";
+import { asData } from "../../lib/data-marks.js";
 import { once, packageOnFirstUse } from "../../lib/on-first-use.js";
-import { DATA_BEGIN, DATA_END } from "../handler.js";
 
 export const liquid = packageOnFirstUse<typeof import("liquidjs")>("liquidjs");
 
@@ -18,11 +18,20 @@ const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 
 export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
-export const fencingEngine = once(() => createEngine(fenced));
+export const fencingEngine = once(() => createEngine((value) => asData(printed(value))));
 /** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. */
 export const linklessEngine = once(() => createEngine((value) => printed(value).replaceAll("](", "]\\(")));
 /** What it prints is one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
+
+/** What it prints is encoded for an address, but for slashes. Filters that encode have nothing left to do. */
+export const addressEngine = once(() => {
+  const engine = createEngine((value) =>
+    encodeURIComponent(printed(value).replace(/\p{Surrogate}/gu, "\uFFFD")).replaceAll("%2F", "/"),
+  );
+  for (const filter of ["url_encode", "cgi_escape", "uri_escape"]) engine.registerFilter(filter, printed);
+  return engine;
+});
 
 function createEngine(outputEscape: (value: unknown) => string): Liquid {
   const { Liquid } = liquid();
@@ -51,10 +60,4 @@ function printed(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
   return Array.isArray(value) ? JSON.stringify(value) : String(value);
-}
-
-const MARKS = new RegExp(`[${DATA_BEGIN}${DATA_END}]`, "g");
-
-function fenced(value: unknown): string {
-  return `${DATA_BEGIN}${printed(value).replace(MARKS, "")}${DATA_END}`;
 }

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { ModelAnswer, Models, ModelTool } from "../../domain/model.js";
-import { newToken } from "../../lib/id.js";
+import { asData, newDataTag, withoutMarks, withTags } from "../../lib/data-marks.js";
 import type { AgentConfig } from "../config.js";
 import { briefOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 
@@ -17,7 +17,7 @@ export interface AgentParts {
 export function agentRunner(config: AgentConfig, { models, tool }: AgentParts): Runner {
   return async (job) => {
     let verdict: Verdict | undefined;
-    const tag = `data-${newToken(9).replace(/[^a-z0-9]/gi, "0")}`;
+    const tag = newDataTag();
     const answer = await models.ask({
       ...(config.model === undefined ? {} : { model: config.model }),
       system: [config.system, rulesOf(tag)].filter((text) => text !== "").join("\n\n"),
@@ -59,10 +59,22 @@ function rulesOf(tag: string): string {
 }
 
 function promptOf(job: Job, tag: string): string {
-  const { title, description, ...facts } = briefOf(job);
-  return [`Task: ${title}`, description, `<${tag}>\n${JSON.stringify(facts, null, 2)}\n</${tag}>`]
+  const { title: _title, description: _description, ...facts } = briefOf(job);
+  const { title, description, marked } = job.task;
+  const shown = (text: string, withData: string | undefined) => withTags(dataIn(text, withData), tag);
+  return [
+    `Task: ${shown(title, marked?.title)}`,
+    shown(description, marked?.description),
+    `<${tag}>\n${JSON.stringify(facts, null, 2)}\n</${tag}>`,
+  ]
     .filter((text) => text !== "")
     .join("\n\n");
+}
+
+/** A hook that created it marked the parts that are data; what another hook made of its text is data as a whole. */
+function dataIn(text: string, marked: string | undefined): string {
+  if (marked === undefined) return withoutMarks(text);
+  return withoutMarks(marked).trim() === text.trim() ? marked : asData(text);
 }
 
 const reportArgs = z.strictObject({

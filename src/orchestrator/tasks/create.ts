@@ -88,6 +88,7 @@ export async function createTask(
       owner: assignee.owner,
       missionId: origin.missionId,
       address: origin.address,
+      marked: origin.marked,
       cards: firstCards(id, origin.address, { config }),
       cause: actor.cause,
       reason: actor.reason,

@@ -48,6 +48,27 @@ describe("read_file", () => {
     expect(result.text).toContain("1899 bytes cut");
   });
 
+  it("reads nothing above the folder that a template's path begins with, whatever a value says", async () => {
+    const path = "docs/{{ event.name }}";
+    const named = (name: string) => ({ folder, event: { name } });
+    expect((await oneStep({ read_file: { path } }, named("deep/b.md"))).text).toBe("bb");
+    for (const name of ["../note.md", "deep/../../note.md", "..\\note.md"])
+      expect(await failureOf({ read_file: { path } }, named(name))).toContain(
+        'a value leads out of the folder, with ".."',
+      );
+    expect((await oneStep({ read_file: { path: "docs/../{{ event.name }}" } }, named("note.md"))).text).toBe(
+      "# Note\n",
+    );
+    for (const step of [{ list_files: { path } }, { file_diff: { path: "note.md", against: path } }])
+      expect(await failureOf(step, named(".."))).toContain("a value leads out of the folder");
+  });
+
+  it("reads nothing that is the gateway's own", async () => {
+    writeFileSync(join(folder, ".env"), "HOOKGATE_TOKEN=secret");
+    const failure = await failureOf({ read_file: { path: "{{ event.name }}" } }, { folder, event: { name: ".env" } });
+    expect(failure).toBe(".env is of Hookgate itself, and no hook reads it");
+  });
+
   it("follows a link inside of its folder", async () => {
     expect((await oneStep({ read_file: { path: "link-in" } }, at)).value.path).toBe("note.md");
   });
@@ -64,7 +85,7 @@ describe("read_file", () => {
   });
 
   it("refuses what a template makes of it, too", async () => {
-    const event = { file: "../secret.txt" };
+    const event = { file: join(top, "secret.txt") };
     expect(await failureOf({ read_file: { path: "{{ event.file }}" } }, { ...at, event })).toContain("is outside of");
     expect(
       await failureOf({ read_file: { path: "{{ event.file }}" } }, { ...at, event: { file: "note.md\0.txt" } }),

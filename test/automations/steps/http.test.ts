@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpStep } from "../../../src/automations/steps/http.js";
 import { type Endpoint, openEndpoint } from "../endpoint.js";
 import { type FixtureOptions, handlerContext } from "../handler-context.js";
+import { failureOf, oneStep } from "./gathering.js";
 
 let endpoint: Endpoint;
 beforeAll(async () => {
@@ -44,6 +45,26 @@ describe("the http step", () => {
     expect(endpoint.seen[0]).toMatchObject({ method: "GET", body: "" });
     endpoint.script({ status: 200, headers: { "set-cookie": "session=1" } });
     expect((await run()).value.headers).not.toHaveProperty("set-cookie");
+  });
+
+  it("asks only the part of the server that the definition names, whatever a value says", async () => {
+    const url = `${endpoint.url}/items/{{ event.item }}?of={{ event.of }}`;
+    const asked = async (item: string, of = "a") => {
+      endpoint.script({ status: 200, body: "x" });
+      await oneStep({ http: { url } }, { event: { item, of } });
+      return endpoint.seen.at(-1)?.path;
+    };
+    expect(await asked("org/tool 1")).toBe("/items/org/tool%201?of=a");
+    expect(await asked("1?admin=1#", "a&b=c d")).toBe("/items/1%3Fadmin=1%23?of=a%26b%3Dc%20d".replace("=1", "%3D1"));
+    expect(await asked("%2e%2e/admin")).toBe("/items/%252e%252e/admin?of=a");
+    expect(await failureOf({ http: { url } }, { event: { item: "../admin", of: "" } })).toContain("a value leads out");
+    endpoint.script({ status: 200, body: "x" });
+    const encoded = `${endpoint.url}/items/{{ event.item | url_encode }}`;
+    await oneStep({ http: { url: encoded } }, { event: { item: "a b" } });
+    expect(endpoint.seen.at(-1)?.path).toBe("/items/a%20b");
+    endpoint.script({ status: 200, body: "x" });
+    await oneStep({ http: { url: "{{ event.url }}" } }, { event: { url: `${endpoint.url}/a?b=c&d` } });
+    expect(endpoint.seen.at(-1)?.path).toBe("/a?b=c&d");
   });
 
   it.each(["POST", "PUT", "PATCH", "DELETE"])("sends %s with a JSON body and headers", async (method) => {

@@ -16,6 +16,7 @@ export const httpHandler: Handler<HttpOptions> = {
   name: "http",
   summary: "Sends a signed request (Standard Webhooks); the answer may carry a decision.",
   options: httpOptions,
+  places: ["url"],
   signingSecrets: secretVariables,
   secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
   missing: targetProblems,
