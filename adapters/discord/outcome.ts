@@ -185,8 +185,6 @@ function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
 
 /** It was not passed on to Discord, so it was not posted. */
 function notDiscords(status: number, sent: Sent): SendResult {
-  // Discord's network refuses uploads with a page of its own.
-  if (status === TOO_LARGE) return { kind: "permanent", error: "the upload is too large for Discord (HTTP 413)" };
   const error = notDiscordsAnswer(status);
   if (status === 408) return unknownOutcome(error, sent);
   return { kind: "retry", error, afterMs: PAGE_PAUSE_MS, scope: "chat" };

@@ -49,6 +49,7 @@ export class DeadlineWheel {
   /** Time so far; the ticks are the whole ones in it. */
   #elapsedMs = 0;
   #readAtMs = 0;
+  #processorAtMs = 0;
   /** How many are on the wheel. */
   #linked = 0;
   #idleTicks = 0;
@@ -100,9 +101,15 @@ export class DeadlineWheel {
     this.#linked--;
   }
 
-  /** Whether its deadline has passed by now: also when this turn of the event loop lasts so long that the wheel could not turn. */
+  /**
+   * Whether its deadline has passed by now: also when this turn of the event loop lasts so long that the wheel could not turn. Of such a turn
+   * counts what the processor was used: a process that was suspended (SIGSTOP, a frozen container) finds all results at once, and late.
+   */
   isPast(item: Armed): boolean {
-    return this.#elapsedMs + this.nowMs() - this.#readAtMs >= item.deadline * TICK_MS;
+    const passedMs = this.nowMs() - this.#readAtMs;
+    const usedMs = (this.#clock.processor?.() ?? Number.POSITIVE_INFINITY) - this.#processorAtMs;
+    const countedMs = passedMs > 2 * TICK_MS ? Math.min(passedMs, Math.max(usedMs, 2 * TICK_MS)) : passedMs;
+    return this.#elapsedMs + countedMs >= item.deadline * TICK_MS;
   }
 
   nowMs(): number {
@@ -147,6 +154,7 @@ export class DeadlineWheel {
   #start(): void {
     this.#isTurning = true;
     this.#readAtMs = this.#clock.monotonic();
+    this.#processorAtMs = this.#clock.processor?.() ?? 0;
     this.#elapsedMs = this.#tick * TICK_MS;
     this.#idleTicks = 0;
     this.#keepsAlive = this.#isClosed;
@@ -157,6 +165,7 @@ export class DeadlineWheel {
     const readAtMs = this.#clock.monotonic();
     this.#elapsedMs += Math.min(Math.max(readAtMs - this.#readAtMs, 0), 2 * TICK_MS);
     this.#readAtMs = readAtMs;
+    this.#processorAtMs = this.#clock.processor?.() ?? 0;
     // The fractions that a clock gives do not add up to whole ticks.
     const until = Math.floor(this.#elapsedMs / TICK_MS + 1e-6);
     while (this.#tick < until) this.#look(++this.#tick);

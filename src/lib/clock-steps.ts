@@ -45,6 +45,7 @@ export function noticingSteps(clock: Clock, logger: Logger): SteppingClock {
   return {
     now,
     monotonic: () => clock.monotonic(),
+    processor: clock.processor,
     after: (delayMs, fn) => clock.after(delayMs, fn),
     onStep(listener) {
       listeners.add(listener);

@@ -11,6 +11,8 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with a fraction, for durations only. */
   monotonic(): number;
+  /** Milliseconds of processor time that this process has used: none passes while it is suspended. Absent: not known. */
+  processor?: (() => number) | undefined;
   /** Calls `fn` once after `delayMs`; keeps the process alive only when its `ref` is called. */
   after(delayMs: number, fn: () => void): Timer;
   /** Calls `listener` when the wall clock was set, with how far it moved (negative for backward); gives what ends that. Absent: the clock is not watched. */
@@ -23,6 +25,10 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  processor() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  },
   after(delayMs, fn) {
     let handle: NodeJS.Timeout;
     const arm = (remainingMs: number) => {

@@ -30,10 +30,23 @@ export class HookgateError extends Error {
 
 /** What a thrown thing says, for a log line or a row; never throws itself. */
 export function errorMessage(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name;
   try {
-    return String(thrown);
+    return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);
   } catch {
-    return "an error that cannot be printed";
+    return UNPRINTABLE;
+  }
+}
+
+const UNPRINTABLE = "an error that cannot be printed";
+
+/** The same, or an error in its place when to look at it throws: a proxy can. */
+export function lookable(thrown: unknown): unknown {
+  try {
+    if (typeof thrown !== "object" && typeof thrown !== "function") return thrown;
+    if (thrown instanceof Error) void [thrown.name, thrown.message, thrown.stack, thrown.cause];
+    else void [String(thrown), Object.entries(thrown ?? {})];
+    return thrown;
+  } catch {
+    return new Error(UNPRINTABLE);
   }
 }

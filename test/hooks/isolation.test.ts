@@ -172,3 +172,41 @@ describe("isolation", () => {
     expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "one" });
   });
 });
+
+describe("an error that throws when it is looked at", () => {
+  /** As `revoked` of Proxy.revocable, or one whose traps throw. */
+  const hostile = () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  };
+  const ways = {
+    "is thrown": () => {
+      throw hostile();
+    },
+    "is the reason of a promise": () => Promise.reject(hostile()),
+  };
+
+  it.each(Object.entries(ways))("fails its run and nothing else, when it %s", async (_, handler) => {
+    const { hooks, log, records } = setUp();
+    hooks.registerVoid("seen", handler, { id: "bad.seen" });
+    hooks.registerModifying("sending", handler, { id: "bad.sending" });
+    hooks.registerModifying("sending", () => ({ text: "good" }), { id: "good" });
+    hooks.registerClaiming("claim", handler, { id: "bad.claim" });
+    hooks.registerTurn("turn.pre_policy", handler, { id: "bad.turn" });
+    hooks.register({ hook: "task:create", phase: "after", id: "bad.after", handler });
+    await hooks.fireVoid("seen", seen());
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "good" });
+    expect(await hooks.fireClaiming("claim", { message: { text: "hi", tags: [] } })).toEqual({ handled: false });
+    await hooks.runPhase("turn.pre_policy", { turnId: "t" });
+    await hooks.runAfter("task:create", { title: "deploy" });
+    const failed = records.flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "failed"));
+    expect(failed.map(({ hookId, error }) => [hookId, error])).toEqual(
+      ["bad.seen", "bad.sending", "bad.claim", "bad.turn", "bad.after"].map((id) => [
+        id,
+        "an error that cannot be printed",
+      ]),
+    );
+    expect(log.filter(({ level }) => level === "error")).toHaveLength(5);
+  });
+});

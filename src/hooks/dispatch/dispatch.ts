@@ -2,7 +2,7 @@
 import { isOfStranger } from "../../domain/access.js";
 import type { Cause, Outcome } from "../../domain/journal.js";
 import { errorPlace } from "../../lib/error-place.js";
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, lookable } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
@@ -172,14 +172,16 @@ export abstract class Dispatch implements IsolationNote {
   }
 
   /** Notes and reports a failure, which closes the dispatch if the hook is fail-closed. */
-  protected fail(entry: Entry, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
+  protected fail(entry: Entry, startedMs: number, thrown: unknown, outcome: "failed" | "timed_out"): void {
+    const error = lookable(thrown);
     this.reportDetached(entry, startedMs, error, outcome);
     if (entry.closing === "closed" && this.failure === undefined)
       this.failure = new HookFailedError({ hook: this.point.name, id: entry.id, cause: error });
   }
 
   /** A failure of a run that goes on beside the caller: it closes nothing. */
-  protected reportDetached(entry: Entry, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
+  protected reportDetached(entry: Entry, startedMs: number, thrown: unknown, outcome: "failed" | "timed_out"): void {
+    const error = lookable(thrown);
     this.note(entry, startedMs, { outcome, error });
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
       this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
@@ -208,7 +210,8 @@ export abstract class Dispatch implements IsolationNote {
   }
 
   /** A promise that nobody waits for any more was rejected. The run's outcome was noted at its deadline. */
-  protected ignoreLate(entry: Entry, error: unknown): void {
+  protected ignoreLate(entry: Entry, thrown: unknown): void {
+    const error = lookable(thrown);
     const place = errorPlace(error) ?? entry.place;
     this.kernel.logger.debug(
       { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error },

@@ -2,6 +2,7 @@
  * A phase of a turn: subscriptions in dependency batches, each batch at once (bounded), their contributions in order of
  * priority, then id. A required or fail-closed hook that fails ends the phase: what still runs is abandoned.
  */
+import { errorMessage } from "../../lib/errors.js";
 import { type Attributed, applyBudgets } from "../budget.js";
 import type { Contribution } from "../contribution.js";
 import type { Entry } from "../entry.js";
@@ -117,7 +118,7 @@ export class TurnDispatch extends Dispatch {
     this.fail(entry, startedMs, error, outcome);
     if (entry.failurePolicy === "skip") return; // as if it had not been subscribed
     this.#failed.add(entry.id);
-    this.#say(outcome, entry.id, error instanceof Error ? error.message : String(error));
+    this.#say(outcome, entry.id, errorMessage(error));
     if (entry.closing === "fallback") {
       this.#keep(entry, checkContributions(entry.options.fallback, entry.capabilities, entry.execution));
       this.#say("fallback", entry.id, `the fallback of "${entry.id}" is used instead`);

@@ -1,4 +1,5 @@
 /** All handlers at once; the caller waits until all have settled. `after` of the lifecycle model is this, with its own context. */
+import { lookable } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
@@ -125,7 +126,7 @@ export class VoidDispatch extends Dispatch {
 
   /** Handlers decide nothing here. Most of what they return was never meant to; a decision was. */
   private ignored(entry: Entry, value: unknown): void {
-    const decision = value === false ? "false" : decisionIn(value);
+    const decision = value === false ? "false" : decisionIn(lookable(value));
     if (decision === undefined) return;
     const why =
       this.phase === undefined

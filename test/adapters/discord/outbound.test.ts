@@ -430,6 +430,11 @@ describe("trouble", () => {
     );
   });
 
+  it("a web page that refuses a text as too large is no refusal of Discord: it is sent again", async () => {
+    fake.fail({ method: "POST", path: "/messages$", action: { kind: "page", status: 413 } });
+    expect(await rig.say({ text: "short" })).toMatchObject({ kind: "retry", error: expect.stringContaining("413") });
+  });
+
   describe("files that Discord refuses", () => {
     const attachments = [
       { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain", filename: "a.txt" },
