@@ -112,6 +112,17 @@ export class DeadlineWheel {
     return this.#elapsedMs + countedMs >= item.deadline * TICK_MS;
   }
 
+  /**
+   * A handler has returned. When this turn of the event loop lasts long, that is its doing sooner than that of whatever returns after it: to
+   * those the turn is not charged.
+   */
+  returned(nowMs: number): void {
+    if (!this.#isTurning || nowMs - this.#readAtMs <= 2 * TICK_MS) return;
+    this.#elapsedMs += 2 * TICK_MS;
+    this.#readAtMs = nowMs;
+    this.#processorAtMs = this.#clock.processor?.() ?? 0;
+  }
+
   nowMs(): number {
     return this.#clock.monotonic();
   }

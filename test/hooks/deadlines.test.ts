@@ -4,7 +4,7 @@ import { Armed, DeadlineWheel, ticksOf } from "../../src/hooks/deadline-wheel.js
 import { HookRegistry } from "../../src/index.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { ManualClock } from "../support/manual-clock.js";
-import { gate, never, outcomes, points, sending, setUp } from "./points.js";
+import { gate, never, outcomes, points, seen, sending, setUp } from "./points.js";
 
 describe("deadlines", () => {
   it("let the dispatch go on after 5 s, fire the signal, and record the run as timed out", async () => {
@@ -64,6 +64,27 @@ describe("deadlines", () => {
     expect(outcomes(records[0])).toEqual([["busy.claim", "timed_out"]]);
     expect(log[0]).toMatchObject({ facts: { id: "busy.claim", plugin: "busy" } });
     expect(log[0]?.facts.cause).toMatch(/returned after 600\d ms, later than its timeout of 5000 ms/);
+  });
+
+  it("are not charged to hooks whose results wait while another hook blocks the process", async () => {
+    const { hooks, clock, records } = setUp();
+    const answers = [1, 2, 3].map(() => gate<{ handled: true }>());
+    for (const [n, { promise }] of answers.entries())
+      hooks.registerClaiming("claim", () => promise, {
+        id: `innocent${n}`,
+        match: { when: `payload.platform == "p${n}"` },
+      });
+    hooks.registerVoid("seen", () => clock.block(7_000), { id: "blocker", timeoutMs: 30_000 });
+    const claims = answers.map((_, n) =>
+      hooks.fireClaiming("claim", { message: { text: "hi", tags: [] }, platform: `p${n}` }),
+    );
+    await clock.advance(20);
+    // All in one turn of the event loop: what the claims wait for has come, and is seen after the blocker returned.
+    const blocked = hooks.fireVoid("seen", seen());
+    for (const { open } of answers) open({ handled: true });
+    expect((await Promise.all(claims)).map(({ handled }) => handled)).toEqual([true, true, true]);
+    await blocked;
+    expect(records.flatMap(({ runs }) => runs).filter(({ outcome }) => outcome === "timed_out")).toEqual([]);
   });
 
   it("discard a late result and swallow a late rejection, said at debug level", async () => {

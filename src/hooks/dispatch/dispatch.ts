@@ -162,13 +162,16 @@ export abstract class Dispatch implements IsolationNote {
   /**
    * The error of a handler that returned after its deadline; undefined when it was in time. A handler that blocks the process keeps its
    * deadline from being noticed before. Known where runs are recorded. `waited` holds the deadline of one that was waited for: time in
-   * which others blocked the process, in turns before this one, is not charged.
+   * which others blocked the process, in turns before this one or until one of them returned, is not charged.
    */
   protected lateError(entry: Entry, startedMs: number, waited?: Armed): unknown {
     if (this.recording === undefined || entry.execution === "background") return undefined;
-    const tookMs = this.recording.read() - startedMs;
-    if (tookMs <= entry.timeoutMs || (waited !== undefined && !this.kernel.wheel.isPast(waited))) return undefined;
-    return lateError(entry, tookMs);
+    const { wheel } = this.kernel;
+    const nowMs = this.recording.read();
+    const tookMs = nowMs - startedMs;
+    const isLate = tookMs > entry.timeoutMs && (waited === undefined || wheel.isPast(waited));
+    wheel.returned(nowMs);
+    return isLate ? lateError(entry, tookMs) : undefined;
   }
 
   /** Notes and reports a failure, which closes the dispatch if the hook is fail-closed. */

@@ -32,7 +32,12 @@ export class TimedCall extends Armed {
     const { timeoutMs, timeoutTicks } = HookRun.entryOf(run);
     const startedMs = wheel.nowMs();
     /** It blocked the process, so that its deadline is noticed now. */
-    const isLate = () => wheel.nowMs() - startedMs > timeoutMs && (call.next === undefined || wheel.isPast(call));
+    const isLate = () => {
+      const nowMs = wheel.nowMs();
+      const late = nowMs - startedMs > timeoutMs && (call.next === undefined || wheel.isPast(call));
+      wheel.returned(nowMs);
+      return late;
+    };
     const dropLate = () => call.abandon(lateError(HookRun.entryOf(run), wheel.nowMs() - startedMs));
     let value: unknown;
     let waits: boolean;
