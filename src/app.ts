@@ -112,7 +112,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(async () => stopExitLog());
     const followed = await followClock(store, clock, logger);
     closers.push(followed.stop);
-    for (const warning of configWarnings(config, env)) logger.warn({}, warning);
+    for (const warning of configWarnings(config, env, loaded.file)) logger.warn({}, warning);
     for (const aside of asideNotes(loaded.file)) logger.info({}, aside);
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides.keep(hookId, enabled);

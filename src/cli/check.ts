@@ -10,7 +10,7 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
   const loaded = loadConfig(path === undefined ? {} : { path });
   const { file } = loaded;
   const notes: string[] = [];
-  const warnings = loaded.config && loaded.env ? configWarnings(loaded.config, loaded.env) : [];
+  const warnings = loaded.config && loaded.env ? configWarnings(loaded.config, loaded.env, file) : [];
   const problems = await examine(loaded, {
     warning: (text) => warnings.push(text),
     note: (text) => notes.push(text),

@@ -26,7 +26,7 @@ export async function doctor({ path, json }: { path?: string; json: boolean }, t
           detail: problems.map(formatProblem).join("\n"),
           hint: "Fix it; `npx hookgate check` shows the same.",
         },
-    ...(env ? checkMachine(env.DATABASE_URL) : []),
+    ...(env ? checkMachine(env.DATABASE_URL, file) : []),
     ...(env && config ? await checkPlatforms(config, env, (platform) => brokenPlatform(platform, problems)) : []),
     ...(env ? await checkLive() : []),
   ];

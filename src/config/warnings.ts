@@ -1,11 +1,15 @@
 /** Settings that are valid and may still be a mistake: `hookgate check` and a start show them. */
+
+import { dirname, join } from "node:path";
+import { HOOKS_FOLDER } from "../automations/definition/sources.js";
 import { isLoopback, metricsNeedToken } from "../http/guard.js";
 import { whyTooWide } from "../lib/outgoing/destinations.js";
-import { isExposed } from "../lib/private-files.js";
+import { isExposed, isWritableByOthers } from "../lib/private-files.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
-export function configWarnings({ http, outgoing }: Config, env: Environment): string[] {
+/** `file`: the configuration file, when there is one. */
+export function configWarnings({ http, outgoing }: Config, env: Environment, file: string | undefined): string[] {
   const isHttps = http.public_url?.startsWith("https:") === true;
   const open =
     isLoopback(env.HOOKGATE_HOST) || (isHttps && http.behind_proxy)
@@ -24,7 +28,19 @@ export function configWarnings({ http, outgoing }: Config, env: Environment): st
           "http.metrics_need_token is false: everyone who reaches the gateway, also through the proxy, can read /metrics, which names hooks. Remove the setting, and give Prometheus a token, or let the proxy refuse /metrics.",
         ]
       : [];
-  return [...open, ...metrics, ...wide, ...exposedVariables()];
+  return [...open, ...metrics, ...wide, ...exposedVariables(), ...changeableFiles(file)];
+}
+
+/** What decides which programs run, and other users may change. Plugins are a matter of their own: they may be packages. */
+export function changeableFiles(file: string | undefined): string[] {
+  const folder = file === undefined ? undefined : dirname(file);
+  const paths = folder === undefined ? [".env"] : [".env", file as string, folder, join(folder, HOOKS_FOLDER)];
+  return paths
+    .filter(isWritableByOthers)
+    .map(
+      (path) =>
+        `Other users of this machine can change ${path}, and so run programs as the user of Hookgate. Run \`chmod o-w ${path}\`.`,
+    );
 }
 
 /** `.env` of the working directory, which has the tokens. */

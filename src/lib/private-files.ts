@@ -49,6 +49,18 @@ export function isExposed(path: string): boolean {
   }
 }
 
+/** True when other users can change the file, or put another in its place in the folder. As `isExposed` otherwise. */
+export function isWritableByOthers(path: string): boolean {
+  if (process.platform === "win32") return false;
+  try {
+    const { mode } = statSync(path);
+    // In a sticky folder (/tmp), files of others stay as they are.
+    return (mode & 0o002) !== 0 && (mode & 0o1000) === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** Takes every right on the path away from other users. */
 export function makePrivate(path: string): void {
   chmodSync(path, statSync(path).isDirectory() ? PRIVATE_FOLDER : PRIVATE_FILE);

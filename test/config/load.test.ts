@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { brokenPlatform, formatProblem, loadConfig } from "../../src/config/load.js";
-import { configWarnings, exposedVariables } from "../../src/config/warnings.js";
+import { changeableFiles, configWarnings, exposedVariables } from "../../src/config/warnings.js";
 
 let folder: string;
 beforeEach(() => {
@@ -133,6 +133,11 @@ describe("loadConfig", () => {
       expect(exposedVariables()).toEqual([]);
       chmodSync(".env", 0o644);
       expect(exposedVariables()).toEqual([expect.stringContaining("chmod 600 .env")]);
+      const file = join(folder, "modes.yaml");
+      writeFileSync(file, "", { mode: 0o644 });
+      expect(changeableFiles(file)).toEqual([]);
+      chmodSync(file, 0o666);
+      expect(changeableFiles(file)).toEqual([expect.stringContaining(`chmod o-w ${file}`)]);
     } finally {
       process.chdir(before);
     }
@@ -141,7 +146,7 @@ describe("loadConfig", () => {
   it("warns of an open port without TLS and of destinations that allow everything", () => {
     const of = (yaml: string, env: Record<string, string> = {}) => {
       const loaded = load(yaml, env);
-      return loaded.config && loaded.env && configWarnings(loaded.config, loaded.env);
+      return loaded.config && loaded.env && configWarnings(loaded.config, loaded.env, loaded.file);
     };
     expect(of("")).toEqual([]);
     expect(of("", { HOOKGATE_HOST: "0.0.0.0" })).toEqual([expect.stringContaining("without TLS")]);

@@ -49,7 +49,7 @@ async function crashedDatabase(): Promise<string> {
 
 const history = (file: string) => file.replace(".db", "-journal.db");
 const findings = (file: string) =>
-  checkMachine(`file:${file}`)
+  checkMachine(`file:${file}`, undefined)
     .filter(({ state }) => state === "bad")
     .map(({ detail }) => detail)
     .join("\n");

@@ -1,7 +1,7 @@
 /** What the gateway needs of this machine: Node, room on the disk, a database that can be written. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { exposedVariables } from "../../config/warnings.js";
+import { changeableFiles, exposedVariables } from "../../config/warnings.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
 import {
@@ -20,7 +20,8 @@ import type { Finding } from "./finding.js";
 const LOW_BYTES = 1_000_000_000;
 const FULL_BYTES = 100_000_000;
 
-export function checkMachine(databaseUrl: string): Finding[] {
+/** `file`: the configuration file, when there is one. */
+export function checkMachine(databaseUrl: string, file: string | undefined): Finding[] {
   const files = databaseFiles(databaseUrl);
   const folder = nearestFolder(files.folder);
   // Opening the database renews the index, by which a log that was cut short is known.
@@ -31,7 +32,7 @@ export function checkMachine(databaseUrl: string): Finding[] {
     checkDatabase(files, folder),
     ...log,
     ...checkUploads(files),
-    ...checkPrivacy(files),
+    ...checkPrivacy(files, file),
   ];
 }
 
@@ -132,9 +133,11 @@ function hintOf(error: unknown): string | undefined {
 
 const MAX_NAMED = 5;
 
-function checkPrivacy(files: DatabaseFiles): Finding[] {
+function checkPrivacy(files: DatabaseFiles, file: string | undefined): Finding[] {
   const exposed = exposedFiles(files);
-  const findings: Finding[] = exposedVariables().map((detail) => ({ name: "file modes", state: "warning", detail }));
+  const findings = [...exposedVariables(), ...changeableFiles(file)].map(
+    (detail): Finding => ({ name: "file modes", state: "warning", detail }),
+  );
   if (exposed.length > 0)
     findings.push({
       name: "file modes",
