@@ -7,12 +7,15 @@ import { endProcess } from "./lib/refuse-exit.js";
 
 const args = process.argv.slice(2);
 if (args[0] !== "start") endWithReader();
-/** What was printed may still be on its way to a pipe. */
+/** For a reader that takes what was printed slowly. */
 const LINGER_MS = 1_000;
 
 runCli(args, processTerminal, version()).then((code) => {
   process.exitCode = code;
-  // A plugin may have left timers or connections behind: nothing waits for them. What a gateway logs is written at once.
-  if (args[0] === "start") endProcess();
-  setTimeout(() => endProcess(), LINGER_MS).unref();
+  const end = () => endProcess(code);
+  // What a gateway logs is written at once.
+  if (args[0] === "start") end();
+  // A plugin may have left timers or connections behind: nothing waits for them, and none of them changes the exit code.
+  process.stdout.write("", () => process.stderr.write("", end));
+  setTimeout(end, LINGER_MS).unref();
 });

@@ -620,6 +620,21 @@ test.each([
   expect(err).toMatch(/^1 problem\.$/m);
 });
 
+test.each([
+  ["ends the process", "process.exit(4)"],
+  ["throws", "throw new Error('too late')"],
+  ["loops", "for (;;);"],
+])("a plugin that %s after the check has ended changes nothing of its result", async (_, left) => {
+  const setup = `setInterval(() => {}, 1); setTimeout(() => { ${left} }, 600);`;
+  write({
+    config: { plugins: ["./later.mjs"] },
+    files: { "later.mjs": `export default { id: "later", setup() { ${setup} } };` },
+  });
+  const { code, out, err } = await runCli(["check"], { cwd: folder });
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/is good\.$/m);
+});
+
 test("a plugin that loops for ever is named with the place, and one that only waits for long is not", async () => {
   const wait = "await new Promise((done) => setTimeout(done, 6000));";
   const sources = {
