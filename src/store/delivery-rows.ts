@@ -1,6 +1,12 @@
 /** Deliveries and their parts as rows, and back. */
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
-import type { Delivery, DeliveryPart, DeliveryStatus, NewDelivery } from "../domain/store.js";
+import {
+  DELIVERY_STATUSES,
+  type Delivery,
+  type DeliveryPart,
+  type DeliveryStatus,
+  type NewDelivery,
+} from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { parseDeliveryData, parseDeliveryParts, parseMessage } from "./shapes.js";
 
@@ -53,6 +59,9 @@ export const UNREADABLE = "its row in the database is damaged and cannot be read
 /** Conditions in the words of the partial indexes: only so does SQLite see that one fits. */
 export const IS_OPEN = "(status = 'waiting' OR status = 'sending')";
 export const IS_EXCEPTION = "status <> 'sent' AND status <> 'waiting' AND status <> 'sending'";
+
+/** A status that does not exist: only damage leads to it, and no list or queue would show the row. */
+export const IS_LOST = `${IS_EXCEPTION} AND status NOT IN (${DELIVERY_STATUSES.map((one) => `'${one}'`).join(", ")})`;
 
 /** The name of a queue of its own, as `queueOf` has it; null in the conversation's. */
 export const QUEUE_NAME =

@@ -144,7 +144,7 @@ async function assemble(
   damage.filesAreOpen(mode.mark);
   return {
     inbox: createInbox(connection, seen, fresh.add, giveUp.messages),
-    outbox: createOutbox(connection, fresh, giveUp.deliveries),
+    outbox: createOutbox(connection, fresh, giveUp),
     journal,
     actions: createActions(connection),
     links: createLinks(connection),

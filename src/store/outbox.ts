@@ -33,11 +33,7 @@ import { createOwedHooks } from "./owed-hooks.js";
 import { createInsertSight } from "./sla/conversations.js";
 import type { GiveUp } from "./unreadable.js";
 
-export function createOutbox(
-  connection: Connection,
-  fresh: FreshDeliveries,
-  giveUp: GiveUp["deliveries"],
-): OutboxStore {
+export function createOutbox(connection: Connection, fresh: FreshDeliveries, giveUp: GiveUp): OutboxStore {
   const { database } = connection;
   /** A change of deliveries that may be among the fresh ones. */
   const write = <T>(job: () => T): Promise<T> => connection.write(afterFresh(job));

@@ -7,13 +7,15 @@ import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Connection } from "./connection.js";
 import type { Damage } from "./damage.js";
-import { DELIVERY_COLUMNS, type DeliveryRecord, IS_OPEN, toDelivery, UNREADABLE } from "./delivery-rows.js";
+import { DELIVERY_COLUMNS, type DeliveryRecord, IS_LOST, IS_OPEN, toDelivery, UNREADABLE } from "./delivery-rows.js";
 import { parseEvent } from "./shapes.js";
 
 /** Ends rows that cannot be read as dead letters, and logs them. */
 export interface GiveUp {
   messages(ids: readonly number[]): Promise<void>;
   deliveries(ids: readonly string[]): Promise<void>;
+  /** All deliveries with a status that does not exist. Resolves with their number. */
+  lostDeliveries(): Promise<number>;
 }
 
 export function createGiveUp({ database, write }: Connection, clock: Clock, logger: Logger): GiveUp {
@@ -22,6 +24,13 @@ export function createGiveUp({ database, write }: Connection, clock: Clock, logg
   );
   const delivery = database.prepare<[string, number, string]>(
     `UPDATE deliveries SET status = 'dead', reason = ?, settled_at = ? WHERE id = ? AND ${IS_OPEN}`,
+  );
+  // Without INDEXED BY the planner may walk all that was sent.
+  const lost = database.prepare<[], { id: string; status: unknown }>(
+    `SELECT id, status FROM deliveries INDEXED BY deliveries_exceptions WHERE ${IS_LOST}`,
+  );
+  const endLost = database.prepare<[string, number, string]>(
+    `UPDATE deliveries SET status = 'dead', reason = ?, settled_at = ? WHERE id = ? AND ${IS_LOST}`,
   );
   return {
     async messages(ids) {
@@ -39,10 +48,27 @@ export function createGiveUp({ database, write }: Connection, clock: Clock, logg
       });
       for (const id of ids) logger.error({ delivery: id, hint: hint(id) }, `a delivery was given up: ${UNREADABLE}`);
     },
+    async lostDeliveries() {
+      const now = clock.now();
+      const found = await write(() => {
+        const rows = lost.all().map(({ id, status }) => ({ id, reason: lostReason(status) }));
+        for (const { id, reason } of rows) endLost.run(reason, now, id);
+        return rows;
+      });
+      for (const { id, reason } of found)
+        logger.error({ delivery: id, hint: lostHint(id) }, `a delivery was given up: ${reason}`);
+      return found.length;
+    },
   };
 }
 
 const hint = (id: string) => `\`/outbox show ${id}\` shows what is left of it, and \`/outbox purge ${id}\` deletes it.`;
+
+const lostReason = (status: unknown) =>
+  `its row in the database is damaged: its status is ${JSON.stringify(String(status))}, which does not exist. It may have been sent`;
+
+const lostHint = (id: string) =>
+  `\`/outbox show ${id}\` shows it. \`/outbox release ${id}\` sends it, and \`/outbox purge ${id}\` deletes it.`;
 
 /** What a start looks for. */
 export async function endUnreadable(connection: Connection, giveUp: GiveUp, damage: Damage): Promise<void> {
@@ -59,6 +85,7 @@ export async function endUnreadable(connection: Connection, giveUp: GiveUp, dama
   }));
   if (found.messages.length > 0) await giveUp.messages(found.messages);
   if (found.deliveries.length > 0) await giveUp.deliveries(found.deliveries);
+  await giveUp.lostDeliveries();
   await moveUnreadable(connection, damage);
 }
 

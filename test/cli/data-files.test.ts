@@ -459,6 +459,24 @@ describe("a damaged database", () => {
     expect(readdirSync(gateway.data).some((name) => name.startsWith("hookgate-journal.db.replaced-"))).toBe(true);
   });
 
+  it("with a delivery whose status does not exist: it is a dead letter in /status, /outbox and doctor", async () => {
+    const gateway = await installation();
+    await gateway.start();
+    await gateway.ready();
+    await gateway.post("one");
+    await until(async () => (await gateway.texts()).includes("echo one"), "the answer");
+    await gateway.stop();
+    const database = openSqlite(gateway.database);
+    database.prepare("UPDATE deliveries SET status = 'sleeping'").run();
+    database.close();
+    await gateway.start();
+    await gateway.ready();
+    expect(await gateway.command("/status")).toMatch(/dead\D+1\b/);
+    expect(await gateway.command("/outbox list")).toContain('its status is \\"sleeping\\", which does not exist');
+    expect((await gateway.cli("doctor")).out).toContain("1 messages wait for an operator");
+    expect(gateway.output()).toContain("a delivery was given up");
+  });
+
   it("that was deleted under the gateway makes it unready, raises an alert and shows in /status", async () => {
     const gateway = await installation();
     await gateway.start();

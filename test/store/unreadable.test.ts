@@ -114,6 +114,50 @@ describe("a delivery whose row cannot be read", () => {
   );
 });
 
+describe("a delivery with a status that does not exist", () => {
+  const REASON = (status: string) =>
+    `its row in the database is damaged: its status is "${status}", which does not exist`;
+
+  test.each(["sleeping", "", "Waiting"])(
+    "%j: given up at the start, shown, and sent after a release",
+    async (status) => {
+      const file = await filled();
+      edit(file, "UPDATE deliveries SET status = ? WHERE id = 'd_1'", status);
+      const { errors, logger } = recording();
+      const { outbox } = await openTestStore({ file, logger });
+      expect(errors).toEqual([expect.stringMatching(/a delivery was given up.*outbox release d_1/)]);
+      expect(await outbox.list({ status: "dead", limit: 9 })).toMatchObject([
+        { id: "d_1", reason: expect.stringContaining(REASON(status)) },
+      ]);
+      expect(await outbox.release("d_1", NOW)).toBe(true);
+      expect(await outbox.next(LANE)).toMatchObject({ id: "d_1" });
+    },
+  );
+
+  test("is given up when its status is seen while the gateway runs", async () => {
+    const file = await filled();
+    const { errors, logger } = recording();
+    const { outbox } = await openTestStore({ file, logger });
+    edit(file, "UPDATE deliveries SET status = 'sleeping' WHERE id = 'd_2'");
+    expect(await outbox.counts()).toEqual({
+      waiting: 2,
+      sending: 0,
+      held: 0,
+      sent: 0,
+      suppressed: 0,
+      cancelled: 0,
+      superseded: 0,
+      dead: 1,
+    });
+    expect(await outbox.get("d_2")).toMatchObject({
+      status: "dead",
+      reason: expect.stringContaining(REASON("sleeping")),
+    });
+    expect(await outbox.purge({ ids: ["d_2"] })).toBe(1);
+    expect(errors).toHaveLength(1);
+  });
+});
+
 test("a row of another table that cannot be read is moved aside at the start, with a warning", async () => {
   const file = await filled();
   edit(file, "INSERT INTO owed_ends (deliveries) VALUES ('oops')");
