@@ -438,7 +438,7 @@ it("the private chat of who is on call takes none: the next step notifies the ne
   await on.raise();
   await on.advance(MINUTE);
   const why =
-    "ben has no loop account (the private chat takes no alerts now); ann is the next person who can be notified, and is notified in a private chat";
+    "ben has no loop account (the private chat takes no alerts now, and is tried again); ann is the next person who can be notified, and is notified in a private chat";
   expect(
     on
       .posted("loop:bot:dm-ann")

@@ -92,10 +92,10 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
   return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}`;
 }
 
-/** ` (the private chat takes no alerts now)`, where the person has one. */
+/** ` (the private chat takes no alerts now, and is tried again)`, where the person has one. */
 function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Alerting): string {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
-  return chats.length > 0 && chats.every(inhibitors.refuses) ? " (the private chat takes no alerts now)" : "";
+  return chats.length > 0 && chats.every(inhibitors.refuses) ? " (the private chat takes no alerts now, and is tried again)" : "";
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */
