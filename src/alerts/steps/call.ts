@@ -95,7 +95,9 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
 /** ` (the private chat takes no alerts now, and is tried again)`, where the person has one. */
 function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Alerting): string {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
-  return chats.length > 0 && chats.every(inhibitors.refuses) ? " (the private chat takes no alerts now, and is tried again)" : "";
+  return chats.length > 0 && chats.every(inhibitors.refuses)
+    ? " (the private chat takes no alerts now, and is tried again)"
+    : "";
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */
