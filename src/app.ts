@@ -5,7 +5,7 @@ import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import type { LinkTo } from "./alerts/sla/conversations/as-entity.js";
 import { createSla } from "./alerts/sla/sla.js";
-import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
+import { assembleAlerts, repliedToAlert, tellingAlerts } from "./app/alerts.js";
 import { followClock } from "./app/clock-between.js";
 import type { App, AppOptions } from "./app/contract.js";
 import { endCause } from "./app/end-cause.js";
@@ -225,7 +225,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const {
       orchestrator,
       desk: tasks,
-      repliedTo,
+      repliedTo: repliedToTask,
     } = assembleOrchestrator({
       config,
       orchestratorNow,
@@ -305,7 +305,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       watch: sla.conversations,
       observe: tellingAlerts(metrics.observer, alerts),
-      repliedTo,
+      repliedTo: async (...reply) => (await repliedToAlert(...reply)) ?? repliedToTask(...reply),
       claims,
       offers: offersOf(() => current.config, missions, placeName),
       mayPost: (hookId, conversation) => automations.get(hookId)?.mayPostIn(conversation) ?? true,

@@ -3,7 +3,9 @@ import { type Alerts, type AlertsParts, createAlerts } from "../alerts/alerts.js
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { Adapter } from "../domain/adapter.js";
+import { hasRole } from "../domain/identity.js";
 import type { Store } from "../domain/store.js";
+import type { RepliedTo } from "../gateway/contract.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
@@ -53,6 +55,15 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
     destinations: parseDestinations(config.outgoing.allow),
   });
 }
+
+/** An operator replies to the message of an alert: it is no customer's message, and nobody else is told of it. Talk in a thread under it is left alone. */
+export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => {
+  const isDirect = to.parts.some(({ messageId }) => messageId !== undefined && messageId === replyToId);
+  if (to.cause.kind !== "alert" || !isDirect || !hasRole(operator.role, "operator")) return undefined;
+  return {
+    text: "Your reply went to nobody: this message is Hookgate's own. To answer the customer, reply to the copy of their message, which the card leads to; to note something, press Note under More….",
+  };
+};
 
 /** What the gateway tells whoever counts, and alerts of their own deliveries. */
 export function tellingAlerts(observer: Observer, alerts: Pick<Alerts, "delivered" | "deleted">): Observer {

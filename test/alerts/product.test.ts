@@ -128,6 +128,23 @@ describe("/api/v1/alerts", () => {
   });
 });
 
+it("an operator's reply to a card is no message of a customer, and says so", async () => {
+  await app.app.alerts.raise(signal("zoe"));
+  const card = await cardOf("zoe", /Firing since/);
+  await app.call(OWNER, "POST", "/api/rooms/general/messages", {
+    text: "It ships today",
+    nonce: randomUUID(),
+    replyToId: card.id,
+  });
+  await until(
+    async () => (await messages()).find(({ text }) => text.includes("Your reply went to nobody")),
+    "the answer to the reply",
+  );
+  expect((await run("/hooks why last")).text).not.toContain("no hook claimed it");
+  await app.app.alerts.raise(signal("zoe", { state: "resolved" }));
+  await cardOf("zoe", /Resolved/);
+});
+
 describe("/ack last", () => {
   const say = async (text: string) => {
     const before = (await messages()).at(-1)?.id ?? 0;
