@@ -50,7 +50,8 @@ async function lastPayload(deps: CommandDeps, point: AnyPoint): Promise<unknown>
 
 /** Dispatches that `/fire-hook` and `/replay` made carry this prefix. */
 export const BY_HAND = "f";
-const isByHand = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
+/** An operator fired it, with `/fire-hook` and the like. */
+export const isByHand = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
 
 /** An object, or why it is none, with what was read: what a person typed may have been cut somewhere else than they think. */
 export function readObject(text: string, such: string): Record<string, unknown> {

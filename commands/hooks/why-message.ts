@@ -2,7 +2,6 @@
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
-import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
@@ -10,16 +9,16 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { effectsOf } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
-import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
+import { switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
 import { cutOffRunText, cutOffsOf, cutOffText } from "../journey/cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
-import { isBlock, isPutOff } from "../journey/put-off.js";
+import { isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
-import { dispatchLine, errorText, hasFailed, outcomeText, runOutcomeText } from "../show-dispatch.js";
+import { dispatchLine, errorText, outcomeText, runOutcomeText } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
-import { operatorName } from "../who.js";
+import { disabledReason, enabledLater, endedEarlier, wasRegistered, whyNoTurn } from "./why-not.js";
 
 /** Runs shown; `--json` has all. */
 const MAX_RUNS = 5;
@@ -123,8 +122,7 @@ async function whyNotLater(
     (one) => last !== undefined && one.at > last.at && rootOf(one.id) === rootOf(last.id) && !isAttempt(one),
   );
   if (later === undefined || later.runs.some(({ hookId }) => hookId === hook.id)) return undefined;
-  const reason =
-    disabledReason(deps, hook, await switchesOf(deps, hook.id), later.at) ?? endedEarlier(deps, later, hook);
+  const reason = await whyNoTurn(deps, hook, later);
   return `${code(hook.hook)} fired once more for it, ${ago(later.at, deps.clock.now())}, and it did **not** run then.${reason === undefined ? "" : ` ${reason}`}`;
 }
 
@@ -260,8 +258,9 @@ async function didNotRun(
   dispatch: DispatchRecord,
 ): Promise<CommandAnswer> {
   const now = deps.clock.now();
-  const switches = await switchesOf(deps, hook.id);
-  const reason = disabledReason(deps, hook, switches, dispatch.at) ?? endedEarlier(deps, dispatch, hook, row);
+  const reason = await whyNoTurn(deps, hook, dispatch, row);
+  const switches = reason === undefined ? await switchesOf(deps, hook.id) : [];
+  const wasThere = reason === undefined && (await wasRegistered(deps, hook, dispatch)) === "yes";
   const explanation = explain(deps, hook, dispatch);
   return answer({
     text: [
@@ -270,7 +269,7 @@ async function didNotRun(
       !reason && `By its state now:\n${checkLines(explanation.checks)}`,
       !reason &&
         explanation.runs &&
-        `By its state now it would run: it was registered or enabled later, or its plugin was filtered out.${enabledLater(switches, dispatch.at, now)}`,
+        `By its state now it would run: it was ${wasThere ? "" : "registered or "}enabled later.${enabledLater(switches, dispatch.at, now)}`,
       dispatchLine(dispatch, now),
       row &&
         rootOf(dispatch.id) === `m${row.id}` &&
@@ -327,55 +326,6 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
     },
     buttons: [nextButtons(hook, dispatches.at(-1))],
   });
-}
-
-/** Why it was disabled when the point fired; as it is now, when the audit knows of no switching. */
-function disabledReason(
-  { switches: config, automations, clock }: CommandDeps,
-  hook: HookInfo,
-  switches: readonly Switching[],
-  at: number,
-): string | undefined {
-  const held = heldAt(switches, at);
-  const now = clock.now();
-  if (held?.enabled === false) return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.`;
-  // What somebody disabled afterwards was enabled then.
-  const wasEnabled = held?.enabled === true || switches.findLast((one) => one.at > at)?.enabled === false;
-  if (hook.enabled || wasEnabled) return undefined;
-  const isConfigured = config?.configured(hook.id) === false || automations?.get(hook.id)?.enabled === false;
-  return isConfigured ? "It is **disabled in the configuration**." : "It is **disabled**.";
-}
-
-function enabledLater(switches: readonly Switching[], at: number, now: number): string {
-  const later = switches.find((one) => one.at > at && one.enabled);
-  return later ? ` ${nameOf(later)} enabled it ${ago(later.at, now)}.` : "";
-}
-
-const nameOf = ({ by }: Switching) => operatorName(by);
-
-/** A claim ends a dispatch, and so does the failure of a fail-closed hook: hooks behind it do not get their turn. */
-export function endedEarlier(
-  { registry }: CommandDeps,
-  dispatch: DispatchRecord,
-  hook: HookInfo,
-  row?: InboxRow,
-): string | undefined {
-  const ender =
-    dispatch.runs.find(({ outcome }) => outcome === "claimed") ??
-    (dispatch.outcome === "failed" ? dispatch.runs.find(hasFailed) : undefined);
-  if (!ender || ender.hookId === hook.id) return undefined;
-  const order = registry.order(hook.hook, hook.phase).map(({ id }) => id);
-  // It is before the hook that ended the dispatch, and had no turn: it was not there.
-  if (order.includes(ender.hookId) && order.indexOf(hook.id) < order.indexOf(ender.hookId)) return undefined;
-  if (isPutOff(ender)) {
-    const putOff = `${code(ender.hookId)} runs before it and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}`;
-    return row?.status !== "done"
-      ? `${putOff}. Hooks after it get their turn when the message is offered again.`
-      : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
-  }
-  return ender.outcome === "claimed"
-    ? `${code(ender.hookId)} runs before it and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
-    : `${code(ender.hookId)} runs before it and ${ender.outcome.replace("_", " ")}${ender.error ? ` (${plain(ender.error)})` : ""}. It is fail-closed, so the hooks after it did not run.`;
 }
 
 /** What the journal alone can say, when the queues no longer have the message. */

@@ -9,14 +9,15 @@ import { cutOffRunText, cutOffText } from "../journey/cut-off.js";
 import type { Journey } from "../journey/find.js";
 import { runningText } from "../journey/surroundings.js";
 import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
+import { isByHand } from "../payload.js";
 import { dispatchLine, errorText, runOutcomeText } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
-import { endedEarlier } from "./why-message.js";
+import { whyNoTurn } from "./why-not.js";
 
 /** Dispatches shown, those that ended alike counted once; `--json` has all. */
 const MAX_SHOWN = 3;
 
-export function explainPoint(deps: CommandDeps, point: string, journey: Journey): CommandAnswer {
+export async function explainPoint(deps: CommandDeps, point: string, journey: Journey): Promise<CommandAnswer> {
   const { id, asked, row, own, dispatches, running, stored } = journey;
   const now = deps.clock.now();
   const here = dispatches.filter((one) => one.point === point && !isAttempt(one));
@@ -41,7 +42,7 @@ export function explainPoint(deps: CommandDeps, point: string, journey: Journey)
       cutOffs > 0 && cutOffText(cutOffs),
       notReached,
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
-      ...attemptTexts(deps, here, now),
+      ...(await attemptTexts(deps, here, now)),
     ],
     data: {
       point,
@@ -56,12 +57,16 @@ export function explainPoint(deps: CommandDeps, point: string, journey: Journey)
 }
 
 /** Without a message. */
-export function explainPointNow(deps: CommandDeps, point: string, last: DispatchRecord | undefined): CommandAnswer {
+export async function explainPointNow(
+  deps: CommandDeps,
+  point: string,
+  last: DispatchRecord | undefined,
+): Promise<CommandAnswer> {
   const now = deps.clock.now();
   return answer({
     text: [
       last ? lastFired(deps, point) : notFired(deps, point),
-      last && dispatchText(deps, last, now),
+      last && (await dispatchText(deps, last, now)),
       `${code(`/hooks why ${point} m5`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
     ],
     data: { point, fired: last !== undefined, lastDispatchId: last?.id },
@@ -70,10 +75,10 @@ export function explainPointNow(deps: CommandDeps, point: string, last: Dispatch
 }
 
 /** Attempts in a row in which each hook did the same are one, with the time of the last. */
-function attemptTexts(deps: CommandDeps, here: readonly DispatchRecord[], now: number): string[] {
+async function attemptTexts(deps: CommandDeps, here: readonly DispatchRecord[], now: number): Promise<string[]> {
   const groups: { body: string; dispatches: DispatchRecord[] }[] = [];
   for (const dispatch of here) {
-    const body = hooksText(deps, dispatch);
+    const body = await hooksText(deps, dispatch);
     const last = groups.at(-1);
     if (last?.body === body) last.dispatches.push(dispatch);
     else groups.push({ body, dispatches: [dispatch] });
@@ -87,12 +92,12 @@ function attemptTexts(deps: CommandDeps, here: readonly DispatchRecord[], now: n
   });
 }
 
-function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: number): string {
-  return `${dispatchLine(dispatch, now)}\n${hooksText(deps, dispatch)}`;
+async function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: number): Promise<string> {
+  return `${dispatchLine(dispatch, now)}\n${await hooksText(deps, dispatch)}`;
 }
 
 /** Its hooks in their order: those that ran, then those that did not, by the reason. */
-function hooksText(deps: CommandDeps, dispatch: DispatchRecord): string {
+async function hooksText(deps: CommandDeps, dispatch: DispatchRecord): Promise<string> {
   const { point, phase, runs } = dispatch;
   const ran = runs.map((run, index) => {
     const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(Boolean).join(" · ");
@@ -104,7 +109,7 @@ function hooksText(deps: CommandDeps, dispatch: DispatchRecord): string {
     .filter(({ id }) => runs.every(({ hookId }) => hookId !== id));
   const byReason = new Map<string | undefined, HookInfo[]>();
   for (const hook of others) {
-    const why = whyNot(deps, dispatch, hook);
+    const why = await whyNot(deps, dispatch, hook);
     byReason.set(why, [...(byReason.get(why) ?? []), hook]);
   }
   const skipped = [...byReason].map(([why, hooks]) => notRunText(why, hooks));
@@ -112,10 +117,12 @@ function hooksText(deps: CommandDeps, dispatch: DispatchRecord): string {
 }
 
 const DISABLED = "It is **disabled**.";
+const FIRED_ALONE = "`/fire-hook` fired it by hand, for one hook alone.";
 
 /** A sentence about one hook; undefined where its state has to be looked up. */
-function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string | undefined {
-  return hook.enabled ? endedEarlier(deps, dispatch, hook) : DISABLED;
+async function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): Promise<string | undefined> {
+  if (isByHand(dispatch.id) && dispatch.runs.length === 1) return FIRED_ALONE;
+  return hook.enabled ? whyNoTurn(deps, hook, dispatch) : DISABLED;
 }
 
 function notRunText(why: string | undefined, hooks: readonly HookInfo[]): string {
@@ -123,7 +130,7 @@ function notRunText(why: string | undefined, hooks: readonly HookInfo[]): string
   const isOne = hooks.length === 1;
   const state = `${code(`/hooks why ${isOne ? hooks[0]?.id : "HOOK"}`)} shows ${isOne ? "its" : "the"} state.`;
   if (isOne || why === undefined) return `– ${names} did not run. ${why ?? state}`;
-  return `– ${names} did not run. ${why === DISABLED ? "They are **disabled**." : why.replace(" runs before it and ", " runs before them and ")}`;
+  return `– ${names} did not run. ${why === DISABLED ? "They are **disabled**." : why.replace(/ (runs|ran) before it and /, " $1 before them and ")}`;
 }
 
 /** While no hook is enabled there, nothing of the point is recorded. */

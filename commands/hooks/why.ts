@@ -2,44 +2,24 @@
  * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
  * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
-import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import { rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
-import { effectOf } from "../automations/effect.js";
 import { readableDispatch, readableEnd, readableRun } from "../automations/owner-only.js";
-import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
-import { isAttempt } from "../journey/background.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
 import { resolveTarget } from "../resolve.js";
-import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, clockTime, code, plain } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { brokenText } from "./broken.js";
-import { cutOffHookText, type HookRow, readHookRow, skipText } from "./rows.js";
 import { showBrokenHook } from "./show.js";
-import {
-  checkLines,
-  endedEarlier,
-  explain,
-  explainGone,
-  explainMessage,
-  nextButtons,
-  OF_MESSAGES,
-} from "./why-message.js";
+import { explainGone, explainMessage, OF_MESSAGES } from "./why-message.js";
+import { brokenOf, explainNow, lastOf } from "./why-now.js";
 import { explainPoint, explainPointNow } from "./why-point.js";
 
-/** Points that fire for the one hook whose trigger came. */
-const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
-/** How far the last dispatch of a point is looked for, behind attempts of background runs. */
-const LAST_DISPATCHES = 100;
 /** A message is named so, and no hook is. */
 const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r)_[\w:/.-]+)$/i;
 
@@ -113,9 +93,6 @@ async function whyPoint(
   if ("journey" in found) return explainPoint(deps, name, found.journey);
   return asked === undefined ? explainPointNow(deps, name, await lastOf(deps, { point: name })) : found.answer;
 }
-
-const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
-  automations?.broken().find(({ id }) => id === hookId);
 
 /** The whole path of one message. */
 export async function whatHappened(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
@@ -244,99 +221,5 @@ function neverReceived({ at }: CommandContext, asked: string): CommandAnswer {
     data: { message: asked, found: false },
     outcome: "failed",
     buttons: [[commandButton("Last runs", "/runs"), commandButton("Status", "/status")]],
-  });
-}
-
-/** Why no platform that the hook matches can make it run; undefined when one can. */
-async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Promise<string | undefined> {
-  const platforms = match?.platforms;
-  if (platforms === undefined || platforms.length === 0) return undefined;
-  const { adapters } = await deps.status();
-  const matched = adapters.filter(({ platform }) => platforms.includes(platform));
-  if (matched.length === 0) return `It matches ${platforms.join(", ")} only, and no such platform is switched on.`;
-  if (!matched.every(({ neverReports }) => neverReports?.includes(hook))) return undefined;
-  return `It matches ${matched.map(({ platform }) => platform).join(", ")} only, which never reports this to a bot: ${hook} does not fire there.`;
-}
-
-/** The last time that the point fired; an attempt of a background run is a dispatch of that one hook only, and a dry run is no firing. */
-async function lastOf(
-  { store }: CommandDeps,
-  filter: Omit<DispatchFilter, "limit">,
-): Promise<DispatchRecord | undefined> {
-  const newest = await store.journal.list({ ...filter, limit: LAST_DISPATCHES });
-  return newest.find((one) => !isAttempt(one) && !one.dryRun);
-}
-
-function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: number): string {
-  return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
-}
-
-/** A time concerns one hook, so no other runs before it. */
-const checksOf = ({ hook }: HookInfo, { checks }: Explanation): readonly ExplainedCheck[] =>
-  OWN_POINTS.has(hook) ? checks.filter(({ check }) => check !== "order") : checks;
-
-/** For a hook without a recorded run. */
-function neverText({ alwaysSkipped, mayHaveRunFor }: HookRow): string {
-  if (alwaysSkipped) return `It was ${skipText(alwaysSkipped)}`;
-  if (mayHaveRunFor === undefined) return "It **never fired**";
-  const text = cutOffHookText(mayHaveRunFor);
-  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
-}
-
-async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
-  const { row, remark } = await readHookRow(deps, hook);
-  // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
-  const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
-  const own = isOwn ? { hookId: hook.id } : undefined;
-  const last = await lastOf(deps, { ...own, point: hook.hook });
-  const explanation = explain(deps, hook, last);
-  const gates = await explainGates(deps, hook.id);
-  const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
-  const unreported = await neverReported(deps, hook);
-  const stuck = unreported === undefined ? problems : [...problems, { hookId: hook.id, message: unreported }];
-  const broken = brokenOf(deps, hook.id);
-  const ran = last?.runs.some(({ hookId }) => hookId === hook.id);
-  const ender = last && !ran && hook.enabled ? endedEarlier(deps, last, hook) : undefined;
-  const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && ender === undefined;
-  const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
-  const effect = newest && (await effectOf(deps, context, newest));
-  const now = deps.clock.now();
-  const fired =
-    row.lastFiredAt === undefined
-      ? `${neverText(row)}.${isOwn ? "" : pointText(hook, last, now)}`
-      : `It last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
-  const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
-  const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
-  const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
-  return answer({
-    text: [
-      `${code(hook.id)} ${runs ? (ran ? "ran" : "would run") : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
-      ender,
-      [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
-        "\n",
-      ),
-      ...(gates?.text ?? []),
-      plugin?.reason !== undefined && `⚠ plugin ${code(plugin.id ?? plugin.module)}: ${plain(plugin.reason)}`,
-      broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,
-      fired,
-      next &&
-        hook.enabled &&
-        (next.at <= now
-          ? "It is due now."
-          : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
-      isManual && `It waits for a person: ${code(`/fire-hook ${hook.id}`)} fires it.`,
-      effect?.text,
-      remark && `⚠ ${plain(remark)}`,
-    ],
-    data: {
-      id: hook.id,
-      runs,
-      checks: explanation.checks,
-      ...(stuck.length === 0 ? {} : { stuck }),
-      ...(gates?.refusal === undefined ? {} : { gate: gates.refusal }),
-      lastFiredAt: row.lastFiredAt,
-      lastDispatchId: last?.id,
-    },
-    buttons: [nextButtons(hook, last)],
   });
 }

@@ -1,4 +1,5 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
+import { PAUSED_REASON } from "../../src/domain/automation.js";
 import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
@@ -12,11 +13,12 @@ import { isOpen, tries } from "../outbox/letter.js";
 import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeWords } from "../who.js";
+import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
-import { isBlock, isSilentClaim, putOffs } from "./put-off.js";
+import { isBlock, isSilentClaim } from "./put-off.js";
 import { ownWordText, runningText } from "./surroundings.js";
 import { behindText, deniedText, endText, goneText, whyUnhandled } from "./why-not-reached.js";
 
@@ -54,7 +56,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     text: [
       headline(deps, journey, now),
       lines.map((line, index) => `${index + 1}. ${line}`).join("\n"),
-      isPausedFor(deps, row) && `⚠ ${pausedText(deps)}`,
+      isPausedFor(deps, row) ? `⚠ ${pausedText(deps)}` : wasPausedText(journey),
     ],
     data: {
       message: asked,
@@ -95,6 +97,17 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
 function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): boolean {
   const paused = automations?.paused();
   return paused !== undefined && row !== undefined && (row.settledAt ?? Number.POSITIVE_INFINITY) >= paused.at;
+}
+
+/** Asked after the pause: its hooks were skipped for that then. */
+function wasPausedText({ dispatches }: Journey): string | undefined {
+  const skipped = dispatches.flatMap(({ runs }) =>
+    runs.filter(({ outcome, reason }) => outcome === "skipped" && reason?.includes(PAUSED_REASON)),
+  );
+  const ids = [...new Set(skipped.map(({ hookId }) => hookId))];
+  if (ids.length === 0) return undefined;
+  const names = ids.length > MAX_SHOWN ? count(ids.length, "hook") : ids.map(code).join(", ");
+  return `⚠ All configured hooks were **paused** then: ${names} ${ids.length === 1 ? "was" : "were"} skipped for that.`;
 }
 
 /** Those in which a hook failed come first, then those that decided something, then the others; shown in their order. */
@@ -242,26 +255,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   return [
     `${clockTime(row.receivedAt, now)} received${ran ? ` · ${ran}` : ""}`,
     ...putOffLines(journey, row),
-    ...attemptLines(deps, row, now),
-  ];
-}
-
-function putOffLines({ dispatches }: Journey, row: InboxRow): string[] {
-  const all = putOffs(dispatches);
-  if (all.length === 0 || (row.status === "deferred" && row.error === undefined && row.deferrals <= 1)) return [];
-  const times = row.deferrals === 1 ? "once" : `${row.deferrals} times`;
-  const hooks = new Map(all.map(({ hookId, reason }) => [hookId, reason]));
-  const by = [...hooks].map(([hookId, reason]) => `${code(hookId)}${reason ? `: ${plain(reason)}` : ""}`).join("; ");
-  return [`it was put off ${times}, by ${by}`];
-}
-
-/** Attempts that failed or were cut off; only the last one is shown. */
-function attemptLines({ about }: CommandDeps, row: InboxRow, now: number): string[] {
-  const made = row.attempts - row.deferrals;
-  if (made <= 1) return [];
-  const isRestarted = about.startedAt > row.receivedAt && about.startedAt < (row.settledAt ?? now);
-  return [
-    `attempt ${made}${isRestarted ? `; the process ended in between and was started again at ${clockTime(about.startedAt, now)}` : ""}`,
+    ...attemptLines(deps, journey, row, now),
   ];
 }
 

@@ -2,7 +2,7 @@
  * One run of one operator-defined hook, from what triggered it to who is told. This is the whole pipeline: every run, whatever
  * started it, goes through here once for each attempt.
  */
-import type { StepRecord } from "../domain/automation.js";
+import { PAUSED_REASON, type StepRecord } from "../domain/automation.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";
 import { gather, templateScope } from "./gather.js";
@@ -91,8 +91,7 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
   const { definition, trigger, signal, stored, dryRun, cause } = start;
   if (dryRun) return { kind: "open", leave: async () => {} };
   const isManual = trigger === "manual";
-  if (parts.isPaused() && !isManual)
-    return { kind: "refused", gate: "paused", reason: "all configured hooks are paused" };
+  if (parts.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: PAUSED_REASON };
   const loop = await findLoop(definition.id, cause, parts.runs);
   if (loop !== undefined) {
     parts.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);

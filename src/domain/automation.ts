@@ -4,6 +4,9 @@
  */
 import type { Cause } from "./journal.js";
 
+/** Why a configured hook was skipped during `/hooks pause`, as its run has it. */
+export const PAUSED_REASON = "all configured hooks are paused";
+
 /**
  * queued: waits for a gate or a lease · running: under a lease · backgrounded: recorded, the caller went on · the rest are ends.
  * `interrupted`: cut off by a crash or a stop and not repeatable. Nothing stays running: an expired lease is taken or ended.

@@ -27,6 +27,8 @@ export interface Entry {
   readonly options: Readonly<RegisterOptions>;
   /** Order of registration. */
   readonly seq: number;
+  /** Since when a hook of this id is registered at this point without a gap: a reload replaces it. Milliseconds since the epoch. */
+  registeredAt: number;
   /** Among equals of priority, before the order of registration. */
   rank: number;
   readonly priority: number;
@@ -60,6 +62,7 @@ export function refresh(entry: Entry): void {
 export interface EntryFacts {
   id: string;
   seq: number;
+  registeredAt: number;
   point: HookPoint;
   phase: LifecyclePhase | undefined;
   handler: unknown;
@@ -109,7 +112,7 @@ export function neverRuns(value: unknown): string | undefined {
 }
 
 /** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
-export function makeEntry({ id, seq, point, phase, handler, options }: EntryFacts): Entry {
+export function makeEntry({ id, seq, registeredAt, point, phase, handler, options }: EntryFacts): Entry {
   if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
   const uncallable = neverRuns(handler);
   if (uncallable !== undefined) throw invalid(id, `handler: ${uncallable}`);
@@ -130,6 +133,7 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
     handler: handler as RawHandler,
     options,
     seq,
+    registeredAt,
     rank: 0,
     priority: options.priority ?? DEFAULT_PRIORITY,
     pluginId: options.pluginId,

@@ -15,6 +15,8 @@ export interface Explanation {
   runs: boolean;
   /** Every check, in the order in which a dispatch makes them. */
   checks: readonly ExplainedCheck[];
+  /** Since when it is registered at its point, reloads included. Milliseconds since the epoch. */
+  registeredAt: number;
 }
 export interface ExplainedCheck {
   check: "enabled" | "only" | "plugin" | "breaker" | "sync" | "access" | "match" | "dependency" | "order";
@@ -47,7 +49,7 @@ export function explainEntry(
   checks.push(...checkDependencies(entry, peers));
   const runs = checks.every(({ passed }) => passed);
   checks.push(checkOrder(entry, peers));
-  return { hook: infoOf(entry), runs, checks };
+  return { hook: infoOf(entry), runs, checks, registeredAt: entry.registeredAt };
 }
 
 function check(name: ExplainedCheck["check"], passed: boolean, detail: string): ExplainedCheck {

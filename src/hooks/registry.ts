@@ -88,7 +88,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     const waits = { wheel, sequence: [], void: [] };
     const { journal, allowedPlugins, limits, onTimeout } = options;
     this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, limits, onTimeout };
-    this.#roster = new Roster(options.overrides ?? {});
+    this.#roster = new Roster(options.overrides ?? {}, clock);
     for (const point of options.points ?? catalogue) this.#roster.declare(point);
     background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
   }

@@ -1,4 +1,5 @@
 /** Who is registered where: hook points by name, registrations by id, and what is refused at the door. */
+import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { ALIASES, resolveAlias } from "./aliases.js";
 import { ticksOf } from "./deadline-wheel.js";
@@ -25,17 +26,24 @@ export interface Applicant {
   phase?: LifecyclePhase | undefined;
 }
 
+/** Who comes back within this time was replaced, and was not away: a reload takes a hook out and registers it again. */
+const REPLACED_WITHIN_MS = 1_000;
+
 export class Roster {
   /** By canonical name. */
   readonly points = new Map<string, PointHandlers>();
   readonly entries = new Map<string, Entry>();
   readonly #overrides: Readonly<Record<string, Override>>;
+  readonly #clock: Clock;
+  /** Taken out within `REPLACED_WITHIN_MS`, the oldest first. */
+  readonly #justLeft = new Map<string, { entry: Entry; at: number }>();
   /** How many ids were derived from a name. */
   readonly #counts = new Map<string, number>();
   #seq = 0;
 
-  constructor(overrides: Readonly<Record<string, Override>>) {
+  constructor(overrides: Readonly<Record<string, Override>>, clock: Clock) {
     this.#overrides = overrides;
+    this.#clock = clock;
   }
 
   /** One of that name is replaced; not as another model while somebody is registered there. */
@@ -88,6 +96,7 @@ export class Roster {
     const entry = makeEntry({
       id,
       seq: this.#seq++,
+      registeredAt: this.#clock.now(),
       point,
       phase: phaseFor(id, point, phase ?? resolveAlias(hook).phase, phase),
       handler,
@@ -95,6 +104,8 @@ export class Roster {
     });
     this.#override(entry);
     if (holder !== undefined) this.remove(holder);
+    const before = this.#leftJustNow(id);
+    if (before?.point.name === point.name && before.phase === entry.phase) entry.registeredAt = before.registeredAt;
     this.entries.set(id, entry);
     handlers.all.add(entry);
     handlers.changed();
@@ -116,9 +127,27 @@ export class Roster {
   #takeOut(entry: Entry): void {
     if (this.entries.get(entry.id) !== entry) return;
     this.entries.delete(entry.id);
+    this.#forgetOld();
+    this.#justLeft.delete(entry.id);
+    this.#justLeft.set(entry.id, { entry, at: this.#clock.now() });
     const handlers = this.points.get(entry.point.name);
     handlers?.all.delete(entry);
     handlers?.changed();
+  }
+
+  #leftJustNow(id: string): Entry | undefined {
+    this.#forgetOld();
+    const entry = this.#justLeft.get(id)?.entry;
+    this.#justLeft.delete(id);
+    return entry;
+  }
+
+  #forgetOld(): void {
+    const now = this.#clock.now();
+    for (const [id, { at }] of this.#justLeft) {
+      if (Math.abs(now - at) < REPLACED_WITHIN_MS) break;
+      this.#justLeft.delete(id);
+    }
   }
 
   switch(entry: Entry, enabled: boolean): void {

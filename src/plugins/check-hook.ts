@@ -24,7 +24,7 @@ export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | 
   const phase = phaseFor(id, point, given ?? resolveAlias(staged.hook).phase, given);
   const options = model === "any" ? withoutPhase(staged.options) : staged.options;
   try {
-    makeEntry({ id, seq: 0, point, phase, handler, options });
+    makeEntry({ id, seq: 0, registeredAt: 0, point, phase, handler, options });
   } catch (error) {
     throw clearer(error, id, options.match, point);
   }

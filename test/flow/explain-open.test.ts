@@ -290,7 +290,7 @@ describe("/hooks why without a message", () => {
   it("answers outside of chats that a hook which claimed before it keeps it from running, and cuts no list of names", async () => {
     await rowOf(await say("say outside"));
     const answer = await why("/hooks why mine.behind");
-    expect(answer).toContain("mine.behind would not run for the last inbound_claim");
+    expect(answer).toContain("mine.behind did not run for the last inbound_claim");
     expect(answer).toContain("mine.words runs before it and claimed");
     expect(await why("/hooks why mine.drain7")).toMatch(/It runs after 9 others, directly after mine\.drain6/);
   });

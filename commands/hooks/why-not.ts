@@ -1,0 +1,108 @@
+/** Why a hook had no turn when its point fired: it was not registered, it was disabled, or a hook before it ended the dispatch. */
+import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { InboxRow } from "../../src/domain/store.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import type { CommandDeps } from "../deps.js";
+import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
+import { isBlock, isPutOff } from "../journey/put-off.js";
+import { hasFailed } from "../show-dispatch.js";
+import { ago, code, plain } from "../text.js";
+import { operatorName } from "../who.js";
+
+/** A sentence; undefined when nothing that is known explains it. The hook has no run in the dispatch. */
+export async function whyNoTurn(
+  deps: CommandDeps,
+  hook: HookInfo,
+  dispatch: DispatchRecord,
+  row?: InboxRow,
+): Promise<string | undefined> {
+  const registered = await wasRegistered(deps, hook, dispatch);
+  if (registered === "no") {
+    const since = deps.registry.explain(hook.id).registeredAt;
+    return `It was **not registered** then: it was registered ${ago(since, deps.clock.now())}, after that.`;
+  }
+  const disabled = disabledReason(deps, hook, await switchesOf(deps, hook.id), dispatch.at);
+  const ended = disabled ?? endedEarlier(deps, dispatch, hook, row);
+  if (registered === "yes" || disabled !== undefined || ended === undefined) return ended;
+  const ender = enderOf(dispatch);
+  return `Whether it was registered then is **not known**: the gateway was started again since, and the journal has no earlier run of it.${ender ? ` ${code(ender.hookId)} ${endedText(ender)}, so no hook after it ran.` : ""}`;
+}
+
+/** What the kernel knows of this process, and the journal of those before. */
+export async function wasRegistered(
+  { registry, store, about }: CommandDeps,
+  { id: hookId, hook: point }: HookInfo,
+  dispatch: DispatchRecord,
+): Promise<"yes" | "no" | "not known"> {
+  if (registry.explain(hookId).registeredAt <= dispatch.at) return "yes";
+  if (dispatch.at >= about.startedAt) return "no";
+  const earlier = await store.journal.list({ hookId, point, before: dispatch.id, limit: 1 });
+  return earlier.length > 0 ? "yes" : "not known";
+}
+
+/** The run after which no other hook had a turn. */
+export function enderOf({ runs, outcome }: DispatchRecord): RunRecord | undefined {
+  return runs.find((run) => run.outcome === "claimed") ?? (outcome === "failed" ? runs.find(hasFailed) : undefined);
+}
+
+function endedText(ender: RunRecord): string {
+  const verb =
+    ender.outcome !== "claimed"
+      ? ender.outcome.replace("_", " ")
+      : isPutOff(ender)
+        ? "put off"
+        : isBlock(ender)
+          ? "blocked"
+          : "claimed";
+  const why = ender.reason ?? ender.error;
+  return `${verb}${ender.outcome === "claimed" ? " the message" : ""}${why ? ` (${plain(why)})` : ""}`;
+}
+
+/** Why it was disabled when the point fired; as it is now, when the audit knows of no switching. */
+export function disabledReason(
+  { switches: config, automations, clock }: CommandDeps,
+  hook: HookInfo,
+  switches: readonly Switching[],
+  at: number,
+): string | undefined {
+  const held = heldAt(switches, at);
+  const now = clock.now();
+  if (held?.enabled === false) return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.`;
+  // What somebody disabled afterwards was enabled then.
+  const wasEnabled = held?.enabled === true || switches.findLast((one) => one.at > at)?.enabled === false;
+  if (hook.enabled || wasEnabled) return undefined;
+  const isConfigured = config?.configured(hook.id) === false || automations?.get(hook.id)?.enabled === false;
+  return isConfigured ? "It is **disabled in the configuration**." : "It is **disabled**.";
+}
+
+export function enabledLater(switches: readonly Switching[], at: number, now: number): string {
+  const later = switches.find((one) => one.at > at && one.enabled);
+  return later ? ` ${nameOf(later)} enabled it ${ago(later.at, now)}.` : "";
+}
+
+const nameOf = ({ by }: Switching) => operatorName(by);
+
+/** A claim ends a dispatch, and so does the failure of a fail-closed hook: hooks behind it do not get their turn. */
+export function endedEarlier(
+  { registry }: CommandDeps,
+  dispatch: DispatchRecord,
+  hook: HookInfo,
+  row?: InboxRow,
+): string | undefined {
+  const ender = enderOf(dispatch);
+  if (!ender || ender.hookId === hook.id) return undefined;
+  const order = registry.order(hook.hook, hook.phase).map(({ id }) => id);
+  // It is before the hook that ended the dispatch, and had no turn: it was not there.
+  if (order.includes(ender.hookId) && order.indexOf(hook.id) < order.indexOf(ender.hookId)) return undefined;
+  // A hook that was removed or disabled afterwards is named as what it was, and stands before nothing now.
+  const before = `${code(ender.hookId)} ${registry.get(ender.hookId)?.enabled === true ? "runs" : "ran"} before it`;
+  if (isPutOff(ender)) {
+    const putOff = `${before} and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}`;
+    return row?.status !== "done"
+      ? `${putOff}. Hooks after it get their turn when the message is offered again.`
+      : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
+  }
+  return ender.outcome === "claimed"
+    ? `${before} and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
+    : `${before} and ${ender.outcome.replace("_", " ")}${ender.error ? ` (${plain(ender.error)})` : ""}. It is fail-closed, so the hooks after it did not run.`;
+}

@@ -1,0 +1,179 @@
+/** `/hooks why HOOK` without a message: what is on record of the last time that its point fired, then what holds now. */
+import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer } from "../answer.js";
+import { effectOf } from "../automations/effect.js";
+import { readableDispatch } from "../automations/owner-only.js";
+import { explainGates } from "../automations/why.js";
+import type { CommandDeps } from "../deps.js";
+import { backgroundText, hasNotRun, isAttempt, isOfBackground } from "../journey/background.js";
+import { runningText } from "../journey/surroundings.js";
+import { isByHand } from "../payload.js";
+import { outcomeText } from "../show-dispatch.js";
+import { ago, clockTime, code, plain } from "../text.js";
+import { brokenText } from "./broken.js";
+import { cutOffHookText, type HookRow, readHookRow, skipText } from "./rows.js";
+import { checkLines, explain, nextButtons } from "./why-message.js";
+import { endedEarlier, enderOf, whyNoTurn } from "./why-not.js";
+
+/** Points that fire for the one hook whose trigger came. */
+const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
+/** How far the last dispatch of a point is looked for, behind attempts of background runs. */
+const LAST_DISPATCHES = 100;
+
+export const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
+  automations?.broken().find(({ id }) => id === hookId);
+
+/** Why no platform that the hook matches can make it run; undefined when one can. */
+async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Promise<string | undefined> {
+  const platforms = match?.platforms;
+  if (platforms === undefined || platforms.length === 0) return undefined;
+  const { adapters } = await deps.status();
+  const matched = adapters.filter(({ platform }) => platforms.includes(platform));
+  if (matched.length === 0) return `It matches ${platforms.join(", ")} only, and no such platform is switched on.`;
+  if (!matched.every(({ neverReports }) => neverReports?.includes(hook))) return undefined;
+  return `It matches ${matched.map(({ platform }) => platform).join(", ")} only, which never reports this to a bot: ${hook} does not fire there.`;
+}
+
+/**
+ * The last time that the point fired by itself, else by hand. An attempt of a background run is a dispatch of that one hook only, and a
+ * dry run is no firing.
+ */
+export async function lastOf(
+  { store }: CommandDeps,
+  filter: Omit<DispatchFilter, "limit">,
+): Promise<DispatchRecord | undefined> {
+  const newest = (await store.journal.list({ ...filter, limit: LAST_DISPATCHES })).filter(
+    (one) => !isAttempt(one) && !one.dryRun,
+  );
+  return newest.find(({ id }) => !isByHand(id)) ?? newest[0];
+}
+
+function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: number): string {
+  return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
+}
+
+/** A time concerns one hook, so no other runs before it. */
+const checksOf = ({ hook }: HookInfo, { checks }: Explanation): readonly ExplainedCheck[] =>
+  OWN_POINTS.has(hook) ? checks.filter(({ check }) => check !== "order") : checks;
+
+/** For a hook without a recorded run. */
+function neverText({ alwaysSkipped, mayHaveRunFor }: HookRow): string {
+  if (alwaysSkipped) return `It was ${skipText(alwaysSkipped)}`;
+  if (mayHaveRunFor === undefined) return "It **never fired**";
+  const text = cutOffHookText(mayHaveRunFor);
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
+}
+
+interface LastTime {
+  ran: boolean;
+  /** Why it did not run then; undefined when it did, or when that is not known. */
+  why: string | undefined;
+  /** What ended the dispatch before its turn would end one now, too. */
+  isKeptOff: boolean;
+}
+
+/** What is on record of the hook at that dispatch; its present state is no answer for then. */
+async function lastTime(deps: CommandDeps, hook: HookInfo, last: DispatchRecord): Promise<LastTime> {
+  const run = last.runs.find(({ hookId }) => hookId === hook.id);
+  if (run === undefined) {
+    if (isByHand(last.id))
+      return { ran: false, why: `${code("/fire-hook")} fired it by hand, and for other hooks.`, isKeptOff: false };
+    const ender = enderOf(last);
+    const why = await whyNoTurn(deps, hook, last);
+    const isThere = ender !== undefined && deps.registry.get(ender.hookId)?.enabled === true;
+    return { ran: false, why, isKeptOff: isThere && hook.enabled && why === endedEarlier(deps, last, hook) };
+  }
+  const stored = run.outcome === "backgrounded" ? await deps.automations?.runs.get(run.id) : undefined;
+  if (!hasNotRun(run, stored)) return { ran: true, why: undefined, isKeptOff: false };
+  const skipped = stored === undefined ? run.reason : stored.statusReason;
+  const isSkipped = run.outcome === "skipped" || stored?.status === "skipped";
+  const why = isSkipped
+    ? `It was skipped${skipped ? `: ${plain(skipped)}` : ""}.`
+    : backgroundText(deps, stored, deps.clock.now());
+  return { ran: false, why, isKeptOff: false };
+}
+
+/** Of then, and of now where that differs or is to be expected to. */
+function headline({ id, hook }: HookInfo, then: LastTime | undefined, runs: boolean): string {
+  const now = `would ${runs ? "" : "**not** "}run`;
+  if (then === undefined) return `${code(id)} ${now}.`;
+  const point = `for the last ${code(hook)}`;
+  if (then.ran) return `${code(id)} ran ${point}${runs ? "" : `, and ${now} now`}.`;
+  const why = then.why === undefined ? "" : ` ${then.why}`;
+  return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${now}.`}`;
+}
+
+/** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */
+function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
+  const open = deps.registry
+    .running()
+    .filter(({ dispatchId }) => dispatchId.split(":")[1] === hook && !isOfBackground(dispatchId));
+  return open.length === 0
+    ? undefined
+    : `${code(hook)} is firing now, and is recorded at its end: ${runningText(open)}.`;
+}
+
+export async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
+  const { row, remark } = await readHookRow(deps, hook);
+  // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
+  const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
+  const own = isOwn ? { hookId: hook.id } : undefined;
+  const found = await lastOf(deps, { ...own, point: hook.hook });
+  const last = found && readableDispatch(deps, context, found);
+  const explanation = explain(deps, hook, last);
+  const gates = await explainGates(deps, hook.id);
+  const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
+  const unreported = await neverReported(deps, hook);
+  const stuck = unreported === undefined ? problems : [...problems, { hookId: hook.id, message: unreported }];
+  const broken = brokenOf(deps, hook.id);
+  const then = last && (await lastTime(deps, hook, last));
+  const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
+  const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
+  const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
+  const effect = newest && (await effectOf(deps, context, newest));
+  const now = deps.clock.now();
+  const fired =
+    row.lastFiredAt === undefined
+      ? `${neverText(row)}.${isOwn ? "" : pointText(hook, last, now)}`
+      : `${running ? "Before that, it" : "It"} last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
+  const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
+  const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
+  const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
+  return answer({
+    text: [
+      running
+        ? `${code(hook.id)} is **running now**, for ${formatDuration(running.forMs)} (${code(rootOf(running.dispatchId))}).`
+        : headline(hook, then, runs),
+      !running && firingNow(deps, hook),
+      [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
+        "\n",
+      ),
+      ...(gates?.text ?? []),
+      plugin?.reason !== undefined && `⚠ plugin ${code(plugin.id ?? plugin.module)}: ${plain(plugin.reason)}`,
+      broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,
+      fired,
+      next &&
+        hook.enabled &&
+        (next.at <= now
+          ? "It is due now."
+          : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
+      isManual && `It waits for a person: ${code(`/fire-hook ${hook.id}`)} fires it.`,
+      effect?.text,
+      remark && `⚠ ${plain(remark)}`,
+    ],
+    data: {
+      id: hook.id,
+      runs,
+      checks: explanation.checks,
+      ...(stuck.length === 0 ? {} : { stuck }),
+      ...(gates?.refusal === undefined ? {} : { gate: gates.refusal }),
+      lastFiredAt: row.lastFiredAt,
+      lastDispatchId: last?.id,
+    },
+    buttons: [nextButtons(hook, last)],
+  });
+}
