@@ -11,7 +11,7 @@ import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { type Purge, purgeOf } from "./audit.js";
 import { type StoredRuns, storedRunsOf } from "./background.js";
-import { type Surroundings, surroundingsOf } from "./surroundings.js";
+import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;
@@ -167,7 +167,9 @@ async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
 async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined): Promise<Found> {
   if (row === undefined) return { kind: "none" };
   const answers = await deps.store.outbox.answersTo(`m${row.id}`);
-  const deliveries = [...answers, ...(await postsOf(deps, row, answers))];
+  // What hooks post when it is edited is posted because of the message, too.
+  const changes = await changesOf(deps, row, undefined);
+  const deliveries = [...answers, ...(await postsOf(deps, [row, ...changes], answers))];
   const roots = new Set([
     `m${row.id}`,
     ...MARKS.map((mark) => `d_m${row.id}${mark}`),
@@ -211,15 +213,16 @@ async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: st
  */
 async function postsOf(
   { store }: CommandDeps,
-  { id, receivedAt }: InboxRow,
+  rows: readonly InboxRow[],
   answers: readonly Delivery[],
 ): Promise<Delivery[]> {
-  const roots = new Set([`m${id}`, ...answers.map((one) => one.id)]);
+  const roots = new Set([...rows.map(({ id }) => `m${id}`), ...answers.map((one) => one.id)]);
+  const since = Math.min(...rows.map(({ receivedAt }) => receivedAt));
   const newest = await store.outbox.list({ limit: LAST_DELIVERIES });
   return newest
     .filter(
       (one) =>
-        one.createdAt >= receivedAt &&
+        one.createdAt >= since &&
         (one.cause.kind === "hook" || one.cause.kind === "agent" || one.cause.kind === "command") &&
         roots.has(rootOf(one.cause.id)) &&
         !roots.has(one.id),

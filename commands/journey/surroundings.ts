@@ -110,7 +110,7 @@ async function unsaidOf(
 }
 
 /** The edits and deletions of the message that was named: a person's, or the gateway's own. */
-async function changesOf({ store }: CommandDeps, row: InboxRow | undefined, own: Delivery | undefined) {
+export async function changesOf({ store }: CommandDeps, row: InboxRow | undefined, own: Delivery | undefined) {
   if (own) {
     const id = own.parts.find(({ messageId }) => messageId !== undefined)?.messageId;
     return id === undefined ? [] : store.inbox.changesOf(own.address, id);

@@ -186,6 +186,26 @@ describe("an edit", () => {
   });
 });
 
+describe("a message whose edit a plugin answered", () => {
+  it("shows what was posted for that", async () => {
+    const asked = await say("quietly");
+    const row = await rowOf(asked);
+    await until(() => rows("SELECT 1 FROM inbox WHERE event_id = ? AND status = 'done'", asked)[0], "the message");
+    expect(await why(`/hooks why ${row}`)).toContain("Nothing was sent in answer");
+    await stack.platforms.web.edit(place(), "owner", asked, "quietly tell me");
+    const [posted] = await until(() => {
+      const found = rows<{ id: string }>(
+        "SELECT id FROM deliveries WHERE message LIKE '%I saw your edit%' AND status = 'sent'",
+      );
+      return found.length > 0 && found;
+    }, "the post of the plugin");
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toContain(posted?.id);
+    expect(path).toMatch(/plugin mine/);
+    expect(path).not.toContain("Nothing was sent in answer");
+  });
+});
+
 describe("a hook that was disabled twice", () => {
   it("was disabled by the first, by name", async () => {
     const { url } = stack.gateway;
