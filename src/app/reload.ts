@@ -238,11 +238,15 @@ export async function asRead({ file, mark }: LoadedConfig): Promise<Marks | unde
 /** Changes of the file, and of those under `hooks/` beside it, are taken over as they are saved. */
 export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
   const { read, reread, reload, isWanted, clock, logger } = parts;
-  const watch = await watchDefinitions({ file, folder: join(dirname(file), HOOKS_FOLDER), read }, clock, () => {
-    if (!isWanted()) return;
-    reload(reread, { plugins: "changed" }).catch((error: unknown) =>
-      logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
-    );
-  });
+  const watch = await watchDefinitions(
+    { file, folder: join(dirname(file), HOOKS_FOLDER), read },
+    { clock, logger },
+    () => {
+      if (!isWanted()) return;
+      reload(reread, { plugins: "changed" }).catch((error: unknown) =>
+        logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
+      );
+    },
+  );
   return () => watch.stop();
 }

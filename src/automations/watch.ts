@@ -2,7 +2,9 @@
 import { realpath } from "node:fs/promises";
 import type { FSWatcher } from "chokidar";
 import type { Clock, Timer } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
 import { fileMark, markText } from "../lib/file-mark.js";
+import type { Logger } from "../lib/logger.js";
 import { hookFiles } from "./definition/sources.js";
 import { isHookFile } from "./definition/unread-files.js";
 
@@ -20,12 +22,13 @@ export interface DefinitionWatch {
 /** Resolves when it watches; what is no longer as it was `read` is a change. Folders and files that are not there yet are seen when they appear. */
 export async function watchDefinitions(
   { file, folder, read }: { file: string; folder: string; read: Marks },
-  clock: Clock,
+  { clock, logger }: { clock: Clock; logger: Logger },
   changed: () => void,
 ): Promise<DefinitionWatch> {
   const { watch } = await import("chokidar");
   let quiet: Timer | undefined;
   let isStopped = false;
+  let lastError = "";
   // Without names: hook files that were saved since then are examined, too.
   let seen = { ...read, names: "" };
   let watcher = await open();
@@ -43,15 +46,28 @@ export async function watchDefinitions(
       ignored: (path, stats) => stats?.isFile() === true && !isHookFile(path),
     });
     for (const event of ["add", "change", "unlink"] as const) opened.on(event, onChange);
-    await new Promise<void>((ready) => opened.once("ready", () => ready()));
+    opened.on("error", onError);
+    await new Promise<void>((done) => {
+      opened.once("ready", done);
+      // An error may keep the watcher from being ready.
+      opened.once("error", () => done());
+    });
     return opened;
+  }
+
+  /** A link in a circle, a folder that cannot be read: reading the hooks reports that file. All others are watched. */
+  function onError(error: unknown): void {
+    const why = errorMessage(error);
+    // Every look at the folder meets it again.
+    if (why !== lastError) logger.warn({ folder, error: why }, "a hook file or a folder cannot be watched");
+    lastError = why;
   }
 
   function onChange(): void {
     quiet?.cancel();
     if (!isStopped)
       quiet = clock.after(QUIET_MS, () => {
-        last = last.then(notify);
+        last = last.then(() => notify().catch(onError));
       });
   }
 
@@ -62,9 +78,12 @@ export async function watchDefinitions(
   }
 
   function compareAgain(): void {
-    last = last.then(compare).then(() => {
-      if (!isStopped) next = clock.after(COMPARE_EVERY_MS, compareAgain);
-    });
+    // What cannot be read now may be readable the next time.
+    last = last
+      .then(() => compare().catch(onError))
+      .then(() => {
+        if (!isStopped) next = clock.after(COMPARE_EVERY_MS, compareAgain);
+      });
   }
 
   async function compare(): Promise<void> {

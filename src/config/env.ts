@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { deadLinkTarget } from "../lib/dead-link.js";
+import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { whyWeakToken } from "../lib/secret.js";
@@ -128,9 +128,8 @@ export function dotEnvFile(): string {
 
 /** Undefined when it was read, or there is none; else what is wrong with it: to wait for a pipe would be to wait for ever. */
 function loadDotEnv(): string | undefined {
-  const target = deadLinkTarget(".env");
-  if (target !== undefined)
-    return `is a link to ${target}, which does not exist. Restore that file, or make the link lead to the one to use.`;
+  const dead = deadLinkAt(".env", { restore: "Restore that file", wanted: "the one to use" });
+  if (dead) return dead.message;
   if (!existsSync(".env")) return undefined;
   const found = statSync(".env");
   if (found.isDirectory()) return "is a folder. Move or delete it, or write the variables into a file of this name.";

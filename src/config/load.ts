@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/platform.js";
-import { deadLinkTarget } from "../lib/dead-link.js";
+import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
 import { fileMarkSync, markText } from "../lib/file-mark.js";
 import { nearest } from "../lib/nearest.js";
@@ -77,11 +77,8 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   }));
   const named = options.path ?? rest.HOOKGATE_CONFIG;
   const file = resolve(named ?? DEFAULT_FILE);
-  const target = deadLinkTarget(file);
-  if (target !== undefined) {
-    const message = `is a link to ${target}, which does not exist. Restore that file, or make the link lead to the one to use.`;
-    return finish(undefined, env, file, [...problems, { file, path: "", message }]);
-  }
+  const dead = deadLinkAt(file, { restore: "Restore that file", wanted: "the one to use" });
+  if (dead) return finish(undefined, env, file, [...problems, { file, path: "", message: dead.message }]);
   if (!existsSync(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
@@ -155,9 +152,8 @@ function readYaml(file: string): ReadFile {
 /** Plans are read when somebody asks for one: a volume that is not mounted would go unnoticed until then. */
 function plansFolderProblem(file: string): ConfigProblem[] {
   const folder = join(dirname(file), "missions");
-  const target = deadLinkTarget(folder);
-  const message = `is a link to ${target}, which does not exist. Mount or restore that folder, or make the link lead to the one with the plans.`;
-  return target === undefined ? [] : [{ file: folder, path: "", message }];
+  const dead = deadLinkAt(folder, { restore: "Mount or restore that folder", wanted: "the one with the plans" });
+  return dead ? [{ file: folder, path: "", message: dead.message }] : [];
 }
 
 function soundOf({ events }: Config, problems: readonly ConfigProblem[]): Config["events"] {

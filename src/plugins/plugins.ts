@@ -107,7 +107,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   let holders = options.entries.map(holderFor);
   let version = 0;
   let isStopped = false;
-  const watch = options.watch === false ? undefined : watchFiles(clock, (file) => void reload({ file }));
+  const watch = options.watch === false ? undefined : watchFiles({ clock, logger }, (file) => void reload({ file }));
 
   /** Loads and reloads follow each other, never mix. */
   const takeTurn = inTurn();

@@ -1,5 +1,7 @@
 /** Tells when a plugin's file changed, came or went. Editors write in several steps, so a change counts once the file has been quiet for a moment. */
 import type { Clock, Timer } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
 
 const QUIET_MS = 100;
 
@@ -9,7 +11,10 @@ export interface FileWatch {
   stop(): Promise<void>;
 }
 
-export function watchFiles(clock: Clock, changed: (file: string) => void): FileWatch {
+export function watchFiles(
+  { clock, logger }: { clock: Clock; logger: Logger },
+  changed: (file: string) => void,
+): FileWatch {
   let watcher: import("chokidar").FSWatcher | undefined;
   const watched = new Set<string>();
   const quiet = new Map<string, Timer>();
@@ -35,6 +40,10 @@ export function watchFiles(clock: Clock, changed: (file: string) => void): FileW
         const { watch } = await import("chokidar");
         watcher = watch([], { ignoreInitial: true, persistent: false, atomic: true });
         watcher.on("add", onChange).on("change", onChange).on("unlink", onChange);
+        // Without a listener an error would end the process.
+        watcher.on("error", (error) =>
+          logger.warn({ error: errorMessage(error) }, "the file of a plugin cannot be watched"),
+        );
       }
       // It says so once only, so what comes later must not wait for it.
       const ready = isFirst ? new Promise<void>((done) => watcher?.once("ready", done)) : undefined;

@@ -107,6 +107,14 @@ describe("the folder hooks", () => {
       (at) => renameSync(at("volume"), at("away")),
     ],
     [
+      "a link to itself",
+      /hooks: is a link to [^ ]*hooks, which leads in a circle back to the link/,
+      (at) => {
+        unlinkSync(at("hooks"));
+        symlinkSync("hooks", at("hooks"));
+      },
+    ],
+    [
       "a file",
       /hooks: is a file/,
       (at) => {
@@ -145,5 +153,22 @@ describe("the folder hooks", () => {
     live.write("hooks/one.yaml", hook("one", "cooldown: 1h,"));
     await until(() => live.app.automations.get("one")?.cooldownMs === 3_600_000, "the new version");
     expect(await status(live)).not.toContain("the file is empty");
+  });
+
+  test("may have a link that leads in a circle: it is reported, the other hooks run, and a stop ends", async () => {
+    const live = await liveApp({ "hookgate.yaml": "" }, { mayBreak: true });
+    // The folder comes while the gateway runs, so it is watched anew.
+    mkdirSync(join(live.folder, "next"));
+    symlinkSync("self.yaml", join(live.folder, "next/self.yaml"));
+    live.write("next/one.yaml", hook("one"));
+    renameSync(join(live.folder, "next"), join(live.folder, "hooks"));
+    await until(() => ids(live) === "one", "the other hook");
+    const why = /self\.yaml: is a link to [^ ]*self\.yaml, which leads in a circle back to the link\. Delete the link/;
+    expect(await status(live)).toMatch(why);
+    await live.stop();
+    await live.start();
+    expect(await status(live)).toMatch(why);
+    live.write("hooks/two.yaml", hook("two"));
+    await until(() => ids(live) === "one,two", "a new file beside it");
   });
 });

@@ -1,7 +1,7 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
 import { readdirSync, statSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
-import { deadLinkTarget } from "../../lib/dead-link.js";
+import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
 import { readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
@@ -56,12 +56,17 @@ export function hooksFolderProblem(file: string): { file: string; path: string; 
         message: "is a file, but hooks are read from a folder of this name. Move or delete it.",
       },
     ];
-  return [folder, ...namesIn(folder).map((name) => join(folder, name))].flatMap((path) => {
+  const problems = new Map<string, string>();
+  for (const path of [folder, ...filesIn(folder)]) {
     // A link to a file has an ending; a file of hooks that leads nowhere is reported as one that cannot be read.
-    const target = extname(path) === "" ? deadLinkTarget(path) : undefined;
-    const message = `is a link to ${target}, which does not exist. Mount or restore that folder, or make the link lead to the one with the hooks.`;
-    return target === undefined ? [] : [{ file: path, path: "", message }];
-  });
+    const dead =
+      extname(path) === ""
+        ? deadLinkAt(path, { restore: "Mount or restore that folder", wanted: "the one with the hooks" })
+        : undefined;
+    // Many names lead to one link that leads to its own folder.
+    if (dead) problems.set(dead.path, dead.message);
+  }
+  return [...problems].map(([path, message]) => ({ file: path, path: "", message }));
 }
 
 /** In order of name, folders within included. No folder is no files. */
@@ -83,14 +88,16 @@ function filesIn(folder: string): string[] {
 const isHidden = (name: string) => name.split(/[\\/]/).some((part) => part.startsWith("."));
 const isInHiddenFolder = (name: string) => isHidden(dirname(name).replace(/^\.$/, ""));
 
+const NO_FOLDER: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+
 function namesIn(folder: string, isLeftOut = isHidden): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => !isLeftOut(name))
       .sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT" || (error as NodeJS.ErrnoException).code === "ENOTDIR")
-      return [];
+    // Of a link that leads nowhere or in a circle, `hooksFolderProblem` reports that.
+    if (NO_FOLDER.has((error as NodeJS.ErrnoException).code)) return [];
     throw error;
   }
 }
@@ -101,7 +108,8 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
   try {
     text = readTextFile(file);
   } catch (error) {
-    found.problems.push({ file, message: `cannot be read: ${errorMessage(error)}` });
+    const dead = deadLinkAt(file, { restore: "Restore that file", wanted: "the one with the hooks" });
+    found.problems.push({ file, message: dead?.message ?? `cannot be read: ${errorMessage(error)}` });
     return;
   }
   if (text.trim() === "") {
