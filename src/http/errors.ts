@@ -84,7 +84,7 @@ const STORE_WORDS: Record<string, string> = {
   STORE_FULL: "the disk of the database is full",
   STORE_CORRUPT: "the database is damaged",
   STORE_FOREIGN: "the database was replaced by another file",
-  STORE_GONE: "the database was deleted or replaced",
+  STORE_GONE: "the database was deleted, moved or replaced",
 };
 
 /** An error of the store in words without paths; undefined when it is none. */

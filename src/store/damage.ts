@@ -35,7 +35,7 @@ interface OwnFiles {
   log: string | undefined;
 }
 
-export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal">, logger: Logger): Damage {
+export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | "journal">, logger: Logger): Damage {
   let opened: Opened | undefined;
   let found: HookgateError | undefined;
   let isGoneLogged = false;
@@ -44,11 +44,23 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal"
 
   /** The database is not where it was. It may come back. */
   const gone = (): HookgateError | undefined => {
-    if (!opened || identityOf(files.database) === opened.database) return undefined;
+    if (!opened) return undefined;
+    if (identityOf(files.database) === opened.database) return ledAway(opened);
     return new HookgateError({
       code: "STORE_GONE",
       message: `the database ${files.database} was deleted or replaced while the gateway runs: what it stores now is lost when it stops`,
       hint: RESTORE,
+    });
+  };
+  /** The database is where it was, and a start would not find it there. */
+  const ledAway = ({ database }: Opened): HookgateError | undefined => {
+    if (files.path === files.database) return undefined;
+    const found = identityOf(files.path);
+    if (found === database) return undefined;
+    return new HookgateError({
+      code: "STORE_GONE",
+      message: `a link on the way to the database was changed while the gateway runs: ${files.path} ${found === undefined ? "does not exist any more" : "is another file now"}, and the gateway still uses ${files.database}. A restart would not find what it stores now`,
+      hint: `Make the link lead to ${files.database} again. Or stop the gateway and move its files to where the link leads, then start it.`,
     });
   };
   /** What was written over. Does not end before a restart: the gateway's own writes hide it sooner or later. */

@@ -37,7 +37,7 @@ export function takeExclusiveLock(files: DatabaseFiles, owner: () => string | un
     database.exec("BEGIN EXCLUSIVE");
   } catch (thrown) {
     database?.close();
-    if (!isBusy(thrown)) throw storeError(thrown, lockFile);
+    if (!isBusy(thrown)) throw lockError(thrown, lockFile);
     const who = owner();
     throw new HookgateError({
       code: "STORE_IN_USE",
@@ -48,4 +48,31 @@ export function takeExclusiveLock(files: DatabaseFiles, owner: () => string | un
   }
   const held = database;
   return { release: () => held.close() };
+}
+
+/** Throws STORE_CORRUPT when a start would. Only of a file that this process has not open. */
+export function requireSoundLock({ lock }: Pick<DatabaseFiles, "lock">): void {
+  let database: Database.Database | undefined;
+  try {
+    database = openSqlite(lock, { readonly: true, fileMustExist: true, timeout: 0 });
+    database.pragma("schema_version");
+  } catch (thrown) {
+    const error = lockError(thrown, lock);
+    if (error.code === "STORE_CORRUPT") throw error;
+    // Missing, held by the gateway that runs, or not this user's: a start reports that.
+  } finally {
+    database?.close();
+  }
+}
+
+/** Nothing is kept in the lock, so no backup is needed when it is damaged. */
+function lockError(thrown: unknown, lockFile: string): HookgateError {
+  const error = storeError(thrown, lockFile);
+  if (error.code !== "STORE_CORRUPT") return error;
+  return new HookgateError({
+    code: error.code,
+    message: `the lock file ${lockFile} is damaged: another program wrote into it`,
+    hint: `Make sure that no other gateway uses this database, delete ${lockFile}, and start again: the gateway creates it. Nothing is kept in it, so nothing is lost and no backup is needed.`,
+    cause: thrown,
+  });
 }

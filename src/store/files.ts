@@ -5,10 +5,13 @@ import { fileURLToPath } from "node:url";
 import { deadLinkTarget, linkTarget } from "../lib/dead-link.js";
 import { HookgateError } from "../lib/errors.js";
 import { isExposed, makePrivate } from "../lib/private-files.js";
+import { errorCode } from "./errors.js";
 
 export interface DatabaseFiles {
   /** Symbolic links are resolved: SQLite names its log after the real file, and a lock must be the same under every name. */
   database: string;
+  /** The database as it was named: the way to it may lead through links. */
+  path: string;
   /** The history of hooks. */
   journal: string;
   lock: string;
@@ -39,6 +42,7 @@ export function filesBeside(file: string): DatabaseFiles {
   const stem = database.replace(/\.(db|sqlite3?)$/, "");
   return {
     database,
+    path,
     journal: `${stem}-journal.db`,
     lock: `${database}.lock`,
     token: `${stem}.token`,
@@ -77,12 +81,16 @@ const SQLITE_SUFFIXES = ["", "-wal", "-shm", "-journal"];
 /** Files that were moved aside: `NAME.damaged-20261122T204500Z`, `NAME.replaced-…`. */
 const ASIDE = /\.(damaged|replaced)-[\w-]+$/;
 
-/** The paths that exist, the folder last, and of these only those that other users can read or write. */
+/** The files that exist, the folder last, and of these only those that other users can read or write. Devices and pipes are not ours. */
 export function exposedFiles(files: DatabaseFiles): string[] {
   const entries = readdirIfAny(files.folder);
   const own = ownNames(files);
   const isOwn = (name: string) => own.has(name.replace(ASIDE, ""));
-  const paths = entries.filter(isOwn).map((name) => join(files.folder, name));
+  const isRegular = (path: string) => kindOf(path) === undefined;
+  const paths = entries
+    .filter(isOwn)
+    .map((name) => join(files.folder, name))
+    .filter(isRegular);
   if (isExposed(files.uploads)) paths.push(...readdirIfAny(files.uploads).map((name) => join(files.uploads, name)));
   // A folder that holds other things too (a home, /tmp) is not ours to close; an empty one was created for the database.
   const isOurs = entries.every((name) => isOwn(name)) && isReadable(files.folder);
@@ -92,9 +100,12 @@ export function exposedFiles(files: DatabaseFiles): string[] {
 /** Takes other users' rights away from what exists. Returns what it could not change, with the reason. */
 export function narrowFiles(files: DatabaseFiles): { path: string; reason: unknown }[] {
   const failed: { path: string; reason: unknown }[] = [];
+  const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   // The folder first: then nothing in it can be opened meanwhile.
   for (const path of exposedFiles(files).reverse())
     try {
+      // Nobody knows what else uses the file behind a link.
+      if (isLink(path)) throw new Error("it is a link, and the file behind it may be another program's");
       makePrivate(path);
     } catch (reason) {
       failed.push({ path, reason });
@@ -120,6 +131,32 @@ export function requireLinkedFolder({ deadLink, folder }: Pick<DatabaseFiles, "d
     message: `${deadLink} is a link that leads nowhere: the folder of the database, ${folder}, does not exist`,
     hint: `Mount or restore ${folder}, then try again. To start with an empty database, create that folder first.`,
   });
+}
+
+/** Throws STORE_FAILED when the database, its history or its lock is a device, a pipe or a link in a circle. Folders are reported by those who open them. */
+export function requireRegularFiles({ path: database, journal, lock }: DatabaseFiles): void {
+  const kept = { "its database": database, "the history of hooks": journal, "the lock of its database": lock };
+  for (const [what, path] of Object.entries(kept)) {
+    const kind = kindOf(path);
+    if (kind !== undefined)
+      throw new HookgateError({
+        code: "STORE_FAILED",
+        message: `${path} is ${kind}, but the gateway keeps ${what} in a regular file of this name`,
+        hint: "Move or delete it, then start again.",
+      });
+  }
+}
+
+/** What a path is that can be neither read nor written as a file; undefined for a file, a folder, and what is not there. */
+function kindOf(path: string): string | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isFile() || stats.isDirectory()) return undefined;
+    const kind = stats.isFIFO() ? "a pipe" : stats.isSocket() ? "a socket" : "a device";
+    return lstatSync(path).isSymbolicLink() ? `a link to ${kind}` : kind;
+  } catch (thrown) {
+    return errorCode(thrown) === "ELOOP" ? "a link that leads in a circle" : undefined; // opening it reports all else
+  }
 }
 
 /** Throws UPLOADS_NO_FOLDER when something else has the name of the folder for uploads. */

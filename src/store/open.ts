@@ -19,7 +19,14 @@ import { createCursors } from "./cursors.js";
 import { type Damage, watchForDamage } from "./damage.js";
 import { storeError } from "./errors.js";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.js";
-import { type DatabaseFiles, databaseFiles, filesBeside, narrowFiles, requireUploadsFolder } from "./files.js";
+import {
+  type DatabaseFiles,
+  databaseFiles,
+  filesBeside,
+  narrowFiles,
+  requireRegularFiles,
+  requireUploadsFolder,
+} from "./files.js";
 import { createFreshDeliveries } from "./fresh-deliveries.js";
 import { createHookState } from "./hook-state.js";
 import { createInbox } from "./inbox.js";
@@ -82,6 +89,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       requireMigrated(database, file, migrations);
     } else {
       requireUploadsFolder(files);
+      requireRegularFiles(files);
       narrow(files, options.logger);
       lock = takeExclusiveLock(files, () => readOwner(file));
       const own = await openOwnDatabase(files, {

@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -309,6 +310,10 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
 
   it.each<[string, string, string, (path: string) => void]>([
     [".env", "a link to nothing", ".env: is a link to ", (path) => symlinkSync("volume", path)],
+    [".env", "a link to itself", "/.env, which leads in a circle", (path) => symlinkSync(".env", path)],
+    ["hookgate.yaml", "a link to itself", "which leads in a circle", (path) => symlinkSync("hookgate.yaml", path)],
+    ["hooks/guard.yaml", "a link to nothing", "guard.yaml: is a link to ", (path) => symlinkSync("volume", path)],
+    ["hooks/loop", "a link to its own folder", "hooks/loop: is a link to ", (path) => symlinkSync(".", path)],
     [".env", "a folder", ".env: is a folder", (path) => mkdirSync(path)],
     [".env", "a pipe", ".env: is a pipe", pipe],
     ["missions", "a link to nothing", "missions: is a link to ", (path) => symlinkSync("volume", path)],
@@ -335,6 +340,70 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
     expect(err).toContain("hookgate.db.lock is a folder, but the gateway keeps the lock of its database in a file");
   });
 
+  it.each([
+    ["hookgate.db", "its database"],
+    ["hookgate-journal.db", "the history of hooks"],
+    ["hookgate.db.lock", "the lock of its database"],
+  ])(
+    "a pipe or a link in a circle in place of %s refuses the start, and the mode of the pipe stays",
+    async (name, what) => {
+      const gateway = await installation();
+      const own = join(gateway.data, name);
+      const target = join(gateway.folder, "pipe");
+      pipe(target);
+      chmodSync(target, 0o666);
+      mkdirSync(gateway.data);
+      for (const [to, is] of [
+        [target, "pipe"],
+        [name, "a link that leads in a circle"],
+      ] as const) {
+        symlinkSync(to, own);
+        const { code, err } = await gateway.failedStart();
+        expect(code).toBe(1);
+        expect(err).toMatch(new RegExp(`${name} is .*${is}, but the gateway keeps ${what} in a regular file`));
+        // Doctor reads rooms from the database, and would wait for the pipe.
+        if (to !== target || name !== "hookgate.db")
+          expect((await gateway.cli("doctor")).out).toContain(`but the gateway keeps ${what} in a regular file`);
+        rmSync(own);
+      }
+      expect(statSync(target).mode & 0o777).toBe(0o666);
+      await gateway.start();
+      await gateway.ready();
+    },
+    90_000,
+  );
+
+  it("a history that is a link to a file of others is used, and the mode of that file stays, with a warning", async () => {
+    const gateway = await installation();
+    const target = join(gateway.folder, "shared.db");
+    writeFileSync(target, "");
+    chmodSync(target, 0o664);
+    mkdirSync(gateway.data);
+    symlinkSync(target, gateway.journal);
+    await gateway.start();
+    await gateway.ready();
+    expect(statSync(target).mode & 0o777).toBe(0o664);
+    expect(gateway.output()).toMatch(/hookgate-journal\.db, and its mode cannot be changed \(it is a link/);
+  });
+
+  it("garbage in the lock refuses the start, which says that deleting the file is enough", async () => {
+    const gateway = await installation();
+    const lock = `${gateway.database}.lock`;
+    mkdirSync(gateway.data);
+    writeFileSync(lock, "garbage ".repeat(500));
+    const { code, err } = await gateway.failedStart();
+    expect(code).toBe(1);
+    expect(err).toContain("hookgate.db.lock is damaged");
+    expect(err).toMatch(/delete [^ ]*hookgate\.db\.lock, and start again/);
+    expect(err).not.toContain("restore");
+    const doctor = await gateway.cli("doctor");
+    expect(doctor).toMatchObject({ code: 1, out: expect.stringContaining("hookgate.db.lock is damaged") });
+    rmSync(lock);
+    await gateway.start();
+    await gateway.ready();
+    expect((await gateway.cli("doctor")).out).not.toContain("hookgate.db.lock");
+  });
+
   it.each<[string, string, (path: string) => void]>([
     ["a link to nothing", "hooks: is a link to ", (path) => symlinkSync("volume", path)],
     ["a file", "hooks: is a file", (path) => writeFileSync(path, "")],
@@ -358,6 +427,33 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
       expect((await gateway.cli("check")).code).toBe(0);
     },
   );
+});
+
+describe("a hook file that is a link to itself", () => {
+  it("is reported by a start that goes on, and SIGTERM ends it; so it does when the link comes while the gateway runs", async () => {
+    const gateway = await installation();
+    const hooks = join(gateway.folder, "hooks");
+    const why = "self.yaml, which leads in a circle back to the link";
+    const reported = () => until(async () => (await gateway.command("/status")).includes(why), "the report");
+    await gateway.start();
+    await gateway.ready();
+    mkdirSync(hooks);
+    symlinkSync("self.yaml", join(hooks, "self.yaml"));
+    await reported();
+    expect(await gateway.stop()).toBe(0);
+    await gateway.start();
+    await gateway.ready();
+    await reported();
+    expect(await gateway.stop()).toBe(0);
+    // One that leads to its own folder refuses a start, and keeps no gateway from ending.
+    rmSync(join(hooks, "self.yaml"));
+    writeFileSync(join(hooks, "none.yaml"), "# nothing for now\n");
+    await gateway.start();
+    await gateway.ready();
+    symlinkSync(".", join(hooks, "loop"));
+    await until(async () => (await gateway.command("/status")).includes("hooks/loop: is a link to"), "the refusal");
+    expect(await gateway.stop()).toBe(0);
+  });
 });
 
 describe("one gateway per database", () => {
@@ -495,6 +591,43 @@ function replaceByFolder(file: string): void {
   rmSync(file);
   mkdirSync(file);
 }
+
+describe("a data folder that is a link", () => {
+  it.each<[string, (at: (name: string) => string) => void, RegExp]>([
+    ["goes elsewhere", (at) => mkdirSync(at("other")), /data.hookgate\.db does not exist any more/],
+    [
+      "goes to another database",
+      (at) => {
+        mkdirSync(at("other"));
+        writeFileSync(at("other/hookgate.db"), "");
+      },
+      /data.hookgate\.db is another file now/,
+    ],
+  ])("and %s under the gateway makes it unready until it is back", async (_what, make, why) => {
+    const gateway = await installation();
+    const at = (name: string) => join(gateway.folder, name);
+    const relink = (target: string) => {
+      symlinkSync(target, at("next"));
+      renameSync(at("next"), gateway.data);
+    };
+    mkdirSync(at("first"));
+    relink("first");
+    await gateway.start();
+    await gateway.ready();
+    make(at);
+    relink("other");
+    const answer = await until(async () => {
+      const found = await fetch(`${gateway.url}/readyz`);
+      return found.status === 503 ? found.json() : undefined;
+    }, "not being ready");
+    expect(JSON.stringify(answer)).toContain("the database was deleted, moved or replaced");
+    const status = await gateway.command("/status");
+    expect(status).toMatch(why);
+    expect(status).toContain("the gateway still uses");
+    relink("first");
+    await gateway.ready();
+  });
+});
 
 describe("a damaged history", () => {
   it.each<[string, (file: string) => void, string?]>([

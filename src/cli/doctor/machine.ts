@@ -4,12 +4,14 @@ import { dirname } from "node:path";
 import { changeableFiles, exposedVariables } from "../../config/warnings.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
+import { requireSoundLock } from "../../store/exclusive-lock.js";
 import {
   type DatabaseFiles,
   databaseFiles,
   exposedFiles,
   isOpenFolder,
   requireLinkedFolder,
+  requireRegularFiles,
   requireUploadsFolder,
 } from "../../store/files.js";
 import { refuseForeign } from "../../store/identity.js";
@@ -73,6 +75,8 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   const name = "database";
   try {
     requireLinkedFolder(files);
+    requireRegularFiles(files);
+    requireSoundLock(files);
   } catch (error) {
     return { name, state: "bad", detail: errorMessage(error), hint: hintOf(error) };
   }
@@ -143,7 +147,7 @@ function checkPrivacy(files: DatabaseFiles, file: string | undefined): Finding[]
       name: "file modes",
       state: "warning",
       detail: `other users of this machine can open ${exposed.slice(0, MAX_NAMED).join(", ")}${exposed.length > MAX_NAMED ? ` and ${exposed.length - MAX_NAMED} more` : ""}`,
-      hint: "They contain messages and keys. The next start corrects the modes of files that belong to the gateway's user; `chmod go= PATH` does it now.",
+      hint: "They contain messages and keys. The next start corrects the modes of files that belong to the gateway's user, except behind links; `chmod go= PATH` does it now.",
     });
   if (isOpenFolder(files.folder))
     findings.push({
