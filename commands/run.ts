@@ -9,6 +9,7 @@ import { answer, commandButton, missing, word } from "./answer.js";
 import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
+import { causeWords } from "./cause-words.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
@@ -114,12 +115,12 @@ export function isOfCommand({ id, point, cause, payload }: DispatchRecord): bool
 }
 
 /** `remark`: what the record of the dispatch does not know. */
-export function showDispatch(
+export async function showDispatch(
   deps: CommandDeps,
   dispatch: DispatchRecord,
   isOpen: boolean,
   remark?: string,
-): CommandAnswer {
+): Promise<CommandAnswer> {
   const { cause, runs } = dispatch;
   const by = namedBy(dispatch.point);
   const id = word(dispatch.id);
@@ -129,7 +130,7 @@ export function showDispatch(
       remark,
       [
         `dispatch ${code(dispatch.id)}`,
-        ...(cause && cause.id !== dispatch.id ? [`because of ${cause.kind} ${code(cause.id)}`] : []),
+        ...(cause && cause.id !== dispatch.id ? [`because of ${await causeWords(deps, cause)}`] : []),
         ...(dispatch.conversation ? [`in ${conversationText(deps, dispatch.conversation)}`] : []),
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),

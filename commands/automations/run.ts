@@ -4,6 +4,7 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { causeWords } from "../cause-words.js";
 import type { CommandDeps } from "../deps.js";
 import { code, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
@@ -38,7 +39,7 @@ export async function showAutomationRun(
       run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,
-        ...(run.cause ? [causeText(run.cause)] : []),
+        ...(run.cause ? [await causeText(deps, run.cause)] : []),
         ...(run.conversation ? [`in ${conversationText(deps, run.conversation)}`] : []),
         ...(run.endedAt === undefined && run.dueAt > now ? [`tried again in ${formatDuration(run.dueAt - now)}`] : []),
       ].join("\n"),
@@ -64,10 +65,13 @@ export async function showAutomationRun(
   });
 }
 
-function causeText({ kind, id, depth, presumed }: NonNullable<AutomationRun["cause"]>): string {
+async function causeText(
+  deps: CommandDeps,
+  { kind, id, depth, presumed }: NonNullable<AutomationRun["cause"]>,
+): Promise<string> {
   return kind === "file"
     ? `because of a file that changed during run ${code(id)}, which makes it ${presumed?.depth ?? depth} deep`
-    : `because of ${kind} ${code(id)}, ${depth} deep`;
+    : `because of ${await causeWords(deps, { kind, id })}, ${depth} deep`;
 }
 
 function earlierText({ attempt, status, startedAt, endedAt, error }: AutomationRun["attempts"][number]): string {

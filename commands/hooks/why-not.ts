@@ -71,8 +71,11 @@ export function disabledReason(
   // What somebody disabled afterwards was enabled then.
   const wasEnabled = held?.enabled === true || switches.findLast((one) => one.at > at)?.enabled === false;
   if (hook.enabled || wasEnabled) return undefined;
-  const isConfigured = config?.configured(hook.id) === false || automations?.get(hook.id)?.enabled === false;
-  return isConfigured ? "It is **disabled in the configuration**." : "It is **disabled**.";
+  if (config?.configured(hook.id) === false)
+    return `It is **disabled in the configuration**: ${code(`overrides: { ${hook.id}: { enabled: false } }`)}.`;
+  return automations?.get(hook.id)?.enabled === false
+    ? "It is **disabled in the configuration**."
+    : "It is **disabled**.";
 }
 
 export function enabledLater(switches: readonly Switching[], at: number, now: number): string {

@@ -152,6 +152,9 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
         "\n",
       ),
+      !hook.enabled &&
+        deps.switches?.configured(hook.id) === false &&
+        `${code(`overrides: { ${hook.id}: { enabled: false } }`)} in the configuration disables it.`,
       ...(gates?.text ?? []),
       plugin?.reason !== undefined && `⚠ plugin ${code(plugin.id ?? plugin.module)}: ${plain(plugin.reason)}`,
       broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,

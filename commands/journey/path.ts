@@ -1,5 +1,4 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
-import { PAUSED_REASON } from "../../src/domain/automation.js";
 import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
@@ -19,6 +18,7 @@ import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js
 import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
+import { refusedLines, wasPausedText } from "./refused.js";
 import { ownWordText, runningText } from "./surroundings.js";
 import { behindText, deniedText, endText, goneText, whyUnhandled } from "./why-not-reached.js";
 
@@ -31,6 +31,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
   const { id, row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
   const now = deps.clock.now();
   const failures = failureLines(dispatches, decisions, now);
+  const refused = refusedLines(journey, now);
   const lines = [
     ...(own && origin ? [`sent by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
@@ -40,6 +41,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
       ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, now) })),
       ...failures.slice(0, MAX_SHOWN),
       ...unfinishedRuns(journey.stored, now),
+      ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
       ...changeLines(journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
@@ -48,6 +50,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
       })),
     ]),
     ...(failures.length > MAX_SHOWN ? [`… and ${count(failures.length - MAX_SHOWN, "more failure")}`] : []),
+    ...(refused.length > MAX_SHOWN ? [`… and ${count(refused.length - MAX_SHOWN, "more skipped hook")}`] : []),
     ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
     ...gone.map((one) => goneText(one, dispatches, now)),
     ...journey.unsaid.map((one) => unsaidText(one, now)),
@@ -97,17 +100,6 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
 function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): boolean {
   const paused = automations?.paused();
   return paused !== undefined && row !== undefined && (row.settledAt ?? Number.POSITIVE_INFINITY) >= paused.at;
-}
-
-/** Asked after the pause: its hooks were skipped for that then. */
-function wasPausedText({ dispatches }: Journey): string | undefined {
-  const skipped = dispatches.flatMap(({ runs }) =>
-    runs.filter(({ outcome, reason }) => outcome === "skipped" && reason?.includes(PAUSED_REASON)),
-  );
-  const ids = [...new Set(skipped.map(({ hookId }) => hookId))];
-  if (ids.length === 0) return undefined;
-  const names = ids.length > MAX_SHOWN ? count(ids.length, "hook") : ids.map(code).join(", ");
-  return `⚠ All configured hooks were **paused** then: ${names} ${ids.length === 1 ? "was" : "were"} skipped for that.`;
 }
 
 /** Those in which a hook failed come first, then those that decided something, then the others; shown in their order. */

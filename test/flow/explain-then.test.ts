@@ -15,6 +15,7 @@ export default { id: "ops", setup({ hooks }) {
     while (text === "slow" && !existsSync("FOLDER/go")) await new Promise((resolve) => setTimeout(resolve, 20));
     return null;
   });
+  claiming("off", 18, () => null);
   claiming("beta", 20, (text) => (text === "beta" ? { handled: true, reply: "beta was here" } : null));
   hooks.registerClaiming("inbound_claim", ({ message }) => {
     if (message.text !== "doomed") return null;
@@ -23,11 +24,14 @@ export default { id: "ops", setup({ hooks }) {
 } };`;
 
 const config = (more: { hooks?: string; allowed?: string } = {}) => `
+overrides: { ops.off: { enabled: false } }
 gateway: { unanswered_note: false, retry_first: 50ms, retry_max: 50ms, inbox_attempts: 3${more.allowed ?? ""} }
 plugins: [./ops.mjs]
 hooks:
   - { id: ping, on: inbound_claim, match: { when: 'payload.message.text == "ping"' }, run: { shell: { command: ["true"] } } }
   - { id: choosy, on: message_received, context: [{ shell: { command: ["true"], skip_if: exit_zero } }], run: { shell: { command: ["true"] } } }
+  - { id: rare, on: inbound_claim, cooldown: 1h, match: { when: 'payload.message.text == "rare"' }, run: { shell: { command: ["true"] } } }
+  - { id: byhand, trigger: manual, run: { chat: { to: "web:web:general", text: "posted by hand" } } }
   - { id: hourly, trigger: { every: 1h }, run: { shell: { command: ["true"] } } }
 ${more.hooks ?? ""}`;
 const blocker = (id: string) =>
@@ -199,4 +203,26 @@ it("attempts after a retry are not said to have a restart in between that was be
   await until(async () => /tried again[\s\S]*was given up after/.test(await ask(`/hooks why ${row}`)), "its end");
   expect(await ask(`/hooks why ${row}`)).toContain("attempt 3");
   expect(await ask(`/hooks why ${row}`)).not.toContain("the process ended in between");
+});
+
+it("the hook that a gate or skip_if refused is named for the message", async () => {
+  const { ask, say } = await lab();
+  await say("rare", UNCLAIMED);
+  const path = await ask(`/hooks why ${await say("rare", UNCLAIMED)}`);
+  expect(path).toMatch(/\d\d:\d\d:\d\d rare was skipped: cooldown: /);
+  expect(path).toMatch(/\d\d:\d\d:\d\d choosy was skipped: skip_if: /);
+  expect(path).not.toContain("ping was skipped");
+});
+
+it("what a run of a hook led to names the hook, and a hook that overrides disable names them", async () => {
+  const { ask, say } = await lab();
+  await say("hello", UNCLAIMED);
+  await ask("/fire-hook byhand");
+  await until(
+    async () => (await ask("/run last")).includes("because of hook byhand (run r_"),
+    "the firing of the post",
+  );
+  const overridden = "overrides: { ops.off: { enabled: false } }";
+  expect(await ask("/hooks why ops.off")).toContain(`${overridden} in the configuration disables it.`);
+  expect(await ask("/hooks why ops.off last")).toContain(`It is disabled in the configuration: ${overridden}.`);
 });

@@ -1,0 +1,16 @@
+/** What led to a run or a dispatch, by the names that people know: a hook is named by its id, and not by its run alone. */
+import type { Cause } from "../src/domain/journal.js";
+import type { CommandDeps } from "./deps.js";
+import { code } from "./text.js";
+
+/** Markdown: `hook x (run r_1)`, `message m5`. */
+export async function causeWords(
+  { automations, store }: CommandDeps,
+  { kind, id }: Pick<Cause, "kind" | "id">,
+): Promise<string> {
+  if (kind !== "hook" && kind !== "agent") return `${kind} ${code(id)}`;
+  const hookId =
+    (await automations?.runs.get(id))?.hookId ??
+    (await store.journal.getByRun(id))?.runs.find((run) => run.id === id)?.hookId;
+  return hookId === undefined ? `${kind} ${code(id)}` : `${kind} ${code(hookId)} (run ${code(id)})`;
+}

@@ -1,0 +1,48 @@
+/** Configured hooks that wanted a message and were not run: by a gate, by `skip_if`, or by a pause. What a matcher left out is not named. */
+import { PAUSED_REASON } from "../../src/domain/automation.js";
+import { clockTime, code, count, plain } from "../text.js";
+import { hasTried, isAttempt } from "./background.js";
+import type { Journey } from "./find.js";
+
+/** Hooks named one by one. */
+const MAX_NAMED = 4;
+/** What reasons of gates, and of `skip_if`, start with. */
+const REFUSED = /^(cap|concurrency|cooldown|rate|breaker|loop|skip_if): /;
+
+interface SkippedRun {
+  at: number;
+  hookId: string;
+  reason: string;
+}
+
+function skippedRuns({ dispatches, stored }: Journey): SkippedRun[] {
+  return dispatches
+    .filter((one) => !isAttempt(one))
+    .flatMap(({ at, runs }) =>
+      runs.flatMap(({ id, hookId, outcome, reason }) => {
+        const own = outcome === "backgrounded" ? stored.get(id) : undefined;
+        const why = own?.status === "skipped" && !own.attempts.some(hasTried) ? own.statusReason : reason;
+        return (outcome === "skipped" || own?.status === "skipped") && why ? [{ at, hookId, reason: why }] : [];
+      }),
+    );
+}
+
+/** One line a hook, with its last reason. */
+export function refusedLines(journey: Journey, now: number): { at: number; text: string }[] {
+  const last = new Map(skippedRuns(journey).map((one) => [one.hookId, one]));
+  return [...last.values()]
+    .filter(({ reason }) => REFUSED.test(reason))
+    .map(({ at, hookId, reason }) => ({
+      at,
+      text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${plain(reason)}`,
+    }));
+}
+
+/** Asked after the pause: its hooks were skipped for that then. */
+export function wasPausedText(journey: Journey): string | undefined {
+  const skipped = skippedRuns(journey).filter(({ reason }) => reason.includes(PAUSED_REASON));
+  const ids = [...new Set(skipped.map(({ hookId }) => hookId))];
+  if (ids.length === 0) return undefined;
+  const names = ids.length > MAX_NAMED ? count(ids.length, "hook") : ids.map(code).join(", ");
+  return `⚠ All configured hooks were **paused** then: ${names} ${ids.length === 1 ? "was" : "were"} skipped for that.`;
+}
