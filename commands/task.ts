@@ -8,6 +8,7 @@ import type { CommandDeps } from "./deps.js";
 import { actOnTask } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
 import { allowsTask } from "./tasks/allows.js";
+import { cancelMany, statesToCancel } from "./tasks/cancel-many.js";
 import { listTasks } from "./tasks/list.js";
 import { needTasks } from "./tasks/parts.js";
 import { showTask } from "./tasks/show.js";
@@ -81,7 +82,8 @@ export const taskSpec: CommandSpec = {
     actionOption(ACTIONS, "list"),
     {
       name: "id",
-      summary: "The task; add: who does it (a runner, or person:platform:id); list: a state, a word or a name",
+      summary:
+        "The task; add: who does it (a runner, or person:platform:id); list: a state, a word or a name; cancel: also a state or all",
       type: "string",
       complete: "open-tasks",
       completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },
@@ -97,6 +99,12 @@ export const taskSpec: CommandSpec = {
       completeFor: { assign: "assignees" },
     },
     ...taskOptions,
+    {
+      name: "reason",
+      summary: "cancel with a state or all: only tasks whose reason has this text, such as crash",
+      type: "string",
+    },
+    { name: "yes", summary: "cancel with a state or all: without asking", type: "boolean", spelled: true },
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],
@@ -116,6 +124,11 @@ export function task(deps: CommandDeps): Command {
           return addTask(deps, context, { to: "id", title: "text" });
         case "show":
           return showTask(desk, context, deps.clock.now());
+        case "cancel": {
+          const states = statesToCancel(context.options.id);
+          if (states) return cancelMany(desk, context, states);
+          return actOnTask(desk, context, action, deps.clock);
+        }
         default:
           return actOnTask(desk, context, action, deps.clock);
       }

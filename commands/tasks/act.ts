@@ -80,7 +80,7 @@ export async function actOnTask(
     context.need("operator");
     context.need(roleToAct(desk, task, action));
   }
-  const text = textOf(options.text);
+  const text = textOf(options.text) ?? textOf(options.reason);
   const { id } = task;
   const actor = actorOf(context, text);
   switch (action) {

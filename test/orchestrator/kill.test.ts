@@ -281,6 +281,12 @@ describe("killed in a transition", () => {
     expect(task).toMatchObject({ status: "blocked", attempt: 2, hold: { kind: "interruption" } });
     expect(task.reason).toContain("2 crashes in a row");
     expect(lines(gateway, "runs")).toHaveLength(2);
+    // Many of them are cancelled at once.
+    const asked = await command(gateway, "/task cancel all reason=crash");
+    expect(JSON.stringify(asked)).toContain("Cancel 1 task with");
+    const cancelled = await command(gateway, "/task cancel blocked reason=crash yes=true");
+    expect(JSON.stringify(cancelled)).toContain("1 task cancelled");
+    expect(await show(gateway, id)).toMatchObject({ status: "cancelled" });
   }, 90_000);
 });
 

@@ -94,6 +94,19 @@ describe("a task that a program does", () => {
     expect(waysOf(task).at(-1)).toBe("in_progress>cancelled");
   });
 
+  it("is cancelled with all others of its state and reason, after a question with their number", async () => {
+    const app = await taskedApp({ orchestrator: { runners: { no: sh("exit 3") } } });
+    for (const title of ["One", "Two"]) await app.add(`/task add person:web:9 ${title} group=old`);
+    const other = await app.add("/task add person:web:9 Other");
+    const asked = await app.command("/task cancel all group=old");
+    expect(asked.text).toMatch(/^Cancel 2 tasks in the group "old"\?/);
+    expect((await app.task(other)).status).not.toBe("cancelled");
+    expect((await app.command("/task cancel all reason=crash")).text).toContain("no open task");
+    expect((await app.command("/task cancel all group=old yes=true")).text).toContain("2 tasks cancelled");
+    expect((await app.command("/task cancel all group=old yes=true")).text).toContain("no open task");
+    expect((await app.task(other)).status).not.toBe("cancelled");
+  });
+
   it("streams what it is at into one card, and what it prints into one message in its thread, each edited in place", async () => {
     const app = await taskedApp({
       orchestrator: {
