@@ -13,6 +13,8 @@ const SLOTS = 512;
 const IDLE_TICKS = 100;
 /** Deadlines below this are worth an exact reading of the clock: they are never early. Longer ones may be, by a tick. */
 const EXACT_BELOW_TICKS = 100;
+/** Of a turn that lasts ten times as long as the processor was used, most is time in which the process did not run. */
+const SUSPENDED_BELOW = 10;
 /** A small integer, and not Infinity: with fractions in these fields arming would allocate. */
 const NEVER = 2 ** 30 - 1;
 
@@ -102,14 +104,19 @@ export class DeadlineWheel {
   }
 
   /**
-   * Whether its deadline has passed by now: also when this turn of the event loop lasts so long that the wheel could not turn. Of such a turn
-   * counts what the processor was used: a process that was suspended (SIGSTOP, a frozen container) finds all results at once, and late.
+   * Whether its deadline has passed by now: also when this turn of the event loop lasts so long that the wheel could not turn. A turn in which
+   * the process was suspended (SIGSTOP, a frozen container) does not count: it finds all results at once, and late.
    */
   isPast(item: Armed): boolean {
     const passedMs = this.nowMs() - this.#readAtMs;
-    const usedMs = (this.#clock.processor?.() ?? Number.POSITIVE_INFINITY) - this.#processorAtMs;
-    const countedMs = passedMs > 2 * TICK_MS ? Math.min(passedMs, Math.max(usedMs, 2 * TICK_MS)) : passedMs;
+    const countedMs = passedMs > 2 * TICK_MS && this.#wasSuspended(passedMs) ? 2 * TICK_MS : passedMs;
     return this.#elapsedMs + countedMs >= item.deadline * TICK_MS;
+  }
+
+  /** It hardly used the processor in this turn. A busy machine leaves it more. */
+  #wasSuspended(passedMs: number): boolean {
+    const usedMs = (this.#clock.processor?.() ?? Number.POSITIVE_INFINITY) - this.#processorAtMs;
+    return usedMs < passedMs / SUSPENDED_BELOW;
   }
 
   /**
