@@ -7,6 +7,7 @@ import type { Command, CommandAnswer, CommandContext } from "../src/gateway/comm
 import { actionOption } from "./action-option.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
+import { readableReasons } from "./hook-reasons.js";
 import { missionsOf } from "./mission/desk.js";
 import { findMission } from "./mission/find.js";
 import { gateLine } from "./mission/gate-line.js";
@@ -52,12 +53,15 @@ export function gate(deps: CommandDeps): Command {
   };
 }
 
-async function list(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+async function list(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const { options } = context;
   const missions =
     options.mission === undefined
       ? await missionsOf(deps).list({ status: MISSION_STATUSES.filter((one) => !isMissionOver(one)), limit: REACH })
       : [await findMission(deps, options.mission, "mission")];
-  const found = missions.flatMap((mission) => mission.gates.map((one) => ({ mission, gate: one })));
+  const found = missions.flatMap((mission) =>
+    readableReasons(context, mission.gates).map((one) => ({ mission, gate: one })),
+  );
   const shut = found.filter((one) => one.gate.verdict !== undefined && !isGateOpen(one.gate));
   const shown = options.mission === undefined ? shut : found;
   const lines = shown.map(

@@ -8,6 +8,7 @@ import { writeMoment } from "../src/lib/markdown/tokens.js";
 import { actionOption } from "./action-option.js";
 import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
+import { readableReasons } from "./hook-reasons.js";
 import { missionsOf, schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
@@ -53,7 +54,7 @@ export function schedule(deps: CommandDeps): Command {
       const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
       switch (action) {
         case "list":
-          return list(deps);
+          return list(deps, context);
         case "add":
           return add(deps, context);
         case "pause":
@@ -68,11 +69,11 @@ export function schedule(deps: CommandDeps): Command {
   };
 }
 
-async function list(deps: CommandDeps): Promise<CommandAnswer> {
-  const all = await schedulesOf(deps).list();
+async function list(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const all = readableReasons(context, await schedulesOf(deps).list());
   const now = deps.clock.now();
   const lines = await Promise.all(
-    all.map(async (one) => `- ${code(one.id)}: ${describe(one, now)}${await refusedStart(deps, one)}`),
+    all.map(async (one) => `- ${code(one.id)}: ${describe(one, now)}${await refusedStart(deps, context, one)}`),
   );
   return answer({
     text: [all.length === 0 ? "There are no schedules." : `**${count(all.length, "schedule")}**`, lines.join("\n")],
@@ -81,11 +82,11 @@ async function list(deps: CommandDeps): Promise<CommandAnswer> {
 }
 
 /** A hook may refuse a mission after its schedule has started it. */
-async function refusedStart(deps: CommandDeps, { last }: Schedule): Promise<string> {
+async function refusedStart(deps: CommandDeps, context: CommandContext, { last }: Schedule): Promise<string> {
   if (last?.kind !== "started" || last.missionId === undefined) return "";
   const hold = await missionsOf(deps)
     .get(last.missionId)
-    .then(({ mission }) => mission.hold)
+    .then(({ mission }) => readableReasons(context, mission.hold))
     .catch(() => undefined); // it was deleted meanwhile
   if (hold === undefined) return "";
   return `, which is **blocked**: ${plain(hold.by)} refused ${code(hold.point ?? "")}: ${plain(hold.reason)}`;

@@ -7,6 +7,7 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
+import { maySeeReasons, REASON_WITHHELD, readableReasons } from "../hook-reasons.js";
 import type { Reading } from "./show-run.js";
 
 export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boolean {
@@ -89,10 +90,7 @@ export function readableRun(deps: CommandDeps, context: CommandContext, whole: A
   };
 }
 
-/** The reason with which a hook blocks may quote the message, in forms that no mask finds. */
-const maySeeReasons = ({ operator }: CommandContext): boolean => hasRole(operator.role, "operator");
-
-const withheldReason = (hookId: string): string => `blocked by ${hookId} (operators see the reason)`;
+const withheldReason = (hookId: string): string => `blocked by ${hookId} (${REASON_WITHHELD})`;
 
 function withoutBlockReason(run: AutomationRun): AutomationRun {
   const reason = withheldReason(run.hookId);
@@ -116,11 +114,15 @@ export function readableDispatch(deps: CommandDeps, context: CommandContext, dis
     const isErrorHidden = run.error !== undefined && !isOwn && !maySeeOutput(deps, context, run.hookId);
     const isReasonHidden =
       run.reason !== undefined && !isOwn && !maySeeReasons(context) && !PRODUCT_REASONS.has(run.outcome);
-    const shown = isReasonHidden ? { ...run, reason: withheldReason(run.hookId) } : run;
+    const shown = { ...(isReasonHidden ? { ...run, reason: withheldReason(run.hookId) } : run) };
+    if (shown.diff !== undefined) shown.diff = readableReasons(context, shown.diff);
     if (isErrorHidden) return { ...shown, error: HIDDEN };
     return maySeePlace && place !== undefined ? { ...shown, place } : shown;
   });
-  return { ...dispatch, runs };
+  const { payload, result } = dispatch;
+  const shown = { ...dispatch, runs, payload: readableReasons(context, payload) };
+  if (result !== undefined) shown.result = readableReasons(context, result);
+  return shown;
 }
 
 const FAIL_CLOSED = /^(Hook "([^"]+)" failed at \S+ and is fail-closed: )/;
@@ -144,9 +146,9 @@ function readableReason(deps: CommandDeps, context: CommandContext, status: stri
     return isCode(deps, failed) || maySeeOutput(deps, context, failed) ? reason : `${head}${HIDDEN}`;
   if (maySeeReasons(context)) return reason;
   const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
-  if (by !== undefined) return `${by} (operators see the reason)`;
+  if (by !== undefined) return `${by} (${REASON_WITHHELD})`;
   const isOfHook = status === "cancelled" && reason !== "a hook cancelled it" && !reason.startsWith("withdrawn by ");
-  return isOfHook ? "operators see the reason" : reason;
+  return isOfHook ? REASON_WITHHELD : reason;
 }
 
 /** A hook of the process itself, which stands in no file. */

@@ -4,6 +4,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { readableReasons } from "../hook-reasons.js";
 import { pageButtons, pageOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
@@ -36,7 +37,12 @@ export async function listMissions(deps: CommandDeps, context: CommandContext): 
       `**${count(found.length, "mission")}**${page.pages > 1 ? `, page ${page.number} of ${page.pages}` : ""}`,
       table([...columns, { title: "for", right: true }], rows),
     ],
-    data: { missions: page.entries.map(missionData), page: page.number, pages: page.pages, total: page.total },
+    data: {
+      missions: readableReasons(context, page.entries.map(missionData)),
+      page: page.number,
+      pages: page.pages,
+      total: page.total,
+    },
     buttons: [pageButtons(page, `/mission list${asked === "" ? "" : ` id=${asked}`}`)],
   });
 }

@@ -4,6 +4,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { maySeeReasons, readableReasons } from "../hook-reasons.js";
 import { mayHear, needTasks } from "../tasks/parts.js";
 import { clip, code, count, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
@@ -16,10 +17,12 @@ const MAX_FILES = 20;
 
 export async function reportMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id, deadline } = await findMission(deps, context.options.id);
-  const whole = await missionsOf(deps).report(id);
-  // What a runner says is for those who may give it work.
+  const unread = await missionsOf(deps).report(id);
+  const whole = { ...unread, gates: readableReasons(context, unread.gates) };
+  // What a runner says is for those who may give it work; an outcome may be the reason of a hook.
   const desk = needTasks(deps);
-  const told = whole.tasks.map((task) => (mayHear(desk, context.operator, task) ? task : withoutOutcome(task)));
+  const isTold = (task: TaskReport) => mayHear(desk, context.operator, task) && maySeeReasons(context);
+  const told = whole.tasks.map((task) => (isTold(task) ? task : withoutOutcome(task)));
   const report = { ...whole, tasks: told, files: [...new Set(told.flatMap(({ files }) => files))] };
   const { tasks, gates, files } = report;
   // Pictures are for chats; a program takes the data.

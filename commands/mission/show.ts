@@ -7,8 +7,9 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { readableReasons } from "../hook-reasons.js";
 import { mayHear, needTasks } from "../tasks/parts.js";
-import { nameOf } from "../tasks/rows.js";
+import { nameOf, readableTask } from "../tasks/rows.js";
 import { clockTime, code, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
@@ -17,7 +18,9 @@ import { missionData } from "./list.js";
 
 export async function showMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id } = await findMission(deps, context.options.id);
-  const { mission, tasks } = await missionsOf(deps).get(id);
+  const found = await missionsOf(deps).get(id);
+  const mission = readableReasons(context, found.mission);
+  const tasks = found.tasks.map((task) => readableTask(task, context));
   const desk = needTasks(deps);
   const now = deps.clock.now();
   const link = await desk.linkOf({ id, type: "mission" });

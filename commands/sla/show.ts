@@ -7,18 +7,22 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { readableReasons } from "../hook-reasons.js";
 import { nameOf } from "../tasks/rows.js";
 import { code, plain, table } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts.js";
 
-export async function showClock(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+export async function showClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const { options } = context;
   const desk = deskOf(deps);
   const id = typeof options.id === "string" ? options.id.trim() : "";
   if (id === "") throw missing("the id of a clock, or of what it watches", "`/sla list` shows them.", "id");
   const found = await desk.find(id);
   if (found.length === 0)
     throw notFound("clock", id, [], "`/sla list` shows those that are open, `/sla list ended` the others.", "id");
-  const histories = await Promise.all(found.map(({ clock }) => desk.announcements(clock.id)));
+  const histories = await Promise.all(
+    found.map(async ({ clock }) => (await desk.announcements(clock.id)).map((one) => readable(one, context))),
+  );
   const open = found.find(({ clock }) => clock.state !== "ended");
   return answer({
     text: found.flatMap((view, index) =>
@@ -80,6 +84,12 @@ function describe(
     history.length > 0 &&
       `History:\n${history.map((said) => `· ${timeText(said.at, timezone)} ${plain(lineOf(said))}`).join("\n")}`,
   ];
+}
+
+/** A hook that vetoed it may quote messages. */
+function readable(one: SlaAnnouncement, context: CommandContext): SlaAnnouncement {
+  if (one.reason === undefined) return one;
+  return { ...one, ...readableReasons(context, { reason: one.reason }) };
 }
 
 function lineOf({ news, signal, status, reason, by }: SlaAnnouncement): string {

@@ -3,10 +3,11 @@ import { isEnded, TASK_STATUSES, type TaskStatus } from "../../src/domain/task.j
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
+import { readableReasons } from "../hook-reasons.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
 import { mayHear, type TaskDesk, textOf } from "./parts.js";
-import { dueText, nameOf, taskData } from "./rows.js";
+import { dueText, nameOf, readableTask, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
 const MOST_ON_A_PAGE = 200;
@@ -21,7 +22,8 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
     ...(group === undefined ? {} : { group }),
     limit: REACH,
   });
-  const { counts, held } = desk.status();
+  const { counts, held: heldBy } = desk.status();
+  const held = readableReasons(context, heldBy);
   // A terminal has room for ids in the table; in a chat they are copied from below it.
   const isWide = context.at === undefined;
   const page = pageOf(
@@ -62,7 +64,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
       summary,
     ],
     data: {
-      tasks: page.entries.map((task) => taskData(task, mayHear(desk, context.operator, task))),
+      tasks: page.entries.map((task) => taskData(readableTask(task, context), mayHear(desk, context.operator, task))),
       total: found.length,
       page: page.number,
       pages: page.pages,

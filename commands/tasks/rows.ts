@@ -1,11 +1,20 @@
 /** A task in a line, and as data. */
 import { isEnded, type Task } from "../../src/domain/task.js";
+import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { readableReasons } from "../hook-reasons.js";
 import { plain } from "../text.js";
 
 export function taskLine({ title, status, reason }: Task, isOpen: boolean): string {
   const why = reason === undefined || !isOpen ? "" : `: ${plain(reason, 300)}`;
   return `**${plain(title, 120)}** · ${status.replaceAll("_", " ")}${why}`;
+}
+
+/** A hook that holds it has said why, in words that may quote messages. */
+export function readableTask(task: Task, context: Pick<CommandContext, "operator">): Task {
+  if (task.hold === undefined) return task;
+  const { hold, reason } = readableReasons(context, { hold: task.hold, reason: task.reason });
+  return reason === undefined ? { ...task, hold } : { ...task, hold, reason };
 }
 
 /** Without what a program printed, which is shown to those who may see it; `isOpen`: with what quotes it. */

@@ -5,10 +5,11 @@ import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
+import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker, mayAct, type TaskAction } from "./act.js";
 import { mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
-import { dueText, nameOf, taskData, taskLine } from "./rows.js";
+import { dueText, nameOf, readableTask, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
 const REACH = 500;
@@ -21,8 +22,10 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
   const found = byId ?? (mayList ? await taskNamed(desk, context.options) : undefined);
   // Nobody learns whether a task is there without being allowed to see it.
   if (found === undefined || !isWorker(found, context.operator)) context.need("viewer");
-  const task = found ?? (await needTask(desk, given));
-  const events = await desk.store.events(task.id, HISTORY);
+  const task = readableTask(found ?? (await needTask(desk, given)), context);
+  const events = (await desk.store.events(task.id, HISTORY)).map((event) =>
+    event.kind === "refused" ? readableReasons(context, event) : event,
+  );
   const link = await desk.linkOf({ id: task.id, type: "task" });
   const maySeeOutput = mayHear(desk, context.operator, task);
   return answer({

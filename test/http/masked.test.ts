@@ -165,6 +165,16 @@ describe("a viewer of runs", () => {
     expect(seen).toContain("is fail-closed: for owners only");
     expect(seen).not.toContain("5926");
     expect(JSON.stringify(await command(BOB, "/runs configured"))).not.toContain("5926");
+    const root = /d_m\w+/.exec(JSON.stringify(await command(OWNER, "/outbox list cancelled")))?.[0];
+    const vetoed = `${root}:message_sending`;
+    const all = async (token: string) =>
+      JSON.stringify([
+        await get("/runs?filter=message_sending&limit=50", token),
+        await get(`/runs/${encodeURIComponent(vetoed)}`, token),
+        await command(token, `/run ${vetoed}`),
+      ]);
+    expect(await all(OWNER)).toContain("5926");
+    expect(await all(BOB)).not.toContain("5926");
   });
 
   it("reads that a request failed, and not what the server answered", async () => {
