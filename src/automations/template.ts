@@ -101,7 +101,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
 function engineFor(path: readonly (string | number)[], source: string, rules: TemplateRules): Liquid {
   const { forModel, forChat, places } = rules;
   if (forModel?.includes(String(path[0]))) return fencingEngine();
-  if (places?.includes(String(path[0])) && /^https?:\/\/[^/{]/i.test(source)) return addressEngine();
+  if (places?.includes(String(path[0])) && isAddress(source)) return addressEngine();
   const names = path.filter((part) => typeof part === "string").join(".");
   return forChat?.includes(names) ? linklessEngine() : plainEngine();
 }
@@ -130,9 +130,16 @@ function refuseNewOption({ path, source }: Compiled, text: string): void {
     throw failed(path, `it starts with "-" and would be an option: ${text.slice(0, 60)}`);
 }
 
+const isAddress = (source: string) => /^https?:\/\/[^/{]/i.test(source);
+
 /** What happens must not decide which folder a file is read from, or which part of a server is asked. */
 function refuseWayUp({ path, source }: Compiled, text: string): void {
-  const stepsUp = (of: string) => of.split(/[/\\]/).filter((part) => part === "..").length;
+  // In an address that begins with its server, values have no `?` and no `#` of their own.
+  const placeIn = (of: string) => (isAddress(source) ? (of.split(/[?#]/)[0] as string) : of);
+  const stepsUp = (of: string) =>
+    placeIn(of)
+      .split(/[/\\]/)
+      .filter((part) => part === "..").length;
   if (stepsUp(text) > stepsUp(source.replace(TAGS, "")))
     throw failed(path, `a value leads out of the folder, with "..": ${text.slice(0, 60)}`);
 }

@@ -100,7 +100,9 @@ export const buttonAction = z.union([
     kind: z.literal("command"),
     line: z
       .string()
-      .describe("The command line. A template fills one whole option value, and is quoted: `/task add title={{ … }}`."),
+      .describe(
+        "The command line. A template fills one whole option value, and is quoted: `/task add me text={{ … }}`.",
+      ),
     form: form.optional(),
     isFilledIn: z.boolean().optional().describe("Put in when templates filled the line: a press shows the line."),
   }),

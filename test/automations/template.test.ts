@@ -110,6 +110,7 @@ describe("a template prints", () => {
       "2026-11-21T09:00:00.000Z 90",
     ],
     ["values as JSON text", "{{ event.task.title | json }}", '"Deploy"'],
+    ["nil, empty and blank as nothing", "[{{ nil }}{{ empty }}{{ blank }}{{ null }}]", "[]"],
     ["what stands in quotes", "{{ 'a' | upcase }}", "A"],
   ])("%s", (_, template, expected) => {
     expect(render(template)).toBe(expected);

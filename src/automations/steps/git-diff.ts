@@ -1,10 +1,11 @@
 /** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { SimpleGit } from "simple-git";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { jsonSchemaOf } from "../../lib/json-schema.js";
+import { within } from "../paths.js";
 import type { Step, StepContext } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
 
@@ -45,6 +46,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   summary: "Shows what changed in a git repository: the diff, the files, the lines.",
   options: gitDiffOptions,
   verbatim: ["repo"],
+  places: ["paths"],
   fields: {
     diff: "string",
     files: "array",
@@ -64,7 +66,11 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   async run(options, context) {
     const git = await repository(options, context);
     const range = rangeOf(options);
-    const paths = options.paths.length === 0 ? [] : ["--", ...options.paths];
+    const top = (await git.raw(["rev-parse", "--show-toplevel"]).catch(() => "")).trim(); // none in a repository without a work tree
+    const base = resolve(context.folder, options.repo ?? ".");
+    for (const path of options.paths) refuseOutside(path, base, top === "" ? base : top);
+    // Without the dashes, git takes what is no revision for a path, and compares any two files of the machine.
+    const paths = ["--", ...options.paths];
     const [numbers, whole, branch, commit, strangers] = [
       await git.raw(["diff", ...QUIET, "--numstat", "-z", ...range, ...paths]),
       await git.raw(["diff", ...QUIET, ...range, ...paths]),
@@ -127,6 +133,13 @@ async function repository({ repo }: GitDiffOptions, { folder, signal, reach }: S
   } catch (error) {
     throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}`, cause: error });
   }
+}
+
+/** Given two paths of which one is outside of the repository, git compares them as files. `:` begins a pattern within the repository. */
+function refuseOutside(path: string, base: string, top: string): void {
+  if (path.startsWith(":") || within(resolve(base, path), realpathSync(top)) || within(resolve(base, path), top))
+    return;
+  throw new HookgateError({ code: "PATH_OUTSIDE", message: `${path} is outside of the repository ${top}` });
 }
 
 function rangeOf({ from, to, staged }: GitDiffOptions): string[] {

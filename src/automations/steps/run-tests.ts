@@ -33,6 +33,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
   options: runTestsOptions,
   verbatim: [...PROGRAM_VERBATIM, "runner"],
   argumentLists: ["command"],
+  places: ["report"],
   okWord: "exit_zero",
   ownerOnly: true,
   fields: {

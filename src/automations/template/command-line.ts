@@ -7,7 +7,7 @@ import { closingQuote } from "../../domain/command.js";
 import { liquid } from "./engine.js";
 
 const VALUE = "\0";
-const EXAMPLE = "such as `/task add title={{ event.message.text }}`";
+const EXAMPLE = "such as `/task add me text={{ event.message.text }}`";
 
 /** Why the values of these templates cannot be quoted; undefined when they can. */
 export function commandLineProblem(template: readonly Template[]): string | undefined {

@@ -58,6 +58,7 @@ function createEngine(outputEscape: (value: unknown) => string): Liquid {
 /** What `{{ … }}` prints: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
 function printed(value: unknown): string {
   if (typeof value === "string") return value;
-  if (value === undefined || value === null) return "";
+  // `nil`, `empty` and `blank` of a template are objects of the library.
+  if (value === undefined || value === null || value instanceof liquid().Drop) return "";
   return Array.isArray(value) ? JSON.stringify(value) : String(value);
 }

@@ -55,6 +55,21 @@ describe("git_diff", () => {
     expect((await oneStep({ git_diff: { from: "v1", paths: ["b.bin"] } }, at)).isEmpty).toBe(true);
   });
 
+  it("shows no file outside of the repository, whatever a value says", async () => {
+    const range = { from: "{{ event.from }}", to: "{{ event.to }}" };
+    const named = (from: string, to: string) => ({ ...at, event: { from, to } });
+    for (const [from, to] of [
+      ["/dev/null", "/etc/hostname"],
+      ["a.txt", "b.bin"],
+    ] as const)
+      expect(await failureOf({ git_diff: range }, named(from, to))).toMatch(/bad revision|unknown revision/);
+    const paths = { git_diff: { from: "v1", paths: ["{{ event.from }}", "{{ event.to }}"] } };
+    expect(await failureOf(paths, named("/dev/null", "/etc/hostname"))).toContain("outside of the repository");
+    const below = { git_diff: { from: "v1", paths: ["docs/{{ event.from }}"] } };
+    expect(await failureOf(below, named("../**", ""))).toContain("a value leads out of the folder");
+    expect(await failureOf({ git_diff: { from: "nowhere" } }, at)).toMatch(/bad revision|unknown revision/);
+  });
+
   it("counts files that git does not know only when asked", async () => {
     writeFileSync(join(folder, "stranger.txt"), "x");
     expect((await oneStep({ git_diff: {} }, at)).isEmpty).toBe(true);

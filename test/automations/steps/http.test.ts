@@ -58,6 +58,7 @@ describe("the http step", () => {
     expect(await asked("1?admin=1#", "a&b=c d")).toBe("/items/1%3Fadmin=1%23?of=a%26b%3Dc%20d".replace("=1", "%3D1"));
     expect(await asked("%2e%2e/admin")).toBe("/items/%252e%252e/admin?of=a");
     expect(await failureOf({ http: { url } }, { event: { item: "../admin", of: "" } })).toContain("a value leads out");
+    expect(await asked("1", "../../b")).toBe("/items/1?of=../../b");
     endpoint.script({ status: 200, body: "x" });
     const encoded = `${endpoint.url}/items/{{ event.item | url_encode }}`;
     await oneStep({ http: { url: encoded } }, { event: { item: "a b" } });
