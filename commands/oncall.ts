@@ -71,7 +71,9 @@ function unreachedLines({ person, unreached }: RotaView): string[] {
     ? [
         `⚠ Escalations notify no one now (${steps}): add people to the rota, and their accounts under \`alerts.people\`.`,
       ]
-    : [`⚠ Escalations do not reach ${plain(person)} (${steps}): add an account under \`alerts.people\`.`];
+    : [
+        `⚠ Escalations do not reach ${plain(person)} (${steps}): no account of theirs under \`alerts.people\` can read the chats of these steps or takes private messages.`,
+      ];
 }
 
 /** One line for each person. */

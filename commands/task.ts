@@ -82,8 +82,7 @@ export const taskSpec: CommandSpec = {
     actionOption(ACTIONS, "list"),
     {
       name: "id",
-      summary:
-        "The task; add: who does it (a runner, or person:platform:id); list: a state, a word or a name; cancel: also a state or all",
+      summary: "The task; add: a runner or person:platform:id; list: a state or a word; cancel: also a state or all",
       type: "string",
       complete: "open-tasks",
       completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },
@@ -104,7 +103,8 @@ export const taskSpec: CommandSpec = {
       summary: "cancel with a state or all: only tasks whose reason has this text, such as crash",
       type: "string",
     },
-    { name: "yes", summary: "cancel with a state or all: without asking", type: "boolean", spelled: true },
+    // No boolean: the bare word may be the first of a title.
+    { name: "yes", summary: "cancel with a state or all: true cancels without asking", type: "string" },
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],

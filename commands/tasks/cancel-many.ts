@@ -37,7 +37,7 @@ export async function cancelMany(
   ].join("");
   if (tasks.length === 0)
     return answer({ text: [`There is no open task${words}.`], data: { cancelled: 0, wouldCancel: 0 } });
-  if (options.yes !== true) {
+  if (!/^(true|yes)$/i.test(String(options.yes ?? ""))) {
     const line = `${group === undefined ? "" : ` group=${word(group)}`}${reason === undefined ? "" : ` reason=${word(reason)}`}`;
     return answer({
       text: [

@@ -40,8 +40,8 @@ export interface StandIn {
 
 export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers">;
 
-/** Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. */
-export async function askReaders(step: Step, there: readonly string[], around: Around): Promise<void> {
+/** Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. False: one did not answer. */
+export async function askReaders(step: Step, there: readonly string[], around: Around): Promise<boolean> {
   const { config, admins, readers } = around;
   const chats = step.to.length > 0 ? step.to : there;
   const names = step.mention.flatMap((one) => {
@@ -52,7 +52,7 @@ export async function askReaders(step: Step, there: readonly string[], around: A
   const places = [...chats, ...fallbacks(config, () => admins().map(formatAddress), chats)];
   // The only reader of a private chat is known.
   const shared = places.filter((place) => around.personOf(place) === undefined);
-  await readers.ask(shared, refs);
+  return readers.ask(shared, refs);
 }
 
 export function reachOf(step: Step, there: readonly string[], around: Around, now: number): Reach {

@@ -5,8 +5,8 @@ import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 
 export interface Readers {
-  /** Chats as formatted addresses, accounts as `platform:id`. Resolves when the platforms have answered, or gave no answer. */
-  ask(chats: readonly string[], refs: readonly string[]): Promise<void>;
+  /** Chats as formatted addresses, accounts as `platform:id`. False: a platform could not be asked. */
+  ask(chats: readonly string[], refs: readonly string[]): Promise<boolean>;
   /** The platform's last answer was that this account cannot read the chat. */
   cannotRead(chat: string, ref: string): boolean;
 }
@@ -23,18 +23,20 @@ const ANSWER_HOLDS_MS = 60_000;
 
 export function createReaders({ isReader, clock, logger }: ReadersParts): Readers {
   /** By chat and account; at most as many as the settings name. */
-  const asked = new Map<string, { atMs: number; answered: Promise<void> }>();
+  const asked = new Map<string, { atMs: number; answered: Promise<boolean> }>();
   const absent = new Set<string>();
   const keyOf = (chat: string, ref: string) => `${chat} ${ref}`;
 
-  async function askOne(at: Address, userId: string, key: string): Promise<void> {
+  async function askOne(at: Address, userId: string, key: string): Promise<boolean> {
     try {
       const isThere = await isReader(at, userId);
       if (isThere === false) absent.add(key);
       else absent.delete(key);
+      return true;
     } catch (error) {
       // What is known of this account stays; one that nothing is known of is mentioned.
       logger.warn({ user: userId, error: errorMessage(error) }, "whether a person can read a chat could not be asked");
+      return false;
     }
   }
 
@@ -42,7 +44,7 @@ export function createReaders({ isReader, clock, logger }: ReadersParts): Reader
     cannotRead: (chat, ref) => absent.has(keyOf(chat, ref)),
     async ask(chats, refs) {
       const now = clock.monotonic();
-      const answers: Promise<void>[] = [];
+      const answers: Promise<boolean>[] = [];
       for (const chat of new Set(chats)) {
         const at = parseAddress(chat);
         if (at === undefined) continue;
@@ -59,7 +61,7 @@ export function createReaders({ isReader, clock, logger }: ReadersParts): Reader
           answers.push(one.answered);
         }
       }
-      await Promise.all(answers);
+      return (await Promise.all(answers)).every((isAnswered) => isAnswered);
     },
   };
 }

@@ -4,7 +4,7 @@ import { type Alert, isOpen } from "../domain/alert.js";
 import { type AlertsConfig, defaultRoute } from "./config.js";
 import { type RotaView, reachesOf, viewRotas } from "./on-call.js";
 import { GAP_KIND, OWN_KIND } from "./own-alerts.js";
-import { reachOf } from "./reach.js";
+import { askReaders, reachOf } from "./reach.js";
 import { namesOf } from "./steps/call.js";
 import type { Telling } from "./tell/telling.js";
 import { UNREACHED_PREFIX } from "./tell/undelivered.js";
@@ -47,7 +47,8 @@ async function whyNotUnreached(
   const step = escalate[Number(number) - 1];
   if (step === undefined || step.mention.length === 0) return "the settings have no such step any more";
   const there = to.length > 0 ? to : admins().map(formatAddress);
-  if (reachOf(step, there, watching, now).isUnreached) return undefined;
+  // After a start nothing is known of who can read the chats: until it is, the alert stays.
+  if (!(await askReaders(step, there, watching)) || reachOf(step, there, watching, now).isUnreached) return undefined;
   return "this step would notify its people now; it is not posted again";
 }
 

@@ -95,7 +95,7 @@ export type Form = z.infer<typeof form>;
  * options `field=value`), or say a text as that person, through all the hooks; such a text is never read as a command. A link button opens
  * `url` and is never an action. `isFilledIn`: the line holds values that are not its author's; who presses is shown what it was.
  */
-export const buttonAction = z.union([
+export const buttonAction = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("command"),
     line: z

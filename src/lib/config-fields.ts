@@ -8,6 +8,11 @@ export function duration(fallback: string) {
 }
 
 /** The same without a default. */
+/** A deadline with a default: with 0, nothing could end in time. */
+export function deadline(fallback: string) {
+  return duration(fallback).refine((ms) => ms > 0, "expected a duration above 0, such as 30s");
+}
+
 /** A deadline: none is 0. */
 export function someDeadline() {
   return someDuration().refine((ms) => ms > 0, "expected a duration above 0, such as 30s");

@@ -22,10 +22,18 @@ function plainMessage(issue: z.core.$ZodRawIssue): string {
     case "invalid_key":
       return `${nameIn(issue)} cannot be a name here: use letters, digits, dots, dashes and underscores`;
     case "invalid_union":
-      return "this setting has the wrong form";
+      return unionIssue(issue);
     default:
       return `${shown(issue.input)} cannot be used here`;
   }
+}
+
+/** Of one that a key tells apart, zod gives the values that the key may have. */
+function unionIssue({ options, input, discriminator }: z.core.$ZodRawIssue): string {
+  if (!Array.isArray(options) || typeof discriminator !== "string") return "this setting has the wrong form";
+  const given =
+    typeof input === "object" && input !== null ? (input as Record<string, unknown>)[discriminator] : undefined;
+  return ofValues(options, given);
 }
 
 /** For `safeParse` of values that are parsed once: zod writes a program for each schema, which pays for many values only. */

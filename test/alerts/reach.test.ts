@@ -545,3 +545,28 @@ it("a lost private message is corrected once, with its own reason, also when its
     "did not arrive: no dm-ann",
   ]);
 });
+
+it("a step that nobody could read stays an alert over a restart, until its people are known to read the chat", async () => {
+  const config = {
+    ...route({ escalate: [{ after: "5s", mention: ["ben"] }] }),
+    fallback: [OPS],
+    people: { ben: ["loop:8"] },
+  };
+  let reads: () => Promise<boolean> = async () => false;
+  const on = await watch(config, { isReader: () => reads() });
+  await on.raise();
+  await on.advance(MINUTE);
+  const state = async () => (await ownAlerts(on))[0]?.state;
+  expect(await state()).toBe("firing");
+  // The platform is not connected yet.
+  reads = () => Promise.reject(new Error("not connected"));
+  await on.crash();
+  await on.advance(2 * MINUTE);
+  expect(await state()).toBe("firing");
+  reads = async () => false;
+  await on.advance(2 * MINUTE);
+  expect(await state()).toBe("firing");
+  reads = async () => true;
+  await on.advance(2 * MINUTE);
+  expect(await state()).toBe("resolved");
+});

@@ -73,6 +73,7 @@ export async function watch(
         others?: LoopbackPlatform[];
         personOf?: NonNullable<AlertsParts["personOf"]>;
         standing?: AlertsParts["standing"];
+        isReader?: AlertsParts["isReader"];
       }
     | LoopbackPlatform = {},
 ): Promise<Watch> {
@@ -83,6 +84,7 @@ export async function watch(
     others = [],
     personOf = () => undefined,
     standing = async () => undefined,
+    isReader = async () => undefined,
   } = more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
   platform.width = 10_000;
@@ -124,6 +126,7 @@ export async function watch(
       direct,
       personOf,
       standing,
+      isReader,
       status: async () => ({ ...(await rig.gateway.status()), store: rig.store.health() }),
       destinations: parseDestinations(["127.0.0.1"]),
       mask: (text) => text.replaceAll("hunter2", "[secret]"),

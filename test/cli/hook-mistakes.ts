@@ -35,6 +35,19 @@ const moduleOf = (name: string, code: string, found: RegExp) =>
 
 export const HOOK_MISTAKES: Record<string, Mistake> = {
   // Steps.
+  "a step without time": step({ list_files: { path: ".", timeout: "0s" } }, /timeout: .*expected a duration above 0/),
+  "an attempt without time": hook(
+    { ...received, run: { http: { url: "https://example.com", timeout: "0s" } } },
+    /timeout: .*expected a duration above 0/,
+  ),
+  "a mention under another name": chat(
+    { text: "x", mentions: { user: ["1"] } },
+    /unknown setting "user" \(did you mean "users"\?\)/,
+  ),
+  "a form on a button that says": press(
+    { label: "Go", action: { kind: "say", text: "a", line: "/status" } },
+    /action.*unknown setting "line"/,
+  ),
   "a file outside of the root": step(
     { read_file: { path: "../secret.txt" } },
     /\.\.\/secret\.txt is outside of .*`root`/,

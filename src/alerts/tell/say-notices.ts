@@ -259,7 +259,7 @@ async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telli
   const own = unreached(alert, { route, step, mention });
   if (await telling.store.latest(own.fingerprint)) return;
   const missing = mention.flatMap((one) => missingOf(one, telling, telling.clock.now()) ?? []);
-  const why = missing.length > 0 ? missing.join(". ") : "They have no account where it was posted";
+  const why = missing.length > 0 ? missing.join(". ") : "None of their accounts can read where it was posted";
   const reason = `Step ${step} of route ${route} notified none of its people. ${why}.`;
   const raised = { ...own, state: "firing" as const, reason };
   await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });

@@ -1,7 +1,7 @@
 /** The form of a definition, but for its steps and its handler, which bring their own options (parse.ts). */
 import { z } from "zod";
 import { CONTRIBUTION_KINDS } from "../../hooks/contribution.js";
-import { duration, someDeadline, someDuration } from "../../lib/config-fields.js";
+import { deadline, duration, someDeadline, someDuration } from "../../lib/config-fields.js";
 import { chatAddress } from "../outgoing/chat-address.js";
 import { triggerOptions } from "../triggers/index.js";
 import { NOTIFIED } from "./definition.js";
@@ -106,7 +106,7 @@ export type DefinitionForm = z.output<typeof definitionForm>;
 
 /** What every context step takes beside its own options. */
 export const commonStepForm = z.strictObject({
-  timeout: duration("30s").describe("Its deadline."),
+  timeout: deadline("30s").describe("Its deadline."),
   max_bytes: z.int().min(1).max(4_000_000).default(65_536).describe("How much of its result is kept."),
   required: z
     .boolean()

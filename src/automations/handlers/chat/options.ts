@@ -1,12 +1,26 @@
 /** Options of the `chat` handler. */
 import { z } from "zod";
-import { button, card, outboundMessage } from "../../../domain/message.js";
+import { button, buttonAction, card, form, outboundMessage } from "../../../domain/message.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
 import { timezone } from "../../../lib/timezone.js";
 import { isWebAddress } from "../../../lib/web-address.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
 import { isTemplate } from "../../template/is-template.js";
 import { wantedProblems } from "./buttons.js";
+
+/** What is written in a definition is used, or refused. */
+const [commandAction, sayAction] = buttonAction.options;
+const writtenButton = button
+  .omit({ token: true })
+  .extend({
+    action: z
+      .discriminatedUnion("kind", [
+        commandAction.extend({ form: form.strict().optional() }).strict(),
+        sayAction.strict(),
+      ])
+      .optional(),
+  })
+  .strict();
 
 const chatForm = z.strictObject({
   to: z
@@ -15,12 +29,9 @@ const chatForm = z.strictObject({
     .describe("Addresses (platform:bot:chat[:thread]), or here: the conversation that the event is about."),
   text: z.string().optional().describe("Markdown. A link inside a value is shown as it was written, with its address."),
   card: card.strict().optional().describe("A framed block: title, text, url, tone, fields, footer."),
-  buttons: z
-    .array(z.array(button.omit({ token: true }).strict()))
-    .optional()
-    .describe("Rows of buttons."),
+  buttons: z.array(z.array(writtenButton)).optional().describe("Rows of buttons."),
   silent: z.boolean().optional().describe("Without a sound."),
-  mentions: outboundMessage.shape.mentions.describe("Who may be pinged. Default: no one."),
+  mentions: outboundMessage.shape.mentions.unwrap().strict().optional().describe("Who may be pinged. Default: no one."),
   thread: z
     .enum(["none", "run", "day"])
     .default("none")

@@ -1,6 +1,6 @@
 /** Options of the `http` handler. */
 import { z } from "zod";
-import { duration } from "../../../lib/config-fields.js";
+import { deadline, duration } from "../../../lib/config-fields.js";
 import {
   auth,
   body,
@@ -29,7 +29,7 @@ export const httpOptions = z
       .default("standard")
       .describe("standard: Standard Webhooks headers. crewship: X-Crewship-Signature over the body besides."),
     auth: auth.describe("Who we are to the other side."),
-    timeout: duration("30s").describe("For one attempt."),
+    timeout: deadline("30s").describe("For one attempt."),
     attempts: z.int().min(1).max(20).default(4).describe("How often it is tried within one run."),
     backoff: duration("1s").describe("The pause after the first failure; it doubles, up to max_backoff."),
     max_backoff: duration("1m").describe(
