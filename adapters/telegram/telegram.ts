@@ -112,17 +112,25 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       if (!running) return Promise.resolve({ kind: "retry", error: "Telegram is not connected", scope: "bot" });
       return sends.add(running.send(operation, signal));
     },
-    // Whoever is no member is not told of a mention. https://core.telegram.org/bots/api#getchatmember
+    // A mention notifies members only. Of people whom the bot never met, Telegram says nothing. https://core.telegram.org/bots/api#getchatmember
     async isReader({ chatId }, userId, signal) {
       if (!running) throw notConnected();
       if (!chatId.startsWith("-")) return undefined;
       const asked = { chat_id: chatId, user_id: Number(userId) };
-      const member = await running.transport.call((api) => api.getChatMember(asked), signal);
-      return !(
-        member.status === "left" ||
-        member.status === "kicked" ||
-        (member.status === "restricted" && !member.is_member)
-      );
+      const member = await running.transport
+        .call((api) => api.getChatMember(asked), signal)
+        .catch((thrown: unknown) => {
+          const failure = readFailure(thrown);
+          if (failure.kind === "refused" && failure.status === 400) return undefined;
+          throw thrown;
+        });
+      return member === undefined
+        ? undefined
+        : !(
+            member.status === "left" ||
+            member.status === "kicked" ||
+            (member.status === "restricted" && !member.is_member)
+          );
     },
     async openTopic(at, name) {
       if (!running) throw notConnected();

@@ -97,7 +97,7 @@ async function lastTime(deps: CommandDeps, hook: HookInfo, last: DispatchRecord)
   return { ran: false, why, isKeptOff: false };
 }
 
-/** Of then, and of now where that differs or is to be expected to. */
+/** What was so then, and what is so now where that differs or may differ. */
 function headline({ id, hook }: HookInfo, then: LastTime | undefined, runs: boolean): string {
   const now = `would ${runs ? "" : "**not** "}run`;
   if (then === undefined) return `${code(id)} ${now}.`;
@@ -172,8 +172,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       id: hook.id,
       runs,
       checks: explanation.checks,
-      ...(stuck.length === 0 ? {} : { stuck }),
-      ...(gates?.refusal === undefined ? {} : { gate: gates.refusal }),
+      stuck: stuck.length === 0 ? undefined : stuck,
+      gate: gates?.refusal,
       lastFiredAt: row.lastFiredAt,
       lastDispatchId: last?.id,
     },

@@ -13,7 +13,7 @@ import { badUsage } from "../answer.js";
 import type { TaskDesk } from "./parts.js";
 
 const MOST = 50;
-/** An address is asked from our network. A file is read from our disk: the file of secrets is among them, and so whoever reads it is an owner. */
+/** An address is asked from our network. A file is read from our disk, where the secrets are, too: only owners name one. */
 const ROLES: Readonly<Record<Exclude<ExpectationKind, "command" | "sh">, Role>> = {
   when: "operator",
   judge: "operator",

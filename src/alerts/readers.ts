@@ -20,10 +20,12 @@ export interface ReadersParts {
 
 /** Escalations of many alerts at once ask once. */
 const ANSWER_HOLDS_MS = 60_000;
+/** A platform that gave no answer may be back. */
+const FAILURE_HOLDS_MS = 5_000;
 
 export function createReaders({ isReader, clock, logger }: ReadersParts): Readers {
   /** By chat and account; at most as many as the settings name. */
-  const asked = new Map<string, { atMs: number; answered: Promise<boolean> }>();
+  const asked = new Map<string, { untilMs: number; answered: Promise<boolean> }>();
   const absent = new Set<string>();
   const keyOf = (chat: string, ref: string) => `${chat} ${ref}`;
 
@@ -35,6 +37,8 @@ export function createReaders({ isReader, clock, logger }: ReadersParts): Reader
       return true;
     } catch (error) {
       // What is known of this account stays; one that nothing is known of is mentioned.
+      const one = asked.get(key);
+      if (one !== undefined) one.untilMs = clock.monotonic() + FAILURE_HOLDS_MS;
       logger.warn({ user: userId, error: errorMessage(error) }, "whether a person can read a chat could not be asked");
       return false;
     }
@@ -54,8 +58,8 @@ export function createReaders({ isReader, clock, logger }: ReadersParts): Reader
           if (platform !== at.platform || !userId || more.length > 0) continue;
           const key = keyOf(chat, ref);
           let one = asked.get(key);
-          if (one === undefined || now - one.atMs > ANSWER_HOLDS_MS) {
-            one = { atMs: now, answered: askOne(at, userId, key) };
+          if (one === undefined || now > one.untilMs) {
+            one = { untilMs: now + ANSWER_HOLDS_MS, answered: askOne(at, userId, key) };
             asked.set(key, one);
           }
           answers.push(one.answered);

@@ -56,7 +56,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
   });
 }
 
-/** An operator replies to the message of an alert: it is no customer's message, and nobody else is told of it. Talk in a thread under it is left alone. */
+/** An operator replies to the message of an alert: it is no customer's message, and goes to nobody. Talk in a thread under it is left alone. */
 export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => {
   const isDirect = to.parts.some(({ messageId }) => messageId !== undefined && messageId === replyToId);
   if (to.cause.kind !== "alert" || !isDirect || !hasRole(operator.role, "operator")) return undefined;

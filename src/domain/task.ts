@@ -203,7 +203,7 @@ export const task = z.object({
   /** Of the status. */
   changedAt: z.number(),
   createdBy: z.string(),
-  /** Of a hook's step: its texts with the parts marked that came from messages, files or other systems (lib/data-marks.ts). */
+  /** Present when a hook's step made it: its texts with the parts marked that came from messages, files or other systems (lib/data-marks.ts). */
   marked: z.object({ title: z.string(), description: z.string().optional() }).optional(),
   /** What it came from; its depth cuts chains of hooks and tasks that make each other. */
   cause: z

@@ -13,7 +13,7 @@ const SLOTS = 512;
 const IDLE_TICKS = 100;
 /** Deadlines below this are worth an exact reading of the clock: they are never early. Longer ones may be, by a tick. */
 const EXACT_BELOW_TICKS = 100;
-/** Of a turn that lasts ten times as long as the processor was used, most is time in which the process did not run. */
+/** A turn that lasts ten times as long as the processor was used is mostly time in which the process did not run. */
 const SUSPENDED_BELOW = 10;
 /** A small integer, and not Infinity: with fractions in these fields arming would allocate. */
 const NEVER = 2 ** 30 - 1;

@@ -28,7 +28,7 @@ function plainMessage(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** Of one that a key tells apart, zod gives the values that the key may have. */
+/** For a union that a key tells apart, zod gives the values that the key may have. */
 function unionIssue({ options, input, discriminator }: z.core.$ZodRawIssue): string {
   if (!Array.isArray(options) || typeof discriminator !== "string") return "this setting has the wrong form";
   const given =

@@ -96,7 +96,7 @@ function namesIn(folder: string, isLeftOut = isHidden): string[] {
       .filter((name) => !isLeftOut(name))
       .sort();
   } catch (error) {
-    // Of a link that leads nowhere or in a circle, `hooksFolderProblem` reports that.
+    // `hooksFolderProblem` reports a link that leads nowhere or in a circle.
     if (NO_FOLDER.has((error as NodeJS.ErrnoException).code)) return [];
     throw error;
   }
