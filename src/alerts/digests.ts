@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
 import { ALERT_STATES, type Alert, isOpen, STATE_WORDS } from "../domain/alert.js";
 import type { OutboundMessage } from "../domain/message.js";
-import type { KeyValueStore } from "../domain/store.js";
+import { isUnderWay, type KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
 import { localTimezone } from "../lib/timezone.js";
 import { alertLine } from "./card/alert-line.js";
@@ -116,14 +116,14 @@ export function createDigests(
     let next: number | undefined;
     for (const one of await unsettled()) {
       const delivery = await parts.deliveryOf(one.deliveryId);
-      const isUnderWay = delivery?.status === "waiting" || delivery?.status === "sending";
+      const waits = delivery !== undefined && isUnderWay(delivery);
       const patience = one.sentAt + parts.config.fallback_after;
-      if (isUnderWay && clock.now() < patience) {
+      if (waits && clock.now() < patience) {
         next = Math.min(next ?? patience, patience);
         continue;
       }
       // Not enqueued: its platform is not switched on.
-      const isLost = delivery === undefined || isUnderWay || delivery.status === "dead" || delivery.status === "held";
+      const isLost = delivery === undefined || waits || delivery.status === "dead" || delivery.status === "held";
       if (isLost) await postElsewhere(one, delivery?.reason ?? "it could not be enqueued");
       const left = (await unsettled()).filter(({ deliveryId }) => deliveryId !== one.deliveryId);
       await keyValue.set(SCOPE, UNSETTLED, left);

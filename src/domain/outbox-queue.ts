@@ -1,19 +1,24 @@
 /**
  * The queue that a delivery waits in. Most wait in their conversation's, in order. An answer to an interaction waits only for
- * earlier answers to the same one: its person sees "thinking…" meanwhile. An urgent one and one in doubt wait alone.
+ * earlier answers to the same one: its person sees "thinking…" meanwhile. Those of another urgency wait in one queue for each, in
+ * order; one that stepped aside (`isApart`) waits alone.
  */
 import { formatAddress } from "./address.js";
 import type { NewDelivery } from "./store.js";
+
+type Waiting = Pick<NewDelivery, "id" | "address" | "interaction" | "isApart" | "urgency">;
 
 /** In no address: a queue's name begins behind it. */
 const SEPARATOR = "\n";
 
 /** The conversation's address as text, with a name behind it for a queue of its own. */
-export function queueOf(delivery: Pick<NewDelivery, "id" | "address" | "interaction" | "isApart">) {
-  return queueText(
-    formatAddress(delivery.address),
-    delivery.interaction?.id ?? (delivery.isApart ? delivery.id : null),
-  );
+export function queueOf({ id, address, interaction, isApart, urgency }: Waiting) {
+  return queueText(formatAddress(address), interaction?.id ?? (isApart ? id : (urgency ?? null)));
+}
+
+/** Nothing else of its conversation waits for it for long. */
+export function waitsAlone({ interaction, isApart }: Pick<Waiting, "interaction" | "isApart">): boolean {
+  return interaction !== undefined || isApart === true;
 }
 
 export function queueText(conversation: string, name: string | null): string {

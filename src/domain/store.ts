@@ -123,6 +123,12 @@ export const DELIVERY_STATUSES = [
 ] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
+/**
+ * `urgent`: takes the next free place of its chat · `later`: leaves free places to new messages · `last`: also to changes that may
+ * come later.
+ */
+export type DeliveryUrgency = "urgent" | "later" | "last";
+
 export interface NewDelivery {
   /** `newId("d")`; made by whoever enqueues, so that it is known before the write. Enqueuing an id that exists is a no-op. */
   id: string;
@@ -150,10 +156,9 @@ export interface NewDelivery {
   mirrors?: { address: Address; messageId: string };
   /** An answer through a bridge, or a message of a hook: what it means for SLA clocks once it is sent. */
   sight?: ConversationSight | undefined;
-  /**
-   * It waits in a queue of its own: a page, which takes the next free place of its chat, and a change of a card, which leaves free
-   * places to new messages. Later also one for which the platform keeps answering with an error, or not at all: others of its conversation do not wait for it.
-   */
+  /** It waits in the queue of its urgency, in order there and in no order with other queues; absent: in its conversation's. */
+  urgency?: DeliveryUrgency | undefined;
+  /** It waits alone: the platform keeps answering with an error, or not at all, and others do not wait for it. */
   isApart?: boolean;
   /** The plugin that sent it. */
   plugin?: string | undefined;
@@ -203,6 +208,10 @@ export interface Delivery extends NewDelivery {
   frozen?: OutboundMessage;
   parts: DeliveryPart[];
 }
+
+/** It is neither settled nor with an operator. */
+export const isUnderWay = ({ status }: Pick<Delivery, "status">): boolean =>
+  status === "waiting" || status === "sending";
 
 export interface OutboxStore {
   /** All deliveries of these statuses (none that is open or sent) that the filter fits, oldest first. */

@@ -7,7 +7,7 @@ import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
-import type { CancelledRest, Delivery, Store } from "../domain/store.js";
+import type { CancelledRest, Delivery, DeliveryUrgency, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -81,10 +81,8 @@ export interface SendOptions {
   visibleTo?: string;
   /** When it cannot be sent it is cancelled, and is no dead letter that waits for an operator. */
   isCourtesy?: boolean;
-  /** It goes before everything else that waits for its chat, in no order with it. */
-  isUrgent?: boolean;
-  /** An edit that may come later: new messages of its chat go before it, in no order with it. */
-  mayComeLater?: boolean;
+  /** It goes before or after what else waits for its chat, in order with those of the same urgency. */
+  urgency?: DeliveryUrgency;
   /** The plugin that sends it. */
   plugin?: string;
 }

@@ -445,17 +445,7 @@ class RunningGateway implements Gateway {
 
   async #enqueue(
     what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    {
-      cause,
-      deliveryId,
-      ttlMs,
-      interaction,
-      visibleTo,
-      isCourtesy = false,
-      isUrgent,
-      mayComeLater,
-      plugin,
-    }: SendOptions,
+    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false, urgency, plugin }: SendOptions,
   ): Promise<string> {
     const { store, clock, config, watch } = this.#parts;
     const id = deliveryId ?? newId("d");
@@ -469,9 +459,9 @@ class RunningGateway implements Gateway {
       ...(isCourtesy ? { isCourtesy } : {}),
       ...(interaction ? { interaction } : {}),
       ...(visibleTo === undefined ? {} : { visibleTo }),
+      urgency,
     };
     if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
-    if (isUrgent || mayComeLater) delivery.isApart = true;
     if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#parts);
     await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.

@@ -25,6 +25,7 @@ type DeliveryData = Pick<
   | "openly"
   | "mirrors"
   | "sight"
+  | "urgency"
   | "isApart"
   | "plugin"
 >;
@@ -65,7 +66,7 @@ export const IS_LOST = `${IS_EXCEPTION} AND status NOT IN (${DELIVERY_STATUSES.m
 
 /** The name of a queue of its own, as `queueOf` has it; null in the conversation's. */
 export const QUEUE_NAME =
-  "iif(json_valid(data), coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, NULL)), NULL)";
+  "iif(json_valid(data), coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, data ->> '$.urgency')), NULL)";
 
 export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, round, asked, told, created_at, due_at, expires_at, settled_at, reason,
   data, message, frozen, parts`;
@@ -82,6 +83,7 @@ export function deliveryData({
   openly,
   mirrors,
   sight,
+  urgency,
   isApart,
   plugin,
 }: Omit<DeliveryData, "address">): string {
@@ -97,6 +99,7 @@ export function deliveryData({
     openly,
     mirrors,
     sight,
+    urgency,
     isApart,
     plugin,
   };

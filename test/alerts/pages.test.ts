@@ -158,3 +158,28 @@ it("a message that said that it is overdue shows that it was postponed, also whe
   await on.advance(20_000);
   expect(on.posted()[1]?.text).toContain("Postponed");
 });
+
+it("leaves the next place to the card that a person acknowledges, in its present state", async () => {
+  const limits = { perSecond: 1_000, perGroupPerMinute: 6 };
+  const platform = new LoopbackPlatform("loop", { idempotentCreate: true, limits, isGroup: () => true });
+  const on = await watch({ routes: { default: { to: [ROOM], alone: 20, remind: { times: 0 } } } }, platform);
+  for (let n = 0; n < 6; n++) await on.raise({ fingerprint: `f${n}`, title: `Card ${n}` });
+  await on.advance(2 * MINUTE);
+  const alerts = await on.alerts.list({ open: true, limit: 10 });
+  const before = platform.requests.length;
+  const edits = () => platform.requests.slice(before).map((one) => JSON.stringify(one));
+  for (const { id } of alerts) await on.alerts.act(id, { kind: "note", text: "seen" }, ANN);
+  const pump = (isDone: () => boolean, what: string) =>
+    until(async () => {
+      await on.clock.advance(250);
+      return isDone();
+    }, what);
+  await pump(() => edits().length >= 3, "the changes that the minute takes");
+  for (const { id } of alerts) await on.alerts.act(id, { kind: "note", text: "seen again" }, ANN);
+  await on.alerts.act(alerts[4]?.id ?? "", { kind: "ack" }, ANN);
+  await pump(() => edits().length >= 4, "the next change");
+  expect(edits()[3]).toMatch(new RegExp(`${alerts[4]?.signal.title}.*cknowledged`));
+  await pump(() => edits().length >= 7, "the others");
+  // What waited says what is so when its turn comes.
+  expect(edits()[6]).toContain("seen again");
+});

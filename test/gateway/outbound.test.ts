@@ -115,6 +115,20 @@ describe("retries", () => {
     expect(next.platform.texts()).toEqual(["card 3", "new alert"]);
   });
 
+  it("of an urgent message hold back later urgent ones of its chat, and no other message", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "retry", error: "502", scope: "delivery" });
+    const first = await send(rig, "step 1", { urgency: "urgent" });
+    await waitsAfter(rig, first, 1);
+    await send(rig, "step 2", { urgency: "urgent" });
+    await ended(rig, await send(rig, "a reply"));
+    const next = await restart(rig);
+    await next.gateway.send(at, { text: "step 3" }, { cause, urgency: "urgent" });
+    expect(next.platform.texts()).toEqual(["a reply"]);
+    await passTimeUntil(next, async () => next.platform.texts().length === 4);
+    expect(next.platform.texts()).toEqual(["a reply", "step 1", "step 2", "step 3"]);
+  });
+
   it("of a pause of the whole bot account hold back every chat", async () => {
     const rig = await startRig();
     script(rig.platform, { kind: "retry", error: "429", afterMs: 60_000, scope: "bot" });

@@ -79,17 +79,32 @@ describe("the rate limiter", () => {
     );
     const goes = (name: string, now: number, urgency: Urgency) =>
       limiter.take(group, at("-g"), name, now, urgency).at <= now;
-    const changes = Array.from({ length: 13 }, (_, n) => goes(`edit ${n}`, n, 0)).filter(Boolean);
+    const changes = Array.from({ length: 13 }, (_, n) => goes(`edit ${n}`, n, 1)).filter(Boolean);
     expect(changes).toHaveLength(10);
-    const messages = Array.from({ length: 10 }, (_, n) => goes("messages", 1_000 + n, 1)).filter(Boolean);
+    const messages = Array.from({ length: 10 }, (_, n) => goes("messages", 1_000 + n, 2)).filter(Boolean);
     expect(messages).toHaveLength(10);
     // The minute is full, and what waits is a message: it has the next place, and a page goes before it.
-    expect(goes("messages", 2_000, 1)).toBe(false);
-    expect(goes("page", 2_000, 2)).toBe(false);
-    expect(goes("edit 10", 61_300, 0)).toBe(false);
-    expect(goes("messages", 61_300, 1)).toBe(false);
-    expect(goes("page", 61_300, 2)).toBe(true);
-    expect(goes("edit 10", 61_350, 0)).toBe(true);
+    expect(goes("messages", 2_000, 2)).toBe(false);
+    expect(goes("page", 2_000, 3)).toBe(false);
+    expect(goes("edit 10", 61_300, 1)).toBe(false);
+    expect(goes("messages", 61_300, 2)).toBe(false);
+    expect(goes("page", 61_300, 3)).toBe(true);
+    expect(goes("edit 10", 61_350, 1)).toBe(true);
+  });
+
+  it("lets changes of cards go before those of what has ended", () => {
+    const limiter = new RateLimiter();
+    const group = new LoopbackAdapter(
+      new LoopbackPlatform("loop", { limits: { perSecond: 30, perGroupPerMinute: 20 } }),
+    );
+    const goes = (name: string, now: number, urgency: Urgency) =>
+      limiter.take(group, at("-g"), name, now, urgency).at <= now;
+    for (let n = 0; n < 10; n++) expect(goes(`edit ${n}`, n, 1)).toBe(true);
+    expect(goes("ended", 100, 0)).toBe(false);
+    expect(goes("card", 101, 1)).toBe(false);
+    expect(goes("ended", 61_250, 0)).toBe(false);
+    expect(goes("card", 61_260, 1)).toBe(true);
+    expect(goes("ended", 61_300, 0)).toBe(true);
   });
 
   it("asks nothing of a platform without limits", () => {

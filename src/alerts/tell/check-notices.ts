@@ -1,7 +1,7 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
 import { GIVEN_UP } from "../../domain/given-up.js";
-import type { Delivery } from "../../domain/store.js";
+import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
@@ -26,7 +26,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       await store.requeueNotices(notices.map(({ id }) => id));
       continue;
     }
-    const isUnderWay = delivery?.status === "waiting" || delivery?.status === "sending";
+    const waits = delivery !== undefined && isUnderWay(delivery);
     if (delivery && hasExpired(delivery)) {
       if (!(await isElsewhere(notices, telling)))
         await lose(destination, notices, delivery.reason ?? delivery.status, telling);
@@ -34,7 +34,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       await telling.discard([deliveryId]);
       continue;
     }
-    if (isUnderWay && now < waitsUntil(delivery, config) + PATIENCE_MS) {
+    if (waits && now < waitsUntil(delivery, config) + PATIENCE_MS) {
       next = now + ASK_AGAIN_MS;
       continue;
     }
@@ -44,7 +44,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       next = now + ASK_AGAIN_MS;
       continue;
     }
-    const isLost = isUnderWay || delivery?.status === "dead" || delivery?.status === "held";
+    const isLost = waits || delivery?.status === "dead" || delivery?.status === "held";
     const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
     if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling);

@@ -64,7 +64,7 @@ async function redrawNotices(
   const digest = createHash("sha256").update(`${deliveryId}|${ended}`).digest("base64url");
   const cause = { kind: "alert" as const, id: alerts[0]?.id ?? "", depth: 0 };
   try {
-    const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true, mayComeLater: true };
+    const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true, urgency: "last" as const };
     const [only] = alerts.length === 1 ? alerts : [];
     const buttons = only === undefined ? [] : await buttonsOf(only, destination, telling);
     await edit(deliveryId, { text, buttons }, options);

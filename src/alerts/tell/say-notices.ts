@@ -2,6 +2,7 @@
 import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import { isUnderWay } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { chatLink, copyLine, headline, lateOf, wordsOf } from "../card/alert-card.js";
@@ -223,8 +224,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     const isCourtesy = sayings.every(({ alert }) => isAboutDelivery(alert));
     try {
       const ttlMs = waitMs(lateOfNotices(sayings, clock.now()), telling.config);
-      const isUrgent = first.notice.kind === "escalation" && (await isCardThere(first, telling));
-      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs, isUrgent });
+      const urgency = (await passesOthers(first, telling)) ? ("urgent" as const) : undefined;
+      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs, urgency });
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
@@ -244,10 +245,17 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   return undefined;
 }
 
-/** Nothing of the card is on its way: a page that is posted with its card comes after it. */
-async function isCardThere({ card }: Saying, { deliveryOf }: Telling): Promise<boolean> {
-  const root = card && (await deliveryOf(card.deliveryId));
-  return root?.status !== "waiting" && root?.status !== "sending";
+/** A page does, but not its own card, nor an earlier page that waits behind that card. */
+async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf }: Telling): Promise<boolean> {
+  if (notice.kind !== "escalation") return false;
+  const said = await store.postedWith(alert.id, notice.destination);
+  const earlier = said.filter(({ id, kind }) => id < notice.id && kind === "escalation");
+  const ids = new Set([card?.deliveryId, ...earlier.map(({ deliveryId }) => deliveryId)]);
+  for (const id of ids) {
+    const before = id === undefined ? undefined : await deliveryOf(id);
+    if (before && before.urgency === undefined && isUnderWay(before)) return false;
+  }
+  return true;
 }
 
 /** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */

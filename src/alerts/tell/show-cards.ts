@@ -2,8 +2,10 @@
 import { createHash } from "node:crypto";
 import { parseAddress } from "../../domain/address.js";
 import type { AlertCard } from "../../domain/alert.js";
+import { isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import { isPerson } from "../card/alert-card.js";
 import { renderCard } from "../card/render.js";
 import { tellElsewhere } from "./check-arrivals.js";
 import { closeNotices } from "./close-notices.js";
@@ -18,22 +20,69 @@ const EDIT_LIST_EVERY_MS = 5_000;
 const ASK_AGAIN_MS = 2_000;
 const LOOK_AFTER_MS = 15_000;
 const HELD_MS = 60_000;
+/** Changes of cards that wait for a place in one chat: more of them would show what was long ago. */
+const MAX_CHANGES = 2;
+const MAX_ALERTS = 20;
+const HISTORY_MAX = 200;
 
 export async function showCards(destination: string, telling: Telling): Promise<number | undefined> {
+  const changes = await changesUnderWay(destination, telling);
   let next: number | undefined;
-  for (const card of await telling.store.stale(destination)) {
-    const later = await showCard(card, telling);
+  for (const one of await mostWantedFirst(await telling.store.stale(destination), telling)) {
+    const later = await showCard(one, changes, telling);
     if (later !== undefined) next = Math.min(next ?? later, later);
   }
   return next;
 }
 
-async function showCard(card: AlertCard, telling: Telling): Promise<number | undefined> {
+/** What a card does not show yet: that a person took, snoozed or ended an alert, that one changed its state otherwise, or the rest. */
+const ACT = 2;
+const STATE = 1;
+const REST = 0;
+
+interface Stale {
+  card: AlertCard;
+  news: typeof ACT | typeof STATE | typeof REST;
+}
+
+async function mostWantedFirst(cards: readonly AlertCard[], telling: Telling): Promise<Stale[]> {
+  const stale: Stale[] = [];
+  for (const card of cards) stale.push({ card, news: card.isPosted ? await newsOf(card, telling) : REST });
+  return stale.sort(
+    (a, b) => Number(a.card.isPosted) - Number(b.card.isPosted) || b.news - a.news || a.card.shownAt - b.card.shownAt,
+  );
+}
+
+async function newsOf({ id, shownAt }: AlertCard, { store }: Telling): Promise<Stale["news"]> {
+  const changed = await store.list({ cardId: id, since: shownAt, limit: MAX_ALERTS });
+  for (const alert of changed) {
+    const history = await store.history(alert.id, HISTORY_MAX);
+    if (history.some(({ at, from, to, actor }) => at >= shownAt && from !== to && isPerson(actor))) return ACT;
+  }
+  return changed.some(({ since }) => since >= shownAt) ? STATE : REST;
+}
+
+/** Changes of cards that wait for a place in their chat; one that the platform refuses again and again is waited for by none. */
+async function changesUnderWay(destination: string, { store, deliveryOf }: Telling): Promise<Set<string>> {
+  const changes = new Set<string>();
+  for (const { isPosted, deliveryId, unsettled } of await store.unsettled(destination)) {
+    if (!isPosted || unsettled === undefined || unsettled === deliveryId) continue;
+    const change = await deliveryOf(unsettled);
+    if (change?.urgency === "later" && !change.isApart && isUnderWay(change)) changes.add(unsettled);
+  }
+  return changes;
+}
+
+async function showCard({ card, news }: Stale, changes: Set<string>, telling: Telling): Promise<number | undefined> {
   const { clock, store } = telling;
   const now = clock.now();
   const earliest = card.shownAt + (card.kind === "alert" ? EDIT_EVERY_MS : EDIT_LIST_EVERY_MS);
   if (card.isPosted && now < earliest) return earliest;
-  if (card.unsettled !== undefined && (await isUnderWay(card.unsettled, telling))) return now + ASK_AGAIN_MS;
+  const last = card.unsettled === undefined ? undefined : await telling.deliveryOf(card.unsettled);
+  // What a person did is not shown after what waits.
+  const waits = last !== undefined && isUnderWay(last);
+  const isUrgent = news === ACT && !(waits && last.operation === "send");
+  if (!isUrgent && (waits || (card.isPosted && changes.size >= MAX_CHANGES))) return now + ASK_AGAIN_MS;
 
   const at = parseAddress(card.destination);
   if (!at) return undefined;
@@ -71,7 +120,9 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   const deliveryId = editId(card);
   await closeNotices(card, telling);
   try {
-    await telling.edit(card.deliveryId, message, { cause, deliveryId, isCourtesy, mayComeLater: true });
+    const urgency = isUrgent ? "urgent" : "later";
+    await telling.edit(card.deliveryId, message, { cause, deliveryId, isCourtesy, urgency });
+    if (!isUrgent) changes.add(deliveryId);
   } catch (error) {
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
     // So old that the outbox has forgotten it: it is posted anew.
@@ -86,11 +137,6 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
 async function isOnlyAboutDelivery({ id }: AlertCard, { store }: Telling): Promise<boolean> {
   const alerts = await store.list({ cardId: id, limit: 2 });
   return alerts.length > 0 && alerts.every(isAboutDelivery);
-}
-
-async function isUnderWay(deliveryId: string, { deliveryOf }: Telling): Promise<boolean> {
-  const status = (await deliveryOf(deliveryId))?.status;
-  return status === "waiting" || status === "sending";
 }
 
 /** The same change of the same card is the same delivery, however often it is asked for. */

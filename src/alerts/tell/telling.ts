@@ -3,7 +3,7 @@ import type { Address } from "../../domain/address.js";
 import type { AlertSignal, ClockStanding } from "../../domain/alert-signal.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
-import type { Delivery } from "../../domain/store.js";
+import type { Delivery, DeliveryUrgency } from "../../domain/store.js";
 import type { Alerting } from "../alerting.js";
 import type { Occasion } from "../pipeline.js";
 import type { Budget } from "./budget.js";
@@ -15,10 +15,8 @@ export interface TellingOptions {
   isCourtesy?: boolean;
   /** It becomes a dead letter when it is not sent within this time. */
   ttlMs?: number;
-  /** It goes before everything else that waits for its chat. */
-  isUrgent?: boolean;
-  /** An edit that may come later: new messages of its chat go before it. */
-  mayComeLater?: boolean;
+  /** It goes before or after what else waits for its chat, in order with those of the same urgency. */
+  urgency?: DeliveryUrgency | undefined;
 }
 
 export interface Telling extends Alerting {

@@ -167,6 +167,7 @@ function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
   if (given.openly !== undefined) delivery.openly = given.openly;
   if (given.mirrors !== undefined) delivery.mirrors = given.mirrors;
   if (given.sight !== undefined) delivery.sight = given.sight;
+  if (given.urgency !== undefined) delivery.urgency = given.urgency;
   if (given.isApart !== undefined) delivery.isApart = given.isApart;
   return delivery;
 }

@@ -4,7 +4,7 @@
  */
 import type { Adapter } from "../../domain/adapter.js";
 import type { Address } from "../../domain/address.js";
-import type { Delivery } from "../../domain/store.js";
+import type { Delivery, DeliveryUrgency } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
 
 /** Requests reach the platform a little closer together than they left us. */
@@ -54,12 +54,13 @@ class Window {
   }
 }
 
-/** A change that may come later, any other request, and one that goes before all others of its chat. */
-export type Urgency = 0 | 1 | 2;
+/** The higher goes first: those of `DeliveryUrgency`, and any other request between `later` and `urgent`. */
+export type Urgency = 0 | 1 | 2 | 3;
+const USUAL: Urgency = 2;
+const URGENCIES = { last: 0, later: 1, urgent: 3 } as const satisfies Record<DeliveryUrgency, Urgency>;
 
-export function urgencyOf({ isApart, operation }: Pick<Delivery, "isApart" | "operation">): Urgency {
-  if (!isApart) return 1;
-  return operation === "edit" ? 0 : 2;
+export function urgencyOf({ urgency }: Pick<Delivery, "urgency">): Urgency {
+  return urgency === undefined ? USUAL : URGENCIES[urgency];
 }
 
 interface ChatWindows {
@@ -99,12 +100,12 @@ export class RateLimiter {
   );
 
   /** The request may go at once when `at` of its ticket is not after `now` (and is counted), else it is to ask again then. */
-  take(adapter: Adapter, at: Address, name: string, now: number, urgency: Urgency = 1): Ticket {
+  take(adapter: Adapter, at: Address, name: string, now: number, urgency: Urgency = USUAL): Ticket {
     const conversation = this.#conversations.of(name);
     if (conversation.chat === undefined || conversation.chat.isForgotten)
       conversation.chat = this.#chat(adapter, at, now);
     const { chat } = conversation;
-    const later = urgency === 0 ? chat.laterPerMinute : undefined;
+    const later = urgency < USUAL ? chat.laterPerMinute : undefined;
     const chatFreeAt = Math.max(
       chat.perSecond?.freeAt(now) ?? now,
       chat.perMinute?.freeAt(now) ?? now,

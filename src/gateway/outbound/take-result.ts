@@ -1,6 +1,6 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../domain/adapter.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import { queueOf, waitsAlone } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
@@ -88,7 +88,7 @@ async function waitAsTold(
     await pause();
     return finish(tried(delivery), "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   }
-  if (scope === "delivery" && delivery.operation !== "send" && queueOf(delivery) === delivery.conversation)
+  if (scope === "delivery" && delivery.operation !== "send" && !waitsAlone(delivery))
     return stepAside(delivery, dueAt, error, out);
   // Asked for in one turn, so that both are in one transaction.
   await Promise.all([pause(), out.store.outbox.retryAt(delivery.id, dueAt, error)]);
@@ -124,13 +124,13 @@ async function tryAgain(
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =
     attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
-  if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && queueOf(delivery) === delivery.conversation)
+  if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && !waitsAlone(delivery))
     return stepAside(delivery, dueAt, error, out);
   await out.store.outbox.retryAt(delivery.id, dueAt, error);
   return orExpiry(delivery, dueAt);
 }
 
-/** It goes on in a queue of its own, and later ones of its conversation pass: they may come before it. */
+/** It goes on alone, and later ones of its queue pass: they may come before it. */
 async function stepAside(delivery: Delivery, dueAt: number, error: string, out: Outbound): Promise<Then> {
   const { parts } = notPosted(delivery);
   const left = parts.filter((part) => part.status !== "sent");
