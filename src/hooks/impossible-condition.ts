@@ -15,6 +15,7 @@ import {
 } from "./condition-field.js";
 import { patternProblem } from "./impossible-pattern.js";
 import { rangeProblems } from "./impossible-range.js";
+import { type TypedField, timeProblems } from "./impossible-time.js";
 
 /** The schema of each variable of the condition. */
 export type Variables = Readonly<Record<string, JsonSchema>>;
@@ -38,6 +39,7 @@ export function conditionProblems(source: string, variables: Variables): string[
     if (wrong !== undefined) problems.push(wrong);
     if (COMPARISONS.has(node.op)) problems.push(...comparisonProblems(node, scope));
     if (COMPARISONS.has(node.op) || node.op === "&&") problems.push(...rangeProblems(node, source, known));
+    problems.push(...timeProblems(node, source, (one) => typedField(known(one))));
     if (node === ast) problems.push(...truthProblems(node, known));
     const ofItems = itemCondition(node, scope);
     if (ofItems !== undefined)
@@ -125,6 +127,13 @@ const WORDS: Readonly<Record<string, string>> = {
   array: "a list",
   object: "a group of fields",
 };
+
+function typedField(field: KnownField | undefined): TypedField | undefined {
+  const types = field && typesOf(field.schema);
+  const [type, ...others] = types ?? [];
+  if (field === undefined || type === undefined || others.length > 0) return undefined;
+  return { name: field.name, type, typeName: WORDS[type] ?? type };
+}
 
 const inWords = (types: ReadonlySet<string>) => [...types].map((one) => WORDS[one] ?? one).join(" or ");
 

@@ -116,7 +116,7 @@ function evaluation(): Environment {
 
 function environment(unlistedVariablesAreDyn = true): Environment {
   const patterns = new Map<string, RE2JS>();
-  return new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn }).registerFunction(
+  return withMixedNumbers(new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn })).registerFunction(
     `string.${LINEAR_MATCHES}(string): bool`,
     (text: string, pattern: string) => {
       let compiled = patterns.get(pattern);
@@ -128,6 +128,29 @@ function environment(unlistedVariablesAreDyn = true): Environment {
     },
   );
 }
+
+/** Numbers of a payload are doubles, and CEL has no `payload.attempts + 1` and no `payload.attempts % 2` for them: each would fail at every event. */
+const ARITHMETIC: Readonly<Record<string, (one: number, other: number) => number>> = {
+  "+": (one, other) => one + other,
+  "-": (one, other) => one - other,
+  "*": (one, other) => one * other,
+  "/": (one, other) => one / other,
+  "%": (one, other) => one % other,
+};
+
+function withMixedNumbers(made: Environment): Environment {
+  for (const [op, compute] of Object.entries(ARITHMETIC))
+    for (const [one, other] of op === "%" ? [...MIXED, ["double", "double"]] : MIXED)
+      made.registerOperator(`${one} ${op} ${other}: double`, (left: unknown, right: unknown) =>
+        compute(Number(left), Number(right)),
+      );
+  return made;
+}
+
+const MIXED = [
+  ["double", "int"],
+  ["int", "double"],
+] as const;
 
 const LINEAR_MATCHES = "matchesLinear";
 const MAX_PATTERNS = 1_000;

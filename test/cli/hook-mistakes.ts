@@ -178,6 +178,26 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...gate, match: { when: "payload.allPassed && !payload.avgScore" } },
     /match\.when: .*payload\.avgScore is a number, not true or false: compare it, as in payload\.avgScore > 0$/,
   ),
+  "a number that is compared with a time": hook(
+    { ...received, match: { when: 'payload.message.receivedAt > timestamp("2020-01-01T00:00:00Z")' } },
+    /match\.when: .*receivedAt is a number, so a comparison with timestamp\("2020-01-01T00:00:00Z"\) never holds: for milliseconds, write payload\.message\.receivedAt > 1577836800000$/,
+  ),
+  "a number that is compared with a duration": hook(
+    { ...received, match: { when: 'duration("1h") < payload.message.receivedAt' } },
+    /match\.when: .*a comparison with duration\("1h"\) never holds: for milliseconds, write payload\.message\.receivedAt > 3600000$/,
+  ),
+  "a number that is read as a time": hook(
+    { ...received, match: { when: 'timestamp(payload.message.receivedAt) > timestamp("2020-01-01T00:00:00Z")' } },
+    /match\.when: .*receivedAt is a number, and timestamp\(\) takes text such as "2026-01-31T09:00:00Z": for milliseconds, write timestamp\(int\(payload\.message\.receivedAt\) \/ 1000\)$/,
+  ),
+  "a time that a condition cannot read": hook(
+    { ...received, match: { when: 'timestamp(payload.message.text) > timestamp("2020-01-01")' } },
+    /match\.when: .*timestamp\("2020-01-01"\) is no time: write timestamp\("2026-01-31T09:00:00Z"\)$/,
+  ),
+  "text that a skip_if compares with a time": step(
+    { shell: { command: ["true"], skip_if: 'step.stdout > timestamp("2020-01-01T00:00:00Z")' } },
+    /skip_if: .*step\.stdout is text, so .*: write timestamp\(step\.stdout\) > timestamp\("2020-01-01T00:00:00Z"\)$/,
+  ),
   "a condition of a timer": hook(
     { trigger: { every: "1h" }, match: { when: 'payload.trigger == "cron"' } },
     /match\.when: .*time starts a hook with trigger every, so there is nothing to match.*remove `match`/,

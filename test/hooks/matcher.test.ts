@@ -87,6 +87,8 @@ describe("matchers", () => {
   it("compare numbers as people write them", async () => {
     expect(await runs({ when: "payload.n == 3" }, { n: 3 }, "seen")).toBe(true);
     expect(await runs({ when: "payload.n > 2.5 && payload.n < 4" }, { n: 3 }, "seen")).toBe(true);
+    for (const when of ["payload.n + 1 == 4", "1.5 - payload.n < 0", "payload.n % 2 == 1", "2 * payload.n / 3 == 2"])
+      expect(await runs({ when }, { n: 3 }, "seen")).toBe(true);
   });
 
   it("are not hung by a pattern that backtracks", async () => {
