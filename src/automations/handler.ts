@@ -36,6 +36,8 @@ export interface Handler<Options = unknown> {
   attemptMs?(options: Options): number;
   /** Why a run with these options has no effect; such a hook is refused at load. `isHeard`: the gateway waits for its decision. */
   idle?(options: Options, isHeard: boolean): Pick<Issue, "path" | "message"> | undefined;
+  /** Settings that change nothing beside the others; `isWritten`: it is no default. Such a hook is refused at load. */
+  unused?(options: Options, isWritten: (setting: string) => boolean): readonly UnusedSetting[];
   /** Chats that these options name, templates among them. `to` is their path within the options. */
   chats?(options: Options): readonly ChatRef[];
   /**
@@ -49,10 +51,17 @@ export interface Handler<Options = unknown> {
   secrets?(options: Options): readonly string[];
   /** Of them, those that sign: one that is no key is refused at load. */
   signingSecrets?(options: Options): readonly string[];
+  /** Variables that hold an address; one that holds something else is refused at load. */
+  addresses?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal it. */
   readonly ownerOnly?: boolean;
   /** Never throws for what it was asked to do: a failure is a result. Must stop when `context.signal` aborts. */
   run(options: Options, context: RunContext): Promise<HandlerResult>;
+}
+
+export interface UnusedSetting {
+  readonly setting: string;
+  readonly message: string;
 }
 
 export interface ChatRef {

@@ -28,6 +28,8 @@ export interface Step<Options = unknown> {
   missing?(options: Options, machine: Machine): readonly string[];
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
+  /** Variables that hold an address; one that holds something else is refused at load. */
+  addresses?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal a hook with it. */
   readonly ownerOnly?: boolean;
   /** Who gets work by these options, templates unresolved; who may not give it them may not fire the hook. */

@@ -71,7 +71,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       const parsed = engine.parse(text);
       const unquotable = isLine ? commandLineProblem(parsed) : undefined;
       if (unquotable !== undefined) problems.push({ path, message: unquotable });
-      for (const message of nameProblems(engine, parsed, names)) problems.push({ path, message });
+      for (const message of nameProblems(engine, parsed, text, names)) problems.push({ path, message });
       templates.push({ path, source: text, engine, parsed, isLine });
     } catch (error) {
       problems.push({ path, message: firstLine(error) });

@@ -38,9 +38,13 @@ export function toIssues(
   const keysAt = typeof keys === "function" ? keys : (at: Path) => (at.length === 0 ? keys : []);
   if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
   const known = keysAt(path);
+  // Of several forms, such as those of a login, one was taken: a key of another form is known, and wrong beside the keys of this one.
+  const others = known.filter((key) => !issue.keys.includes(key));
   const named = issue.keys.slice(0, MAX_KEYS).map((key) => ({
     path: [...path, key],
-    message: `unknown setting "${key.slice(0, MAX_KEY)}"${suggestion(key.slice(0, MAX_KEY), known)}`,
+    message: known.includes(key)
+      ? `"${key}" does not go with the other settings here: remove it, or those`
+      : `unknown setting "${key.slice(0, MAX_KEY)}"${suggestion(key.slice(0, MAX_KEY), others)}`,
     ofKey: true,
   }));
   const more = issue.keys.length - named.length;

@@ -46,7 +46,60 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a form on a button that says": press(
     { label: "Go", action: { kind: "say", text: "a", line: "/status" } },
-    /action.*unknown setting "line"/,
+    /action\.line: .*"line" does not go with the other settings here: remove it, or those$/,
+  ),
+  "an unknown setting of a button": press(
+    { label: "Go", action: { kind: "say", text: "a", foo: 1 } },
+    /action\.foo: .*unknown setting "foo" \(there is kind, line, form, text\)$/,
+  ),
+  "an unknown setting of a form": press(
+    {
+      label: "Go",
+      action: {
+        kind: "command",
+        line: "/task add",
+        form: { title: "F", fields: [{ id: "text", label: "T", reqired: true }] },
+      },
+    },
+    /form\.fields\.0\.reqired: .*unknown setting "reqired" \(did you mean "required"\?\)$/,
+  ),
+  "an unknown setting of a field of a card": chat(
+    { card: { title: "T", fields: [{ name: "a", value: "b", inlin: true }] } },
+    /card\.fields\.0\.inlin: .*unknown setting "inlin" \(did you mean "inline"\?\)$/,
+  ),
+  "a login in two ways": hook(
+    {
+      ...received,
+      run: {
+        http: {
+          url: "https://example.org",
+          auth: { bearer_env: "HOOKGATE_TOKEN", user: "u", password_env: "HOOKGATE_TOKEN" },
+        },
+      },
+    },
+    /auth\.user: .*"user" does not go with the other settings here: remove it, or those$/,
+  ),
+  "an address in a variable that holds none": hook(
+    { ...received, run: { http: { url_env: "PATH" } } },
+    /the environment variable PATH holds no address: expected one that starts with https: or http:$/,
+  ),
+  "a step with an address that is none": step(
+    { http: { url_env: "PATH" } },
+    /the environment variable PATH holds no address/,
+  ),
+  "an answer longer than the run may be": agent(
+    received,
+    { tools: ["send_message"], max_output_tokens: 5000, max_tokens: 100 },
+    /agent\.max_output_tokens: .*no answer has that many tokens, because the run ends after 100 \(`max_tokens`\)/,
+  ),
+  "a limit of messages that nothing sends": agent(
+    { on: "inbound_claim" },
+    { decides: true, max_messages: 3 },
+    /agent\.max_messages: .*nothing is sent without the tool: add `tools: \[send_message\]`$/,
+  ),
+  "a pause after the only attempt": hook(
+    { ...received, run: { http: { url: "https://example.org", attempts: 1, backoff: "5s" } } },
+    /http\.backoff: .*a request with one attempt has no pause: remove it, or set `attempts` to 2 or more$/,
   ),
   "a file outside of the root": step(
     { read_file: { path: "../secret.txt" } },
@@ -253,6 +306,32 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
       run: { chat: { to: "web:web:general", text: '{{ steps[0].rows | group_by: "hok" | size }}' } },
     },
     /chat\.text: .*steps\[0\]\.rows\[…\] has no "hok"; did you mean "hook"\?$/,
+  ),
+  "a filter without its argument": chat(
+    { text: "{{ event.message.text | append }}" },
+    /chat\.text: .*the filter append needs an argument: write append: …$/,
+  ),
+  "a time zone of a filter that there is not": chat(
+    { text: '{{ event.message.receivedAt | date: "%Y", "Europe/Berlim" }}' },
+    /chat\.text: .*there is no time zone "Europe\/Berlim" \(did you mean "Europe\/Berlin"\?\)$/,
+  ),
+  "a text that is always empty": chat(
+    { text: "{% if false %}x{% endif %}" },
+    /chat\.text: .*it prints nothing, whatever happens: write a text/,
+  ),
+  "a prompt that is always empty": agent(
+    received,
+    { prompt: "{% case 1 %}{% when 2 %}x{% endcase %}", tools: ["send_message"] },
+    /agent\.prompt: .*it prints nothing, whatever happens/,
+  ),
+  "a prompt of spaces": agent(
+    received,
+    { prompt: " \n", tools: ["send_message"] },
+    /agent\.prompt: .*the prompt is empty: write what the agent shall do$/,
+  ),
+  "a template that fails at every run": chat(
+    { text: "{% for i in (1..90000000) %}{{ i }}{% endfor %}" },
+    /chat\.text: .*it fails at every run: memory alloc limit exceeded/,
   ),
   "a date format of another library": chat(
     { text: '{{ current_time | date: "YYYY-MM-DD HH:mm" }}' },

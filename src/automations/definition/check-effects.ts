@@ -76,7 +76,16 @@ export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
     if (text === HERE && !hasHere)
       none(`${point.name} is about no conversation, so there is no "here": name a chat`, "notify", "to", index);
   });
+  checkUnused(checked, issues);
   checkDeadlines(checked, issues);
+}
+
+function checkUnused({ raw, body: { run } }: CheckedForm, issues: Issue[]): void {
+  if (run === undefined) return;
+  const at = ["run", run.handler.name];
+  const isWritten = (setting: string) => valueAt(raw, ...at, setting) !== undefined;
+  for (const { setting, message } of run.handler.unused?.(run.options, isWritten) ?? [])
+    issues.push({ path: [...at, setting], message, ofKey: true });
 }
 
 /** A step or an attempt with a deadline after that of the run. */

@@ -8,6 +8,7 @@ import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import type { JsonSchema } from "../../lib/json-schema.js";
 import { type Issue, suggestion } from "../../lib/schema-issues.js";
+import { isWebAddress } from "../../lib/web-address.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
 import type { ChatRef } from "../handler.js";
 import { HERE } from "../outgoing/chat-address.js";
@@ -55,6 +56,7 @@ export function checkDefinition(
   const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
   checkSecrets(secrets, around, issues);
   checkKeys(body.run?.handler.signingSecrets?.(body.run.options) ?? [], around, issues);
+  checkAddresses([...new Set(used.flatMap(({ needs, options }) => needs.addresses?.(options) ?? []))], around, issues);
   checkModel(body.run, around, issues);
   // Where it is not known what starts it, nothing is known of payloads and phases.
   if (unsure.has("on") || unsure.has("trigger") || unsure.has("phase")) return { issues };
@@ -290,6 +292,16 @@ function checkKeys(names: readonly string[], around: Surroundings, issues: Issue
     const secret = around.secret(name);
     const why = secret === undefined ? undefined : whyNoKey(secret);
     if (why !== undefined) issues.push({ path: [], message: `the environment variable ${name} signs nothing: ${why}` });
+  }
+}
+
+/** The value is a secret, so no message shows it. */
+function checkAddresses(names: readonly string[], around: Surroundings, issues: Issue[]): void {
+  for (const name of names) {
+    const value = around.secret(name);
+    if (value === undefined || isWebAddress(value)) continue;
+    const message = `the environment variable ${name} holds no address: expected one that starts with https: or http:`;
+    issues.push({ path: [], message });
   }
 }
 

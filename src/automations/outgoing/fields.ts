@@ -121,9 +121,14 @@ export function targetProblems({ url }: Target, { destinations }: Pick<Machine, 
   ];
 }
 
+/** The variable that holds the address. */
+export function addressVariables({ url_env }: Target): string[] {
+  return url_env === undefined ? [] : [url_env];
+}
+
 /** The variables of address and login. */
-export function variablesOf({ url_env, auth: given }: Target & { auth?: Auth | undefined }): string[] {
-  return [...(url_env === undefined ? [] : [url_env]), ...authVariable(given)];
+export function variablesOf({ auth: given, ...target }: Target & { auth?: Auth | undefined }): string[] {
+  return [...addressVariables(target), ...authVariable(given)];
 }
 
 function authVariable(given: Auth | undefined): string[] {

@@ -7,6 +7,7 @@ import { readJson } from "../../lib/json-depth.js";
 import { authHeaders } from "../outgoing/authorize.js";
 import { type Composed, compose, targetOf } from "../outgoing/compose.js";
 import {
+  addressVariables,
   auth,
   body,
   checkAuth,
@@ -39,6 +40,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   places: ["url"],
   fields: { status: "number", ok: "boolean", headers: "object", body: "string", json: "any", truncated: "boolean" },
   secrets: (options) => variablesOf(options),
+  addresses: addressVariables,
   missing: targetProblems,
   async run(options, { reach, signal, timeoutMs, maxBytes, dryRun }) {
     const request = compose(options.body, options.headers);

@@ -1,5 +1,6 @@
 /** What filters name in their arguments: fields of the items of a list, and the form of a date. */
 import type { Value } from "liquidjs";
+import { timezoneProblem } from "../../lib/timezone.js";
 import { liquid } from "./engine.js";
 
 export type Filter = Value["filters"][number];
@@ -42,8 +43,25 @@ export function fieldsOf(filters: readonly Filter[]): string[][] {
   return paths;
 }
 
-/** A form of a date that prints itself. */
-export function dateProblem({ name, args }: Filter): string | undefined {
+/** Without an argument they fail, print NaN, or do nothing. */
+const NEEDS_ARGUMENT: ReadonlySet<string> = new Set([
+  ..."append prepend replace replace_first replace_last remove remove_first remove_last split".split(" "),
+  ..."plus minus times divided_by modulo at_least at_most concat push unshift".split(" "),
+  ..."map where reject find find_index has group_by where_exp reject_exp find_exp has_exp group_by_exp".split(" "),
+]);
+
+/** A filter that fails, or has no effect, whatever it is given. */
+export function filterProblem(filter: Filter): string | undefined {
+  if (NEEDS_ARGUMENT.has(filter.name) && filter.args.length === 0)
+    return `the filter ${filter.name} needs an argument: write ${filter.name}: …`;
+  return dateProblem(filter);
+}
+
+/** A form of a date that prints itself, and a time zone that there is not. */
+function dateProblem({ name, args }: Filter): string | undefined {
+  const zone = name === "date" ? textOf(args[1]) : undefined;
+  const wrongZone = zone === undefined ? undefined : timezoneProblem(zone);
+  if (wrongZone !== undefined) return wrongZone;
   const form = name === "date" ? textOf(args[0]) : undefined;
   if (form === undefined || form.includes("%")) return undefined;
   const better = withCodes(form);

@@ -3,8 +3,9 @@ import type { Liquid, Template } from "liquidjs";
 import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
 import { nearest } from "../../lib/nearest.js";
 import type { FieldType } from "../step.js";
+import { constantProblem } from "./constant.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
-import { dateProblem } from "./filters.js";
+import { filterProblem } from "./filters.js";
 import { filtersIn, ITEM, isNested, type Path, pathsOf } from "./paths.js";
 
 /** `fields` is absent when nothing is known of the step. */
@@ -32,11 +33,14 @@ export interface TemplateNames {
   readonly steps: readonly StepNames[];
 }
 
-/** What is wrong with the names; empty when all is well. */
-export function nameProblems(engine: Liquid, template: Template[], names: TemplateNames): string[] {
-  const problems = pathsOf(engine, template).map((path) => pathProblem(path, names));
-  const dates = filtersIn(template).flatMap((filter) => dateProblem(filter) ?? []);
-  return [...new Set([...problems.filter((one) => one !== undefined), ...dates])];
+/** What is wrong with the names and the filters; empty when all is well. */
+export function nameProblems(engine: Liquid, template: Template[], source: string, names: TemplateNames): string[] {
+  const paths = pathsOf(engine, template);
+  const problems = [...paths.map((path) => pathProblem(path, names)), ...filtersIn(template).map(filterProblem)].filter(
+    (one) => one !== undefined,
+  );
+  if (paths.length === 0 && problems.length === 0) problems.push(...constantProblem(source));
+  return [...new Set(problems)];
 }
 
 function pathProblem([root, ...path]: Path, names: TemplateNames): string | undefined {

@@ -23,6 +23,19 @@ export const agentHandler: Handler<AgentOptions> = {
       "its answer has no effect: set `decides: true`, or give it a tool that acts, `tools: [send_message]`";
     return { path: [], message };
   },
+  unused: ({ max_output_tokens, max_tokens, tools }, isWritten) => [
+    ...(max_output_tokens > max_tokens && isWritten("max_output_tokens")
+      ? [
+          {
+            setting: "max_output_tokens",
+            message: `no answer has that many tokens, because the run ends after ${max_tokens} (\`max_tokens\`): lower it, or raise \`max_tokens\``,
+          },
+        ]
+      : []),
+    ...(!tools.includes("send_message") && isWritten("max_messages")
+      ? [{ setting: "max_messages", message: "nothing is sent without the tool: add `tools: [send_message]`" }]
+      : []),
+  ],
   chats: ({ send_to }) => send_to.map((text, index) => ({ path: ["send_to", index], text })),
   missing: ({ tools, send_to }, { hasHere }) =>
     tools.includes("send_message") && send_to.length === 0 && !hasHere

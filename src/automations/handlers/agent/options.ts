@@ -1,5 +1,6 @@
 /** Options of the `agent` handler. */
 import { z } from "zod";
+import { isBlank } from "../../../lib/markdown/clean.js";
 import { nearest } from "../../../lib/nearest.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
 import { toolNames } from "./tools/names.js";
@@ -15,7 +16,10 @@ const toolName = z.string().superRefine((name, context) => {
 });
 
 export const agentOptions = z.strictObject({
-  prompt: z.string().min(1).describe("What it shall do. Values that templates put in are fenced as data."),
+  prompt: z
+    .string()
+    .refine((text) => !isBlank(text), "the prompt is empty: write what the agent shall do")
+    .describe("What it shall do. Values that templates put in are fenced as data."),
   system: z.string().optional().describe("Who it is, before the rules that every hook's agent gets."),
   model: z.string().min(1).optional().describe("A name of `models:`; the default model when absent."),
   tools: z

@@ -1,6 +1,6 @@
 /** Options of the `chat` handler. */
 import { z } from "zod";
-import { button, buttonAction, card, form, outboundMessage } from "../../../domain/message.js";
+import { button, buttonAction, card, cardField, form, outboundMessage } from "../../../domain/message.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
 import { timezone } from "../../../lib/timezone.js";
 import { isWebAddress } from "../../../lib/web-address.js";
@@ -10,12 +10,14 @@ import { wantedProblems } from "./buttons.js";
 
 /** What is written in a definition is used, or refused. */
 const [commandAction, sayAction] = buttonAction.options;
+const writtenForm = form.extend({ fields: z.array(form.shape.fields.element.strict()).min(1).max(5) }).strict();
+const writtenCard = card.extend({ fields: z.array(cardField.strict()).optional() }).strict();
 const writtenButton = button
   .omit({ token: true })
   .extend({
     action: z
       .discriminatedUnion("kind", [
-        commandAction.extend({ form: form.strict().optional() }).strict(),
+        commandAction.omit({ isFilledIn: true }).extend({ form: writtenForm.optional() }).strict(),
         sayAction.strict(),
       ])
       .optional(),
@@ -28,7 +30,7 @@ const chatForm = z.strictObject({
     .default("here")
     .describe("Addresses (platform:bot:chat[:thread]), or here: the conversation that the event is about."),
   text: z.string().optional().describe("Markdown. A link inside a value is shown as it was written, with its address."),
-  card: card.strict().optional().describe("A framed block: title, text, url, tone, fields, footer."),
+  card: writtenCard.optional().describe("A framed block: title, text, url, tone, fields, footer."),
   buttons: z.array(z.array(writtenButton)).optional().describe("Rows of buttons."),
   silent: z.boolean().optional().describe("Without a sound."),
   mentions: outboundMessage.shape.mentions.unwrap().strict().optional().describe("Who may be pinged. Default: no one."),

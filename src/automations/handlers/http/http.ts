@@ -5,7 +5,7 @@ import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
 import { authHeaders } from "../../outgoing/authorize.js";
 import { compose, targetOf } from "../../outgoing/compose.js";
-import { targetProblems, variablesOf } from "../../outgoing/fields.js";
+import { addressVariables, targetProblems, variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
 import { requestFollowing, type Sendable } from "./follow.js";
 import { type Judgement, judge, judgeThrown } from "./judge.js";
@@ -19,9 +19,15 @@ export const httpHandler: Handler<HttpOptions> = {
   places: ["url"],
   signingSecrets: secretVariables,
   secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
+  addresses: addressVariables,
   missing: targetProblems,
   decides: ({ decision }) => (decision === "status" ? "decision" : undefined),
   attemptMs: ({ timeout }) => timeout,
+  unused({ attempts }, isWritten) {
+    if (attempts > 1) return [];
+    const message = "a request with one attempt has no pause: remove it, or set `attempts` to 2 or more";
+    return ["backoff", "max_backoff"].filter(isWritten).map((setting) => ({ setting, message }));
+  },
   async run(options, context) {
     let request: Prepared;
     try {
