@@ -43,7 +43,7 @@ import { routeAt } from "./steps/route.js";
 import { createBudget } from "./tell/budget.js";
 import { lostPages } from "./tell/lost-pages.js";
 import type { Telling } from "./tell/telling.js";
-import { noteTest, retest, sendTest, testedBy } from "./tell/test-arrival.js";
+import { noteTest, retest, sendTest, testedBy, tryTest } from "./tell/test-arrival.js";
 import { tell } from "./tell.js";
 import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 
@@ -132,6 +132,8 @@ export interface Alerts {
   delivered(id: string): void;
   /** Somebody deleted its message: it is posted anew while something on it is open. */
   deleted(cardId: string): void;
+  /** A person (`platform:id`) wrote or pressed something in their private chat with the bot: a test message finds out whether one that refused alerts takes them again. */
+  heardFrom(ref: string): void;
   /** Looks under way and waiting for room. */
   readonly depth: Work["depth"];
   start(): Promise<void>;
@@ -352,6 +354,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
       void lookAfter(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);
       }),
+    heardFrom(ref) {
+      const destination = telling.direct(ref);
+      if (destination !== undefined && inhibitors.endRest(destination)) void tryTest(destination, telling);
+    },
     get depth() {
       return work.depth;
     },

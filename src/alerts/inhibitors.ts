@@ -11,7 +11,16 @@ export interface Inhibitors {
   note(alert: Alert): boolean;
   /** An open alert says that alerts, or reminders and escalations, do not reach this chat (a formatted address). */
   refuses(destination: string): boolean;
+  /** Its platform has just refused a message to this private chat for good. Other settings come with other inhibitors, which know nothing of it. */
+  noteRefusal(destination: string, reason: string, now: number): void;
+  /** Why this private chat is not tried now: it refused a message not long ago, and an open alert says so. */
+  refusalOf(destination: string, now: number): string | undefined;
+  /** Its person was heard from. True when it refused a message before. */
+  endRest(destination: string): boolean;
 }
+
+/** A person who has blocked the bot does not get every page; a later one finds out whether that is over. */
+const REST_MS = 10 * 60_000;
 
 /** Undelivered messages are no news while their platform is away. */
 const OWN: AlertsConfig["inhibit"] = [
@@ -37,7 +46,9 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
   );
   /** Ids of such alerts, by chat. */
   const refused = new Map<string, Set<string>>();
-  function noteRefusal(alert: Alert): void {
+  /** The last refusal of each private chat. */
+  const refusals = new Map<string, { at: number; reason: string }>();
+  function noteOwn(alert: Alert): void {
     const { destination } = alert.signal.labels;
     if (destination === undefined || !isAboutPlace(alert)) return;
     const ids = refused.get(destination) ?? new Set<string>();
@@ -48,6 +59,13 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
   }
   return {
     refuses: (destination) => refused.has(destination),
+    noteRefusal: (destination, reason, at) => void refusals.set(destination, { at, reason }),
+    refusalOf(destination, now) {
+      const { at, reason } = refusals.get(destination) ?? { at: Number.NEGATIVE_INFINITY };
+      // The clock may have been set back.
+      return refused.has(destination) && now >= at && now < at + REST_MS ? reason : undefined;
+    },
+    endRest: (destination) => refusals.delete(destination),
     find(labels) {
       for (const { mutes, keyOf, active } of all) {
         if (active.size === 0 || !mutes(labels)) continue;
@@ -56,7 +74,7 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
       return undefined;
     },
     note(alert) {
-      noteRefusal(alert);
+      noteOwn(alert);
       let isNews = false;
       const labels = labelsOf(alert);
       // One that is kept quiet itself keeps nobody quiet: rules that point at each other would silence everything.

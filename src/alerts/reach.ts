@@ -14,7 +14,7 @@ export interface Reach {
   posted: string[];
   /** A message in one of those chats notifies one of its people, or a stand-in. */
   isCalled: boolean;
-  /** Private chats of its people and stand-ins whom no message in those chats notifies; one that takes no alerts now is tried as well. */
+  /** Private chats of its people and stand-ins whom no message in those chats notifies; one that takes no alerts now is tried as well, and not for a while after it refused one. */
   direct: { destination: string; name: string }[];
   /** Those of them that take alerts. */
   arriving: { destination: string; name: string }[];
@@ -64,7 +64,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const mentioned = accountsOf(step.mention, config, now);
   const people = groupBy(mentioned, ({ name }) => name);
   const uncalled = people.filter((accounts) => !isAt(chats, accounts));
-  const direct = uncalled.flatMap((accounts) => directTo(accounts, chats, around));
+  const direct = uncalled.flatMap((accounts) => directTo(accounts, chats, around, now));
   const arrives = ({ destination }: Reach["direct"][number]) => !around.inhibitors.refuses(destination);
   const isDirect = (accounts: readonly Mentioned[]) =>
     direct.filter(arrives).some((one) => accounts.some(({ name }) => name === one.name));
@@ -75,7 +75,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
     if (isAt(chats, accounts) || (isDirect(accounts) && isCalledHimself)) return [];
     return standInAt(rota, { places: chats, mayBeDirect: !isDirect(accounts) }, around, now) ?? [];
   });
-  direct.push(...near.flatMap((one) => (one.isDirect ? directTo(one.accounts, chats, around) : [])));
+  direct.push(...near.flatMap((one) => (one.isDirect ? directTo(one.accounts, chats, around, now) : [])));
   const isCalled = isCalledHimself || near.some((one) => !one.isDirect);
 
   const isSilent = step.mention.length > 0 && webhook === undefined && !isCalled && !direct.some(arrives);
@@ -130,10 +130,16 @@ export const rotaOf = (mention: string) => (mention.startsWith(ONCALL) ? mention
 
 const rotasOf = ({ mention }: Step) => [...new Set(mention.flatMap((one) => rotaOf(one) ?? []))];
 
-function directTo(accounts: readonly Mentioned[], without: readonly string[], around: Around): Reach["direct"] {
+function directTo(
+  accounts: readonly Mentioned[],
+  without: readonly string[],
+  { direct, inhibitors }: Around,
+  now: number,
+): Reach["direct"] {
   return accounts.flatMap(({ ref, name }) => {
-    const destination = around.direct(ref);
-    return destination === undefined || without.includes(destination) ? [] : [{ destination, name }];
+    const destination = direct(ref);
+    if (destination === undefined || without.includes(destination)) return [];
+    return inhibitors.refusalOf(destination, now) === undefined ? [{ destination, name }] : [];
   });
 }
 
@@ -152,7 +158,7 @@ function standInAt(
   const found = (person: string): StandIn | undefined => {
     const accounts = accountsOf([person], around.config, now);
     if (places.some((place) => isReachedNow(place, accounts, around))) return { rota: name, accounts, isDirect: false };
-    const chats = directTo(accounts, places, around);
+    const chats = directTo(accounts, places, around, now);
     const isDirect = mayBeDirect && chats.some(({ destination }) => !around.inhibitors.refuses(destination));
     return isDirect ? { rota: name, accounts, isDirect } : undefined;
   };

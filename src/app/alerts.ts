@@ -66,9 +66,17 @@ export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => 
 };
 
 /** What the gateway tells whoever counts, and alerts of their own deliveries. */
-export function tellingAlerts(observer: Observer, alerts: Pick<Alerts, "delivered" | "deleted">): Observer {
+export function tellingAlerts(
+  observer: Observer,
+  alerts: Pick<Alerts, "delivered" | "deleted" | "heardFrom">,
+): Observer {
   return {
     ...observer,
+    eventAccepted(event) {
+      observer.eventAccepted?.(event);
+      if ("message" in event && event.message.isDm)
+        alerts.heardFrom(`${event.message.platform}:${event.message.userId}`);
+    },
     deliverySettled(platform, status, latencyMs, cause) {
       observer.deliverySettled?.(platform, status, latencyMs, cause);
       if (cause.kind !== "alert") return;

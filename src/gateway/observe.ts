@@ -5,7 +5,7 @@ import type { DeliveryStatus } from "../domain/store.js";
 
 export interface Observer {
   /** An event is on disk, for the first time. */
-  eventAccepted?(platform: string, kind: InboundEvent["kind"]): void;
+  eventAccepted?(event: InboundEvent): void;
   /** An event is done or dead; `outcome` as in its row; `latencyMs` since it arrived. */
   eventSettled?(platform: string, outcome: string, latencyMs: number): void;
   /** A delivery reached a status that it stays in; `latencyMs` since it was made; `cause`: what it was for. */

@@ -1,5 +1,6 @@
 /** What Prometheus sees at /metrics. Fed by the gateway's observer and the journal; queue depths and platform states are read when asked for. */
 import { Gauge, Registry } from "prom-client";
+import { addressOf } from "../domain/event.js";
 import type { JournalPort } from "../domain/journal.js";
 import type { Observer } from "../gateway/observe.js";
 import type { GatewayStatus } from "../gateway/status.js";
@@ -78,7 +79,7 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     observer: {
-      eventAccepted: (platform, kind) => accepted(platform, kind),
+      eventAccepted: (event) => accepted(addressOf(event).platform, event.kind),
       eventSettled(platform, outcome, latencyMs) {
         settled(platform, outcome);
         settleTime(platform, latencyMs);

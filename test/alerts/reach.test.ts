@@ -413,7 +413,7 @@ it("the chat of the alert takes none: who is on call there is notified in a priv
   expect(await ownAlerts(on)).toEqual([]);
 });
 
-it("the private chat of who is on call takes none: the next step notifies the next person, and the chat is tried again", async () => {
+it("the private chat of who is on call takes none: the next step notifies the next person, and the chat is not tried again", async () => {
   const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
   refuse(loop, "dm-ben");
   const on = await watch(
@@ -433,12 +433,13 @@ it("the private chat of who is on call takes none: the next step notifies the ne
     {
       platform: loop,
       direct: (ref) => parseAddress(ref === "other:8" ? "loop:bot:dm-ben" : "loop:bot:dm-ann"),
+      personOf: ({ chatId }) => ({ "dm-ben": "other:8", "dm-ann": "other:7" })[chatId],
     },
   );
   await on.raise();
   await on.advance(MINUTE);
   const why =
-    "ben has no loop account (the private chat takes no alerts now, and is tried again); ann is the next person who can be notified, and is notified in a private chat";
+    "ben has no loop account (the private chat takes no alerts now); ann is the next person who can be notified, and is notified in a private chat";
   expect(
     on
       .posted("loop:bot:dm-ann")
@@ -451,8 +452,52 @@ it("the private chat of who is on call takes none: the next step notifies the ne
       .map(({ text }) => text)
       .join(),
   ).toContain(why);
+  // The card and the page of the first step.
+  expect(loop.requests.filter(({ address }) => address.chatId === "dm-ben")).toHaveLength(2);
+});
+
+it("a private chat that refused a page is tried again after a while, after a reload, and when its person writes there", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben");
+  const pages = ["5s", "15s", "25s", "35s", "20m", "21m"].map((after) => ({ after, mention: ["ben"] }));
+  const config = { ...route({ escalate: pages }), fallback: [OPS], people: { ben: ["loop:8"] } };
+  // Ben has left the group and blocked the bot.
+  const on = await watch(config, {
+    platform: loop,
+    direct: (ref) => (ref === "loop:8" ? parseAddress("loop:bot:dm-ben") : undefined),
+    personOf: ({ chatId }) => (chatId === "dm-ben" ? "loop:8" : undefined),
+    isReader: async (_, userId) => userId !== "8",
+  });
   const tried = () => loop.requests.filter(({ address }) => address.chatId === "dm-ben").length;
-  expect(tried()).toBeGreaterThan(1);
+  await on.raise();
+  await on.advance(6_000);
+  // The card and the page.
+  expect(tried()).toBe(2);
+  for (const n of [2, 3, 4]) await on.raise({ fingerprint: `replies:c${n}`, title: `Reply to ${n}` });
+  await on.advance(MINUTE);
+  expect(tried()).toBe(2);
+  expect(
+    on
+      .posted()
+      .map(({ text }) => text)
+      .join(),
+  ).toContain("ben cannot read this chat (the private chat takes no alerts now)");
+  await on.reload(config);
+  expect(tried()).toBe(3);
+  await on.advance(9 * MINUTE);
+  expect(tried()).toBe(3);
+  await on.advance(10 * MINUTE);
+  expect(tried()).toBeGreaterThan(3);
+  // He unblocks the bot: Telegram has him write /start.
+  loop.script = () => undefined;
+  await on.rig.say("/start", { chatId: "dm-ben", userId: "8", isDm: true });
+  await on.settle();
+  expect(on.posted("loop:bot:dm-ben").map(({ text }) => text)).toContainEqual(expect.stringContaining("Test message"));
+  const [own] = (await on.alerts.list({ limit: 40 })).filter(({ signal: { labels } }) => labels.destination);
+  expect(own?.state).toBe("resolved");
+  // It was posted at the fallback, and paged nobody: its escalation would notify the person who cannot be.
+  expect(on.posted(OPS).some(({ text }) => text.includes("Alerts do not reach loop:bot:dm-ben"))).toBe(true);
+  expect((await on.alerts.history(own?.id ?? "")).map(({ event }) => event)).not.toContain("escalate");
 });
 
 it("a chat that refuses every message leaves one dead letter for its reminders, and none for tests of it", async () => {

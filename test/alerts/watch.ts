@@ -97,6 +97,7 @@ export async function watch(
     {
       delivered: (id) => current.alerts?.delivered(id),
       deleted: (id) => current.alerts?.deleted(id),
+      heardFrom: (ref) => current.alerts?.heardFrom(ref),
     },
   );
   let rig = await startRig({ clock, platforms: [platform, ...others], observe });

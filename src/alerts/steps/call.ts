@@ -48,7 +48,7 @@ function sentenceOf(
   const accounts = accountsOf([one], alerting.config, now);
   const places = chat === undefined ? chatsOf(reach) : [chat];
   if (places.some((place) => isReachedNow(place, accounts, alerting))) return undefined;
-  const why = missingOf(one, alerting, now) ?? whyNot(accounts, chat, reach, alerting);
+  const why = missingOf(one, alerting, now) ?? whyNot(accounts, chat, reach, alerting, now);
   const standIn = reach.standIns.find(({ rota }) => rota === rotaOf(one));
   if (standIn === undefined) return why;
   const name = namesOf(standIn.accounts, alerting);
@@ -68,8 +68,14 @@ function mentionedIn(accounts: readonly Mentioned[], chat: string | undefined, r
 }
 
 /** The person has no account on the platform of this chat, or the chat takes no alerts; how else the step notifies them. */
-function whyNot(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting): string {
-  const why = `${whyNotIn(accounts, chat, reach, alerting)}${refusedChat(accounts, alerting)}`;
+function whyNot(
+  accounts: readonly Mentioned[],
+  chat: string | undefined,
+  reach: Reach,
+  alerting: Alerting,
+  now: number,
+): string {
+  const why = `${whyNotIn(accounts, chat, reach, alerting)}${refusedChat(accounts, alerting, now)}`;
   if (reach.arriving.some(({ name }) => accounts.some((one) => one.name === name)))
     return `${why} and is notified in a private chat`;
   const isElsewhere = chatsOf(reach).some((place) => isReachedNow(place, accounts, alerting));
@@ -93,11 +99,11 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
 }
 
 /** ` (the private chat takes no alerts now, and is tried again)`, where the person has one. */
-function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Alerting): string {
+function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Alerting, now: number): string {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
-  return chats.length > 0 && chats.every(inhibitors.refuses)
-    ? " (the private chat takes no alerts now, and is tried again)"
-    : "";
+  if (chats.length === 0 || !chats.every(inhibitors.refuses)) return "";
+  const isTried = chats.some((chat) => inhibitors.refusalOf(chat, now) === undefined);
+  return ` (the private chat takes no alerts now${isTried ? ", and is tried again" : ""})`;
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */

@@ -145,6 +145,7 @@ function notify(
   const { key, mentioned, group, sentences } = notice;
   // What does not reach a chat is not posted in that chat.
   if (alert.signal.source.kind === OWN_KIND && alert.signal.labels.destination === destination) return;
+  if (alerting.inhibitors.refusalOf(destination, now) !== undefined) return;
   const isHook = /^https?:/.test(destination);
   if (!isHook && !plan.destinations.includes(destination))
     quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);

@@ -7,7 +7,7 @@ import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
-export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Alerting, "config">): void {
+export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Alerting, "config" | "inhibitors">): void {
   const reminded = new Set<string>();
   for (const route of routes) {
     const isWanted = isReminding(plan, route);
@@ -28,9 +28,10 @@ function remindBy(
   plan: Plan,
   route: Route,
   { places, isOnly }: { places: readonly string[]; isOnly: boolean },
-  alerting: Pick<Alerting, "config">,
+  alerting: Pick<Alerting, "config" | "inhibitors">,
 ): void {
   const { alert, now } = plan;
+  const { inhibitors } = alerting;
   const settings = route.settings.remind;
   const urging = urgingOf(alert, route);
   if (urging.reminders >= settings.times) return;
@@ -55,7 +56,7 @@ function remindBy(
   const count = `${urging.reminders} of ${settings.times}`;
   const since = Math.max(alert.firedAt ?? alert.raisedAt, alert.lapsedAt ?? 0);
   const text = `Not acknowledged for ${formatDuration(now - since)} (reminder ${count})`;
-  for (const destination of loud) {
+  for (const destination of loud.filter((one) => inhibitors.refusalOf(one, now) === undefined)) {
     const key = `reminder:${route.name}:${dueAt}`;
     plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });
   }

@@ -4,7 +4,7 @@ import type { Delivery } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
-import { arrivesAgain, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
+import { arrivesAgain, isLostCourtesy, noteRefusal, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -36,6 +36,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
           await store.saveCard(settled);
           break;
         }
+        noteRefusal(destination, delivery, telling);
         await store.saveCard({ ...settled, failedAt: now });
         await tellElsewhere(card, delivery.reason ?? delivery.status, telling);
         break;
@@ -64,11 +65,6 @@ const isNewMessage = ({ parts }: Delivery) =>
 async function testAgain(destination: string, telling: Telling): Promise<void> {
   const known = await telling.store.latest(undelivered(destination).fingerprint);
   if (known && isOpen(known.state)) await sendTest(destination, telling);
-}
-
-/** It was tried, and the platform refused it. (What hooks cancel is never tried.) */
-function isLostCourtesy({ isCourtesy, parts }: Delivery): boolean {
-  return isCourtesy === true && parts.length > 0;
 }
 
 export async function tellElsewhere(card: AlertCard, reason: string, telling: Telling): Promise<void> {

@@ -7,7 +7,7 @@ import { isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, raiseUnsaid, saidAgain } from "./undelivered.js";
+import { arrivesAgain, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 const HISTORY_MAX = 200;
@@ -47,6 +47,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     const isLost = waits || delivery?.status === "dead" || delivery?.status === "held";
     const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
+    if (delivery) noteRefusal(destination, delivery, telling);
     if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling);
     if (delivery?.status === "sent") {
       await arrivesAgain(destination, telling);

@@ -104,6 +104,12 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     ...(redrawAt === undefined ? {} : { redrawAt }),
   };
+  const refusal = telling.inhibitors.refusalOf(card.destination, now);
+  if (refusal !== undefined) {
+    await store.saveCard({ ...shown, isPosted: card.isPosted, failedAt: card.failedAt ?? now });
+    await tellElsewhere(card, refusal, telling);
+    return undefined;
+  }
   if (!isThere) {
     try {
       await telling.send(at, message, { cause, deliveryId: card.deliveryId, isCourtesy });

@@ -6,7 +6,7 @@ import { newId } from "../../lib/id.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, saidAgain } from "./undelivered.js";
+import { arrivesAgain, noteRefusal, saidAgain } from "./undelivered.js";
 
 const CAUSE = "test:";
 
@@ -37,21 +37,28 @@ export async function sendTest(destination: string, telling: Telling): Promise<v
 export async function noteTest(causeId: string, telling: Telling): Promise<boolean> {
   if (!causeId.startsWith(CAUSE)) return false;
   const delivery = await telling.deliveryOf(causeId.slice(CAUSE.length));
-  if (delivery?.status === "sent") await arrived(telling.chatOf(delivery.address), telling);
+  if (delivery === undefined) return true;
+  const destination = telling.chatOf(delivery.address);
+  if (delivery.status === "sent") await arrived(destination, telling);
+  else noteRefusal(destination, delivery, telling);
   return true;
 }
 
-/** At a start and after a reload, which may have repaired the way there, or sends nothing there any more. A test that fails is logged. */
+/** At a start and after a reload, which may have repaired the way there, or sends nothing there any more. */
 export async function retest(alerts: readonly Alert[], telling: Telling): Promise<void> {
   for (const destination of new Set(alerts.flatMap((alert) => testedBy(alert) ?? [])))
-    if (isUsed(destination, telling))
-      await sendTest(destination, telling).catch((error: unknown) =>
-        telling.logger.warn({ destination, error: errorMessage(error) }, "a test message could not be sent"),
-      );
+    if (isUsed(destination, telling)) await tryTest(destination, telling);
     else {
       await arrivesAgain(destination, telling, NOT_USED);
       await saidAgain(destination, telling, NOT_USED);
     }
+}
+
+/** The way there may be repaired. A test that cannot be sent is logged. */
+export async function tryTest(destination: string, telling: Telling): Promise<void> {
+  await sendTest(destination, telling).catch((error: unknown) =>
+    telling.logger.warn({ destination, error: errorMessage(error) }, "a test message could not be sent"),
+  );
 }
 
 const NOT_USED = "the settings send no alerts there";

@@ -1,5 +1,7 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
 import { type Alert, isOpen } from "../../domain/alert.js";
+import { GIVEN_UP } from "../../domain/given-up.js";
+import type { Delivery } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
 import { isWebhook, shownAs } from "./shown-as.js";
@@ -61,6 +63,18 @@ export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
 }
 
 const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "unsaid"]);
+
+/** The platform refused it for good, as it does when a person has blocked the bot: their private chat is left alone for a while. */
+export function noteRefusal(destination: string, delivery: Delivery, { personOf, inhibitors, clock }: Telling): void {
+  const { status, reason = "" } = delivery;
+  const isRefused = (status === "dead" && !reason.includes(GIVEN_UP)) || isLostCourtesy(delivery);
+  if (isRefused && personOf(destination) !== undefined) inhibitors.noteRefusal(destination, reason, clock.now());
+}
+
+/** It was tried, and the platform refused it. (What hooks cancel is never tried.) */
+export function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
+  return status === "cancelled" && isCourtesy === true && parts.length > 0;
+}
 
 /** A message with a mention, or any other that is new, has arrived there. */
 export async function saidAgain(

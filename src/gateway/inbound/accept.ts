@@ -50,7 +50,7 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   pressure.add();
   lanes.add(lane, newRow(stored.id, lane.key, conversation, event, receivedAt, started));
   intake.look(lane);
-  inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
+  inbound.observe.eventAccepted?.(event);
   await inbound.store.durable();
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
   return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };
