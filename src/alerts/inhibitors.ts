@@ -48,14 +48,17 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
   const refused = new Map<string, Set<string>>();
   /** The last refusal of each private chat. */
   const refusals = new Map<string, { at: number; reason: string }>();
-  function noteOwn(alert: Alert): void {
+  /** True when the chat takes no alerts now and did before, or the other way round. */
+  function noteOwn(alert: Alert): boolean {
     const { destination } = alert.signal.labels;
-    if (destination === undefined || !isAboutPlace(alert)) return;
+    if (destination === undefined || !isAboutPlace(alert)) return false;
+    const wasRefused = refused.has(destination);
     const ids = refused.get(destination) ?? new Set<string>();
     if (isOpen(alert.state)) ids.add(alert.id);
     else ids.delete(alert.id);
     if (ids.size > 0) refused.set(destination, ids);
     else refused.delete(destination);
+    return refused.has(destination) !== wasRefused;
   }
   return {
     refuses: (destination) => refused.has(destination),
@@ -74,8 +77,7 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
       return undefined;
     },
     note(alert) {
-      noteOwn(alert);
-      let isNews = false;
+      let isNews = noteOwn(alert);
       const labels = labelsOf(alert);
       // One that is kept quiet itself keeps nobody quiet: rules that point at each other would silence everything.
       const isActive = isOpen(alert.state) && alert.state !== "inhibited";

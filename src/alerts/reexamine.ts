@@ -2,6 +2,7 @@
 import type { Alert } from "../domain/alert.js";
 import type { Alerting } from "./alerting.js";
 import { labelsOf } from "./matchers.js";
+import { OWN_KIND } from "./own-alerts.js";
 import type { Occasion } from "./pipeline.js";
 
 const PAGE = 500;
@@ -23,6 +24,8 @@ export async function reexamine(
 }
 
 function isConcerned(alert: Alert, { silences, inhibitors, clock }: Alerting): boolean {
+  // It goes where nothing else failed, which may be elsewhere now.
+  if (alert.signal.source.kind === OWN_KIND) return true;
   const labels = labelsOf(alert);
   const isSilenced = silences.find(labels, clock.now()) !== undefined;
   if (isSilenced !== (alert.state === "silenced")) return true;
