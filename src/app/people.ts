@@ -8,9 +8,11 @@ import { brokenPlatform, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { AdapterTraits } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
+import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { newToken } from "../lib/id.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
 import { type RelativePaths, relativePaths } from "../lib/relative-paths.js";
+import { assigneeOf } from "../orchestrator/assignee.js";
 import { databaseFiles } from "../store/files.js";
 import { directPerson } from "./direct.js";
 
@@ -49,6 +51,19 @@ export function personProblem(assignTo: string, { web }: Pick<Config, "web">): s
   const known = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
   if (platform !== CONSOLE.platform || known.some((one) => one.id === id)) return undefined;
   return `there is no person ${id} in the web chat (there is ${known.map((one) => `${one.name}: person:web:${one.id}`).join(", ")})`;
+}
+
+/** Why nobody is notified of a task of this person; undefined when somebody is, as far as is known. */
+export function unreachedPerson(
+  assignTo: string,
+  { orchestrator }: Pick<Config, "orchestrator">,
+  on: readonly PlatformName[],
+): string | undefined {
+  const assignee = assigneeOf(assignTo, orchestrator);
+  if (assignee.kind !== "person" || assignee.person.at !== undefined) return undefined;
+  const platform = PLATFORMS.find((known) => assignee.person.user.startsWith(`${known}:`));
+  if (platform === undefined || on.includes(platform)) return undefined;
+  return `${platform} is off, so ${assignee.owner} is not notified of a task: turn ${platform} on, or name another person`;
 }
 
 /** The same, or as `alerts.people` calls them. */

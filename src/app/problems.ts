@@ -28,7 +28,7 @@ import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
 import { assigneeProblem } from "./missions.js";
-import { personProblem } from "./people.js";
+import { personProblem, unreachedPerson } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 
 /** What a configuration became: what is in force of it, and what is not. */
@@ -149,17 +149,19 @@ function brokenHooks({ broken }: Examined): ListedProblem[] {
 /** What hooks in force need outside of their definition. */
 function needs(examined: Examined): ListedProblem[] {
   const { definitions, plans, env, rooms, config, loaded, stuck, commands, faults } = examined;
+  const on = platformsOn(config, env, loaded.problems);
   const machine = {
     searchPath: env.forPrograms().PATH ?? "",
     plans: plans.list().map(({ id }) => id),
     commands,
     assigneeProblem: (assignTo: string) =>
-      assigneeProblem(assignTo, config.orchestrator) ?? personProblem(assignTo, config),
+      assigneeProblem(assignTo, config.orchestrator) ??
+      personProblem(assignTo, config) ??
+      unreachedPerson(assignTo, config, on),
     hookProblem: (id: string) => hookProblem(id, examined),
     destinations: parseDestinations(config.outgoing.allow),
     now: systemClock.now(),
   };
-  const on = platformsOn(config, env, loaded.problems);
   return definitions.flatMap((definition) => {
     const { id, match, chats, place } = definition;
     const off = match?.platforms?.filter((platform) => PLATFORMS.some((known) => known === platform)) ?? [];

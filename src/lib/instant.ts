@@ -14,6 +14,8 @@ export function parseInstant(text: string, timezone: string): number | undefined
   return new Cron(written, { paused: true, timezone, allowPast: true }).nextRun(new Date(0))?.getTime();
 }
 
+export const hasOffset = (text: string): boolean => FORM.exec(text)?.[4] !== undefined;
+
 /** For a time without an offset that a clock change skips in `timezone`: the local time at which `parseInstant` has it, `2027-03-28T03:30`. */
 export function skippedTo(text: string, timezone: string): string | undefined {
   const [, date, minutes, , offset] = FORM.exec(text) ?? [];

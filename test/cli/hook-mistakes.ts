@@ -114,6 +114,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { create_task: { title: "x", to: "person:web:99" } },
     /there is no person 99 in the web chat \(there is Owner: person:web:1/,
   ),
+  "a task for a person whose platform is off": step(
+    { create_task: { title: "x", to: "person:discord:80351110224678912" } },
+    /discord is off, so person:discord:80351110224678912 is not notified of a task: turn discord on, or name another person$/,
+  ),
+  "a deadline without an offset": step(
+    { create_task: { title: "x", to: "person:web:1", due: "2099-01-01T00:00" } },
+    /create_task\.due: .*"2099-01-01T00:00" has no offset, so its hour is not known: write 2099-01-01T00:00Z for UTC/,
+  ),
   "a deadline that is no time": step(
     { create_task: { title: "x", to: "person:web:1", due: "next week" } },
     /create_task\.due: .*expected a duration above 0 such as 2h.*got "next week"/,
@@ -442,6 +450,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a notification without a chat": hook(
     { trigger: { every: "1h" }, notify: { to: ["here"] } },
     /notify\.to\.0: .*is about no conversation, so there is no "here": name a chat/,
+  ),
+  "a notification of what is never blocked": hook(
+    { trigger: "manual", notify: { on: ["failed", "blocked"], to: ["web:web:general"] } },
+    /notify\.on\.1: .*nothing that this hook decides can block anything, so no run is blocked: remove it$/,
+  ),
+  "a priority of a timer": hook(
+    { trigger: { every: "1h" }, priority: 5 },
+    /priority: .*each run of this hook starts alone, so it has no place among other hooks: remove it$/,
   ),
   "a step that outlasts its run": hook(
     { ...received, timeout: "5s", context: [{ shell: { command: ["true"], timeout: "10m" } }] },

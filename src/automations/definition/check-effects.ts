@@ -6,6 +6,8 @@ import type { AnyPoint } from "../../hooks/signatures.js";
 import { formatDuration, writeDuration } from "../../lib/duration.js";
 import type { Issue } from "../../lib/schema-issues.js";
 import { HERE } from "../outgoing/chat-address.js";
+import { pointResult } from "../run/decide.js";
+import { DUE_POINT } from "../triggers/trigger.js";
 import type { ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 
@@ -72,6 +74,13 @@ export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
     none("no step has a skip_if, so no run is skipped: add one, or remove skip_when", "skip_when");
   if (form.sees !== undefined && point.model !== "modifying")
     none(`${point.name} is a ${point.model} point, and sees has an effect at modifying points only: remove it`, "sees");
+  if (point.name === DUE_POINT)
+    for (const setting of ["priority", "after", "before"])
+      if (valueAt(raw, setting) !== undefined)
+        none("each run of this hook starts alone, so it has no place among other hooks: remove it", setting);
+  const blocked = form.notify?.on.indexOf("blocked") ?? -1;
+  if (blocked >= 0 && valueAt(raw, "notify", "on") !== undefined && !canBlock(checked))
+    none("nothing that this hook decides can block anything, so no run is blocked: remove it", "notify", "on", blocked);
   form.notify?.to.forEach((text, index) => {
     if (text === HERE && !hasHere)
       none(`${point.name} is about no conversation, so there is no "here": name a chat`, "notify", "to", index);
@@ -86,6 +95,12 @@ function checkUnused({ raw, body: { run } }: CheckedForm, issues: Issue[]): void
   const isWritten = (setting: string) => valueAt(raw, ...at, setting) !== undefined;
   for (const { setting, message } of run.handler.unused?.(run.options, isWritten) ?? [])
     issues.push({ path: [...at, setting], message, ofKey: true });
+}
+
+/** Runs that decide what nothing carries fail. */
+function canBlock({ point, phase, execution }: CheckedForm): boolean {
+  const { kind } = pointResult({ kind: "block", reason: "" }, point, phase);
+  return kind !== "impossible" && (isWaitedFor(execution) || point.model === "turn");
 }
 
 /** A step or an attempt with a deadline after that of the run. */

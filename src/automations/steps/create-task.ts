@@ -4,7 +4,7 @@ import { z } from "zod";
 import { withoutMarks } from "../../lib/data-marks.js";
 import { parseDuration } from "../../lib/duration.js";
 import { HookgateError } from "../../lib/errors.js";
-import { parseInstant } from "../../lib/instant.js";
+import { hasOffset, parseInstant } from "../../lib/instant.js";
 import { conversationOf } from "../outgoing/chat-address.js";
 import type { Step } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
@@ -24,6 +24,10 @@ const createTaskOptions = z.strictObject({
     .refine((due) => isTemplate(due) || isDeadline(due), {
       error: ({ input }) =>
         `expected a duration above 0 such as 2h, or a time such as 2026-11-21T18:00Z, got "${String(input)}"`,
+    })
+    .refine((due) => isTemplate(due) || !isDeadline(due) || parseDuration(due) !== undefined || hasOffset(due), {
+      error: ({ input }) =>
+        `"${String(input)}" has no offset, so its hour is not known: write ${String(input)}Z for UTC, or an offset such as ${String(input)}+01:00`,
     })
     .optional()
     .describe("Its deadline: `2h` from now, or a time with its offset."),
