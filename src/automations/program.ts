@@ -77,7 +77,9 @@ export function missingProgram(
   { folder, searchPath }: Pick<Machine, "folder" | "searchPath">,
 ): string[] {
   const place = resolve(folder, cwd ?? ".");
-  if (!existsSync(place)) return [`there is no folder ${place}`];
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (found === undefined) return [`there is no folder ${place}`];
+  if (!found.isDirectory()) return [`cwd: ${place} is a file, and no program runs in one: name a folder`];
   const [program] = command ?? [];
   if (program === undefined || isTemplate(program)) return [];
   if (program.includes("/")) return fileProblems(resolve(place, program));

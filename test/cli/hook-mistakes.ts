@@ -108,6 +108,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a missing file": step({ read_file: { path: "none.txt" } }, /there is no file .*none\.txt/),
   "a missing folder to list": step({ list_files: { path: "nowhere" } }, /there is no folder .*nowhere/),
   "a folder for a file": step({ file_diff: { path: "." } }, /is no file/),
+  "a working directory that is a file": hook(
+    { ...received, run: { shell: { command: ["true"], cwd: "hookgate.yaml" } } },
+    /cwd: .*hookgate\.yaml is a file, and no program runs in one: name a folder$/,
+  ),
+  "an option of git for a commit": step(
+    { git_diff: { repo: "/", from: "--output=x" } },
+    /git_diff\.from: .*"--output=x" is no commit, branch or tag$/,
+  ),
   "a folder without a repository": step({ git_diff: { repo: "/" } }, /there is no git repository in \//),
   "a task for no runner": step({ create_task: { title: "x", to: "nobdy" } }, /There is no runner or person "nobdy"/),
   "a task for no person": step(

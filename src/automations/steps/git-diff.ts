@@ -9,7 +9,12 @@ import { within } from "../paths.js";
 import type { Step, StepContext } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
 
-const revision = z.string().min(1).optional();
+const revision = z
+  .string()
+  .min(1)
+  .refine((text) => !text.startsWith("-"), { error: ({ input }) => noRevision(String(input)) })
+  .optional();
+const noRevision = (text: string) => `"${text}" is no commit, branch or tag`;
 
 const gitDiffOptions = z
   .strictObject({
@@ -144,8 +149,7 @@ function refuseOutside(path: string, base: string, top: string): void {
 
 function rangeOf({ from, to, staged }: GitDiffOptions): string[] {
   for (const one of [from, to])
-    if (one?.startsWith("-"))
-      throw new HookgateError({ code: "ARGUMENT_REFUSED", message: `"${one}" is no commit, branch or tag` });
+    if (one?.startsWith("-")) throw new HookgateError({ code: "ARGUMENT_REFUSED", message: noRevision(one) });
   return [...(staged ? ["--cached"] : []), ...(from === undefined ? [] : [from]), ...(to === undefined ? [] : [to])];
 }
 
