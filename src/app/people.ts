@@ -12,6 +12,7 @@ import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { newToken } from "../lib/id.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
 import { type RelativePaths, relativePaths } from "../lib/relative-paths.js";
+import { suggestion } from "../lib/schema-issues.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import { databaseFiles } from "../store/files.js";
 import { directPerson } from "./direct.js";
@@ -51,6 +52,14 @@ export function personProblem(assignTo: string, { web }: Pick<Config, "web">): s
   const known = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
   if (platform !== CONSOLE.platform || known.some((one) => one.id === id)) return undefined;
   return `there is no person ${id} in the web chat (there is ${known.map((one) => `${one.name}: person:web:${one.id}`).join(", ")})`;
+}
+
+/** Why no runner or person has this name; undefined when one may. */
+export function agentProblem(name: string, config: Pick<Config, "web" | "orchestrator">): string | undefined {
+  const { runners } = config.orchestrator;
+  if (Object.hasOwn(runners, name)) return undefined;
+  if (name.startsWith("person:")) return personProblem(name, config);
+  return `there is no runner "${name}"${suggestion(name, Object.keys(runners))}`;
 }
 
 /** Why nobody is notified of a task of this person; undefined when somebody is, as far as is known. */

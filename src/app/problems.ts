@@ -28,7 +28,7 @@ import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
 import { assigneeProblem } from "./missions.js";
-import { personProblem, unreachedPerson } from "./people.js";
+import { agentProblem, personProblem, unreachedPerson } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 
 /** What a configuration became: what is in force of it, and what is not. */
@@ -159,6 +159,11 @@ function needs(examined: Examined): ListedProblem[] {
       personProblem(assignTo, config) ??
       unreachedPerson(assignTo, config, on),
     hookProblem: (id: string) => hookProblem(id, examined),
+    chatIdProblem: (id: string) =>
+      id.includes(":")
+        ? `"${id}" is no id of a chat: write ${id.split(":").at(-1)}, without its platform`
+        : bareChatProblem(id, rooms),
+    agentProblem: (name: string) => agentProblem(name, config),
     destinations: parseDestinations(config.outgoing.allow),
     now: systemClock.now(),
   };
@@ -242,7 +247,7 @@ function unwatched({ trigger, point }: Definition, definitions: readonly Definit
 
 const ANY_ACCOUNT = { web: undefined, discord: undefined, telegram: undefined };
 
-/** Rooms and people of the web chat that its matcher names and that do not exist, and names where other platforms have numbers. */
+/** Runners, and rooms and people of the web chat, that its matcher names and that do not exist, and names where other platforms have numbers. */
 function unknownPlaces({ match, point }: Definition, { config, rooms }: Examined): string[] {
   const problems: (readonly [string, string | undefined])[] = [];
   // Plugins and events may be of platforms with ids of their own.
@@ -255,6 +260,8 @@ function unknownPlaces({ match, point }: Definition, { config, rooms }: Examined
       problems.push(["match.chats", chatProblem(`web:web:${id}`, ["web"], rooms, ANY_ACCOUNT)]);
     else problems.push(["match.chats", addressProblem({ platform, botId: "", chatId: id })]);
   }
+  for (const name of isOfOthers ? [] : (match?.agents ?? []))
+    problems.push(["match.agents", agentProblem(name, config)]);
   for (const text of match?.users ?? []) {
     // What is posted in the name of a channel is of its number, which is negative.
     if (/^telegram:-\d+$/.test(text)) continue;

@@ -85,6 +85,10 @@ export interface Machine {
   readonly commands: readonly CommandSpec[];
   /** Why no hook has this id; undefined when one has. */
   hookProblem(id: string): string | undefined;
+  /** Why no chat has this id, which stands without its platform; undefined when one may. */
+  chatIdProblem(id: string): string | undefined;
+  /** Why no runner or person has this name; undefined when one may. */
+  agentProblem(name: string): string | undefined;
   /** Why no task can be given to this runner or person; undefined when one can. */
   assigneeProblem(assignTo: string): string | undefined;
   /** Where requests may go besides the public internet. */

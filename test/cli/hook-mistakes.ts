@@ -154,6 +154,26 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { db_query: { query: "messages", args: { user: "bob" } } },
     /args\.user: .*expected a number, as platforms identify users, got "bob"$/,
   ),
+  "an unknown room in a query": step(
+    { db_query: { query: "messages", args: { chat: "nosuchroom" } } },
+    /there is no room "nosuchroom" in the web chat, and chats of other platforms have numbers, so no row matches$/,
+  ),
+  "a room of the journal with its platform": step(
+    { journal: { of: "messages", chat: "web:general" } },
+    /"web:general" is no id of a chat: write general, without its platform, so no row matches$/,
+  ),
+  "an unknown runner in a query": step(
+    { db_query: { query: "tasks", args: { assign_to: "nobdy" } } },
+    /there is no runner "nobdy".*, so no row matches$/,
+  ),
+  "an unknown plan in a query": step(
+    { db_query: { query: "missions", args: { plan: "nosuchplan" } } },
+    /there is no plan "nosuchplan".*, so no row matches$/,
+  ),
+  "an unknown runner in a matcher": hook(
+    { on: "task:complete", phase: "after", match: { agents: ["nosuchrunner"] } },
+    /match\.agents: there is no runner "nosuchrunner".*, so this never matches$/,
+  ),
   "an unknown status in a query": step(
     { db_query: { query: "runs", args: { status: "fialed" } } },
     /db_query\.args\.status: .*"fialed" is not known here \(did you mean "failed"\?\)/,

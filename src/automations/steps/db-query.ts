@@ -4,7 +4,7 @@ import { HookgateError } from "../../lib/errors.js";
 import { type JsonSchema, jsonSchemaOf } from "../../lib/json-schema.js";
 import { nearest } from "../../lib/nearest.js";
 import { PLAIN_MANY } from "../../lib/plain-issues.js";
-import { issuesOf } from "../../lib/schema-issues.js";
+import { issuesOf, suggestion } from "../../lib/schema-issues.js";
 import { valueProblem } from "../../lib/value-problem.js";
 import { rows } from "../answers/rows.js";
 import type { Machine } from "../handler.js";
@@ -47,7 +47,14 @@ export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
   verbatim: ["query"],
   fields: { rows: "array", count: "number", truncated: "boolean" },
   itemsOf: ({ query }) => ({ rows: rowSchema(query) }),
-  missing: ({ args: { hook } }, machine) => namedHookProblem(hook, machine),
+  missing: ({ args: { hook, chat, assign_to, plan } }, machine) => [
+    ...namedHookProblem(hook, machine),
+    ...namedChatProblem(chat, machine),
+    ...unlessKnown(assign_to, machine.agentProblem),
+    ...unlessKnown(plan, (id) =>
+      machine.plans.includes(id) ? undefined : `there is no plan "${id}"${suggestion(id, machine.plans)}`,
+    ),
+  ],
   run: ({ query, args }, context) => askRows(query, args, context),
 };
 
@@ -57,9 +64,16 @@ export function rowSchema(query: string): JsonSchema {
 }
 
 /** Why no row can be about the hook that a step names. */
-export function namedHookProblem(hook: string | number | undefined, { hookProblem }: Machine): string[] {
-  if (hook === undefined || isTemplate(String(hook))) return [];
-  const problem = hookProblem(String(hook));
+export const namedHookProblem = (hook: Argument, { hookProblem }: Machine) => unlessKnown(hook, hookProblem);
+
+/** Why no row can be of the chat that a step names. */
+export const namedChatProblem = (chat: Argument, { chatIdProblem }: Machine) => unlessKnown(chat, chatIdProblem);
+
+type Argument = string | number | undefined;
+
+function unlessKnown(name: Argument, problemOf: (name: string) => string | undefined): string[] {
+  if (name === undefined || isTemplate(String(name))) return [];
+  const problem = problemOf(String(name));
   return problem === undefined ? [] : [`${problem}, so no row matches`];
 }
 

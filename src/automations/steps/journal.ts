@@ -3,7 +3,7 @@ import { z } from "zod";
 import { since } from "../queries.js";
 import type { Step } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
-import { askRows, namedHookProblem, rowSchema } from "./db-query.js";
+import { askRows, namedChatProblem, namedHookProblem, rowSchema } from "./db-query.js";
 
 const journalOptions = z
   .strictObject({
@@ -33,6 +33,6 @@ export const journalStep: Step<z.output<typeof journalOptions>> = {
   verbatim: ["of"],
   fields: { rows: "array", count: "number", truncated: "boolean" },
   itemsOf: ({ of }) => ({ rows: rowSchema(of) }),
-  missing: ({ hook }, machine) => namedHookProblem(hook, machine),
+  missing: ({ hook, chat }, machine) => [...namedHookProblem(hook, machine), ...namedChatProblem(chat, machine)],
   run: ({ of, ...args }, context) => askRows(of, args, context),
 };
