@@ -52,7 +52,7 @@ export class Intake {
    */
   take(update: unknown): Promise<unknown> {
     const { self, gateway, clock, logger } = this.#context;
-    this.#learnTitle(update);
+    this.learnTitle(update);
     const decoded = decodeSafely(update, self, clock.now());
     if (decoded.kind === "malformed") {
       logger.warn(
@@ -77,7 +77,8 @@ export class Intake {
     return this.#titles.get(chatId);
   }
 
-  #learnTitle(update: unknown): void {
+  /** From what has a `message` with its `chat`. */
+  learnTitle(update: unknown): void {
     const { data } = titled.safeParse(update);
     if (data === undefined) return;
     const { id, first_name, last_name } = data.message.chat;

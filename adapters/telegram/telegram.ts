@@ -116,8 +116,17 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     async isReader({ chatId }, userId, signal) {
       if (!running) throw notConnected();
       if (!chatId.startsWith("-")) return undefined;
+      const { intake, transport } = running;
+      // What is said of this answer names the group. Without its title the answer is as good.
+      if (intake.titleOf(chatId) === undefined)
+        await transport
+          .call((api) => api.getChat({ chat_id: chatId }), signal)
+          .then(
+            (chat) => intake.learnTitle({ message: { chat } }),
+            () => undefined,
+          );
       const asked = { chat_id: chatId, user_id: Number(userId) };
-      const member = await running.transport
+      const member = await transport
         .call((api) => api.getChatMember(asked), signal)
         .catch((thrown: unknown) => {
           const failure = readFailure(thrown);
