@@ -1,6 +1,7 @@
 /** `/oncall who [rota]`: who is on call now. */
 
 import type { RotaStep, RotaView } from "../src/alerts/on-call.js";
+import { groupBy } from "../src/alerts/tell/group-by.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
@@ -71,9 +72,10 @@ function unreachedLines({ person, unreached }: RotaView): string[] {
     ? [
         `⚠ Escalations notify no one now (${steps}): add people to the rota, and their accounts under \`alerts.people\`.`,
       ]
-    : [
-        `⚠ Escalations do not reach ${plain(person)} (${steps}): no account of theirs under \`alerts.people\` can read the chats of these steps or takes private messages.`,
-      ];
+    : groupBy(unreached, ({ why }) => why).map(
+        (some) =>
+          `⚠ Escalations do not reach ${plain(person)} (${stepsText(some)}): ${plain(some[0]?.why ?? "", 300)}.`,
+      );
 }
 
 /** One line for each person. */

@@ -2,6 +2,7 @@
 import { formatAddress } from "../src/domain/address.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
+import { writeMoment } from "../src/lib/markdown/tokens.js";
 import { done } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage } from "./answer.js";
@@ -52,7 +53,8 @@ export function snooze(deps: CommandDeps): Command {
       const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
       if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
       const acted = await desk.act(id, { kind: "snooze", until }, by);
-      return done(acted, { verb: "Snoozed", event: "snooze" }, answering);
+      const shown = writeMoment({ kind: "moment", atMs: until, style: "f", timezone: desk.timezone() });
+      return done(acted, { verb: "Snoozed", event: "snooze", until: ` until ${shown}` }, answering);
     },
   };
 }

@@ -18,6 +18,8 @@ export interface Acted {
 export interface Deed {
   verb: string;
   event: string;
+  /** Markdown that follows what became of it: ` until 9:00`. */
+  until?: string;
 }
 
 export async function done(
@@ -30,10 +32,10 @@ export async function done(
   const one = alerts.length === 1 && first !== undefined;
   const said = one
     ? changed > 0
-      ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${stateWord(first)}.`
+      ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${stateWord(first)}${deed.until ?? ""}.`
       : await already(first, deed, desk, clock.now())
     : changed > 0
-      ? `✓ ${deed.verb}: ${count(changed, "alert")}.`
+      ? `✓ ${deed.verb}${deed.until ?? ""}: ${count(changed, "alert")}.`
       : `Nothing to do: no alert of that card is open and not ${deed.verb.toLowerCase()} already.`;
   const text = [said, note].filter(Boolean).join(" ");
   return {

@@ -43,6 +43,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
             { title: "extended", right: true },
             { title: "unanswered", right: true },
             { title: "withdrawn", right: true },
+            { title: "answered", right: true },
             { title: "median", right: true },
             { title: "p90", right: true },
             { title: "open", right: true },
@@ -58,6 +59,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
             one.extended > 0 ? String(one.extended) : "",
             one.unanswered > 0 ? String(one.unanswered) : "",
             one.withdrawn > 0 ? String(one.withdrawn) : "",
+            one.ended.length > 0 ? String(one.ended.length) : "",
             duration(one.medianMs),
             duration(one.p90Ms),
             String(one.open),
@@ -88,7 +90,7 @@ function totals(policies: readonly Attainment[]) {
 function legend(policies: readonly Attainment[]): string {
   const some = (has: (one: Attainment) => number) => policies.some((one) => has(one) > 0);
   return [
-    "Times are working time.",
+    "Times are working time. Answered: by people, also late; the median and the p90 are of these.",
     some(({ unanswered }) => unanswered) &&
       "Unanswered: closed without an answer before the deadline; that meets no target and is no response time.",
     some(({ metExtended }) => metExtended) &&

@@ -8,7 +8,7 @@ import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
 import { type Around, askReaders, type Reach, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
-import { namesOf } from "./steps/call.js";
+import { namesOf, whyMissing } from "./steps/call.js";
 import { isWebhook } from "./tell/shown-as.js";
 
 export interface RotaView {
@@ -21,7 +21,7 @@ export interface RotaView {
   /** The first stretches of the next 90 days without anyone. */
   gaps: Gap[];
   /** Steps of escalations that mention this rota and would not notify the person on call; of a gap, those that would notify no one. */
-  unreached: RotaStep[] | undefined;
+  unreached: (RotaStep & { why: string })[] | undefined;
   /** Whom steps would notify because the person on call cannot be mentioned; `isInstead`: the person on call is not notified at all. */
   standIns: (RotaStep & { person: string; isInstead: boolean })[] | undefined;
 }
@@ -32,7 +32,7 @@ export interface RotaStep {
   step: number;
 }
 
-type Viewing = Around & Pick<Alerting, "nameOf">;
+type Viewing = Around & Pick<Alerting, "nameOf" | "placeName">;
 
 /** As `viewRotas`, once the platforms have said who can read the chats. */
 export async function askRotas(around: Viewing, clock: Clock): Promise<RotaView[]> {
@@ -46,9 +46,11 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
     const person = onCall(rota, now);
     const next = nextOnCall(rota, now);
     const reaches = reachesOf(name, around, now);
-    const unreached = reaches.flatMap(({ route, step, reach: { missing, posted, standIns } }) => {
+    const unreached = reaches.flatMap(({ route, step, reach }) => {
+      const { missing, posted, standIns } = reach;
       const isCovered = posted.some(isWebhook) || (person === undefined && standIns.length > 0);
-      return missing.length > 0 && !isCovered ? [{ route, step }] : [];
+      const why = whyMissing(`oncall:${name}`, reach, around, now);
+      return missing.length > 0 && !isCovered ? [{ route, step, why }] : [];
     });
     const standIns = reaches.flatMap(({ route, step, reach }) =>
       reach.standIns.map(({ accounts }) => ({

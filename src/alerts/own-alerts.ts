@@ -12,3 +12,10 @@ export const GAP_KIND = "gap";
 export function isAboutPlace({ signal: { source, labels } }: Pick<Alert, "signal">): boolean {
   return source.kind === OWN_KIND && labels.destination !== undefined;
 }
+
+/** Why an alert about reminders ends when cards do not arrive either: another alert says more, and nothing is well again. */
+export const NOTHING_ARRIVES = "no alert arrives there at all";
+
+export function isWorse({ state, signal }: Pick<Alert, "state" | "signal">): boolean {
+  return state === "resolved" && signal.source.kind === OWN_KIND && signal.reason === NOTHING_ARRIVES;
+}

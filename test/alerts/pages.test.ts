@@ -183,3 +183,16 @@ it("leaves the next place to the card that a person acknowledges, in its present
   // What waited says what is so when its turn comes.
   expect(edits()[6]).toContain("seen again");
 });
+
+it("a reminder that had to wait counts up to when it is posted, and shows the runbook", async () => {
+  const on = await watch({
+    routes: { default: { to: [ROOM], remind: { every: "10s", times: 1 } } },
+    destinations: { [ROOM]: { per_minute: 1 } },
+  });
+  // The card has the place of this minute.
+  await on.raise({ entity, clock, runbook: "https://wiki.example/refunds" });
+  await on.advance(2 * MINUTE);
+  const text = on.posted()[1]?.text ?? "";
+  expect(text).toMatch(/Not acknowledged for 1 min[^(]* \(reminder 1 of 1\)/);
+  expect(text).toContain("Runbook: https://wiki.example/refunds");
+});

@@ -182,7 +182,8 @@ describe("the table of /alerts", () => {
     }
     const { alerts } = (await run("/alerts open limit=100")).data;
     const idOf = (part: string) => alerts.find(({ title }: { title: string }) => title.includes(part)).id;
-    await run(`/snooze ${idOf("snoozed")} 2h`);
+    const answer = (await run(`/snooze ${idOf("snoozed")} 2h`)).text;
+    expect(answer).toMatch(/✓ Snoozed: Reply to snoozed critical is snoozed until \d+ \w+ \d{4}, \d\d:\d\d/);
     await run(`/ack ${idOf("acknowledged")}`);
     const { text } = await run("/alerts open limit=100");
     const rows: string[] = /```\n([\s\S]*?)\n```/.exec(text)?.[1]?.split("\n") ?? [];

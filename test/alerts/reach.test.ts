@@ -500,6 +500,55 @@ it("a private chat that refused a page is tried again after a while, after a rel
   expect((await on.alerts.history(own?.id ?? "")).map(({ event }) => event)).not.toContain("escalate");
 });
 
+it("a person who left the group and blocked the bot: the alert and `/oncall who` say that, and not that an account is missing", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben");
+  const on = await watch(
+    {
+      ...route({ escalate: ["5s", "30s"].map((after) => ({ after, mention: ["oncall:support"] })) }),
+      fallback: [OPS],
+      people: { ben: ["loop:8"] },
+      rotas: steady("ben"),
+    },
+    {
+      platform: loop,
+      direct: (ref) => (ref === "loop:8" ? parseAddress("loop:bot:dm-ben") : undefined),
+      personOf: ({ chatId }) => (chatId === "dm-ben" ? "loop:8" : undefined),
+      isReader: async (_, userId) => userId !== "8",
+    },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const [rota] = await on.alerts.onCall();
+  expect(rota?.unreached?.map(({ why }) => why)).toEqual(
+    Array(2).fill(`ben cannot read ${ROOM} (the private chat takes no alerts now)`),
+  );
+  expect((await ownAlerts(on)).map(({ signal: { reason } }) => reason)).toContainEqual(
+    expect.stringContaining(
+      "None of their accounts can read where it was posted, and the private chat of ben takes no alerts.",
+    ),
+  );
+});
+
+it("a question about who reads a chat that got no answer is asked again after five seconds, and not before", async () => {
+  let asked = 0;
+  const answers = [() => Promise.reject(new Error("not connected")), async () => false];
+  const on = await watch(
+    {
+      ...route({ escalate: ["5s", "7s", "15s"].map((after) => ({ after, mention: ["ben"] })) }),
+      people: { ben: ["loop:8"] },
+    },
+    { isReader: async ({ chatId }) => (chatId === "room" ? (answers[asked++] ?? answers[1])?.() : undefined) },
+  );
+  await on.raise();
+  await on.advance(8_000);
+  expect(asked).toBe(1);
+  await on.advance(8_000);
+  expect(asked).toBe(2);
+  const pages = on.posted().filter(({ text }) => text.includes("Escalated: step"));
+  expect(pages.map(({ text }) => text.includes("ben cannot read this chat"))).toEqual([false, false, true]);
+});
+
 it("a chat that refuses every message leaves one dead letter for its reminders, and none for tests of it", async () => {
   const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
   const on = await watch({ ...route({ remind: { every: "1m", times: 9 } }), fallback: [OPS] }, loop);
@@ -518,6 +567,12 @@ it("a chat that refuses every message leaves one dead letter for its reminders, 
     await on.settle();
   }
   expect(await on.rig.store.outbox.list({ status: "dead", conversation: ROOM, limit: 10 })).toHaveLength(1);
+  // Its changes are refused, too: another alert says more, and this one ends without a sign that all is well.
+  refuse(loop, "room");
+  await on.advance(10 * MINUTE);
+  expect((await on.alerts.get(own?.id ?? ""))?.state).toBe("resolved");
+  const ended = on.posted(OPS).find(({ text }) => text.includes("no alert arrives there at all"));
+  expect(ended?.text).toContain(`🔶 Reminders and escalations do not reach ${ROOM}`);
 });
 
 it("a page that its person and the admins refuse is posted where the alert is, and so is that they refuse", async () => {

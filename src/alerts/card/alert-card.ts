@@ -3,6 +3,7 @@ import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWor
 import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
+import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
 import { urgingOf } from "../urging.js";
@@ -145,7 +146,7 @@ export function lateOf(
 
 export function toneOf(alert: Alert): NonNullable<Card["tone"]> {
   const { state } = alert;
-  if (state === "resolved") return isPostponed(alert) ? "neutral" : "good";
+  if (state === "resolved") return isPostponed(alert) || isWorse(alert) ? "neutral" : "good";
   if (state === "firing") return "bad";
   return state === "warned" ? "warning" : "neutral";
 }

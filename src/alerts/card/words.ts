@@ -1,6 +1,7 @@
 /** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
 import { type Alert, type AlertState, isPostponed, stateWord } from "../../domain/alert.js";
 import type { Severity } from "../../domain/alert-signal.js";
+import { isWorse } from "../own-alerts.js";
 
 const MARKS: Record<Severity, string> = { info: "ℹ️", warning: "⚠️", high: "🔶", critical: "🔴" };
 const OVER: Partial<Record<AlertState, string>> = {
@@ -25,6 +26,7 @@ export function inline(text: string, maxCharacters = 500): string {
 }
 
 export function markOf(alert: Pick<Alert, "state" | "severity" | "signal">): string {
+  if (isWorse(alert)) return "🔶";
   return isPostponed(alert) ? "⏳" : (OVER[alert.state] ?? MARKS[alert.severity]);
 }
 

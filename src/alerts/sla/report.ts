@@ -93,8 +93,11 @@ function missedAt({ breachedAt, violatedAt, startedAt }: SlaClock, fromMs: numbe
 }
 
 function quantiles(sorted: readonly number[]): Pick<Attainment, "medianMs" | "p90Ms" | "maxMs"> {
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
-  const [medianMs, p90Ms, maxMs] = [at(0.5), at(0.9), sorted.at(-1)];
+  const p90Ms = sorted[Math.ceil(sorted.length * 0.9) - 1];
+  // Of an even number the mean of the two in the middle: the lower one alone flatters.
+  const [lower, upper] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  const medianMs = lower === undefined || upper === undefined ? undefined : (lower + upper) / 2;
+  const maxMs = sorted.at(-1);
   return medianMs === undefined || p90Ms === undefined || maxMs === undefined ? {} : { medianMs, p90Ms, maxMs };
 }
 

@@ -1,8 +1,10 @@
 /** Whom the messages of an escalation step mention, and what they say of people who are not notified there. */
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
-import { isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";
+import { type Around, isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
+
+type Calling = Around & Pick<Alerting, "nameOf" | "placeName">;
 
 /** Accounts of every platform: a message that does not arrive is posted at the fallback with the same mentions. */
 export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting, now: number): Mentioned[] {
@@ -15,7 +17,7 @@ export function sentencesFor(
   at: string | undefined,
   step: Step,
   reach: Reach,
-  alerting: Alerting,
+  alerting: Calling,
   now: number,
 ): string[] {
   const chat = at === undefined || isWebhook(at) ? undefined : at;
@@ -38,11 +40,28 @@ export function missingOf(one: string, { config, nameOf }: Pick<Alerting, "confi
     : `${nameOf(person)} has no account in \`alerts.people\``;
 }
 
+/** Those of these people whose private chats all refuse alerts: they have blocked the bot, or never wrote to it. */
+export function refusedOf(mention: readonly string[], alerting: Calling, now: number): string | undefined {
+  const accounts = accountsOf(mention, alerting.config, now);
+  const refused = accounts.filter(({ name }) => {
+    const chats = accounts.flatMap((one) => (one.name === name ? (alerting.direct(one.ref) ?? []) : []));
+    return chats.length > 0 && chats.every(alerting.inhibitors.refuses);
+  });
+  return refused.length === 0 ? undefined : namesOf(refused, alerting);
+}
+
+/** Why a step does not notify the person on call of this rota, for `/oncall who`. */
+export function whyMissing(one: string, reach: Reach, alerting: Calling, now: number): string {
+  const accounts = accountsOf([one], alerting.config, now);
+  const why = missingOf(one, alerting, now) ?? whyNot(accounts, undefined, reach, alerting, now);
+  return why.replace("where this alert is posted", "where these steps are posted");
+}
+
 function sentenceOf(
   one: string,
   chat: string | undefined,
   reach: Reach,
-  alerting: Alerting,
+  alerting: Calling,
   now: number,
 ): string | undefined {
   const accounts = accountsOf([one], alerting.config, now);
@@ -61,7 +80,7 @@ function sentenceOf(
 const chatsOf = ({ posted, elsewhere }: Reach) => [...posted.filter((place) => !isWebhook(place)), ...elsewhere];
 
 /** `is mentioned`, where that is another chat with its name. */
-function mentionedIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting) {
+function mentionedIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Calling) {
   if (chat !== undefined && isReachedNow(chat, accounts, alerting)) return "is mentioned";
   const other = chatsOf(reach).find((place) => isReachedNow(place, accounts, alerting));
   return other === undefined ? "is mentioned" : `is mentioned in ${shownAs(other, alerting.placeName)}`;
@@ -72,7 +91,7 @@ function whyNot(
   accounts: readonly Mentioned[],
   chat: string | undefined,
   reach: Reach,
-  alerting: Alerting,
+  alerting: Calling,
   now: number,
 ): string {
   const why = `${whyNotIn(accounts, chat, reach, alerting)}${refusedChat(accounts, alerting, now)}`;
@@ -82,7 +101,7 @@ function whyNot(
   return isElsewhere ? `${why} and ${mentionedIn(accounts, chat, reach, alerting)}` : why;
 }
 
-function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting): string {
+function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Calling): string {
   const { personOf, placeName, readers } = alerting;
   const places = chat === undefined ? chatsOf(reach) : [chat];
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
@@ -99,7 +118,7 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
 }
 
 /** ` (the private chat takes no alerts now, and is tried again)`, where the person has one. */
-function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Alerting, now: number): string {
+function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Calling, now: number): string {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
   if (chats.length === 0 || !chats.every(inhibitors.refuses)) return "";
   const isTried = chats.some((chat) => inhibitors.refusalOf(chat, now) === undefined);
@@ -107,7 +126,7 @@ function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Ale
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */
-function totalOf(chat: string | undefined, { isUnreached, elsewhere }: Reach, { placeName }: Alerting): string[] {
+function totalOf(chat: string | undefined, { isUnreached, elsewhere }: Reach, { placeName }: Calling): string[] {
   if (elsewhere.length === 0) return isUnreached ? [UNNOTIFIED] : [];
   const isCopy = chat !== undefined && elsewhere.includes(chat);
   const where = isCopy ? "here" : `in ${elsewhere.map((one) => shownAs(one, placeName)).join(", ")}`;

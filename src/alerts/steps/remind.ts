@@ -1,4 +1,5 @@
 /** Says again what nobody acknowledges, as new messages: an edited card pings nobody. Each route in its own time, each chat by one route. */
+import type { Alert } from "../../domain/alert.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
@@ -54,8 +55,7 @@ function remindBy(
   urging.reminders++;
   alert.reminders++;
   const count = `${urging.reminders} of ${settings.times}`;
-  const since = Math.max(alert.firedAt ?? alert.raisedAt, alert.lapsedAt ?? 0);
-  const text = `Not acknowledged for ${formatDuration(now - since)} (reminder ${count})`;
+  const text = `${unacknowledged(alert, now)} (reminder ${count})`;
   for (const destination of loud.filter((one) => inhibitors.refusalOf(one, now) === undefined)) {
     const key = `reminder:${route.name}:${dueAt}`;
     plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });
@@ -64,4 +64,13 @@ function remindBy(
   // From now, not from when it was due: after a long stop there is one, not one for each that was missed.
   urging.remindFrom = now;
   if (urging.reminders < settings.times) plan.lookAt(now + settings.every);
+}
+
+function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number): string {
+  return `Not acknowledged for ${formatDuration(now - Math.max(firedAt ?? raisedAt, lapsedAt))}`;
+}
+
+/** A reminder that is posted later than it was due counts up to then, as the other times in its message do. */
+export function remindedAt(text: string, alert: Alert, now: number): string {
+  return text.replace(/^Not acknowledged for [^()]+(?= \()/, unacknowledged(alert, now));
 }

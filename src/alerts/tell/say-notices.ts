@@ -13,9 +13,10 @@ import { defaultDestination } from "../config.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
 import { isOfWoken } from "../steps/breach.js";
-import { missingOf } from "../steps/call.js";
+import { missingOf, refusedOf } from "../steps/call.js";
 import { UNREACHED } from "../steps/escalate.js";
 import { LOST } from "../steps/fallback.js";
+import { remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "./called-off.js";
 import { isElsewhere, lose } from "./check-notices.js";
@@ -182,14 +183,18 @@ const alertsOf = (sayings: readonly Saying[]) => [
   ...new Map(sayings.map(({ alert }) => [alert.id, alert] as const)).values(),
 ];
 /** All that is said of one alert. */
-const saidOf = (sayings: readonly Saying[], { id }: Alert) =>
-  [...new Set(sayings.flatMap(({ notice, alert }) => (alert.id === id ? [notice.text] : [])))].join(". ");
+const saidOf = (sayings: readonly Saying[], one: Alert, now: number) =>
+  [
+    ...new Set(
+      sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [remindedAt(notice.text, one, now)] : [])),
+    ),
+  ].join(". ");
 
 /** One text for all when it is the same for all, else one for each. */
-function textOf(sayings: readonly Saying[]): { common?: string; of(alert: Alert): string } {
-  const all = new Set(alertsOf(sayings).map((alert) => saidOf(sayings, alert)));
+function textOf(sayings: readonly Saying[], now: number): { common?: string; of(alert: Alert): string } {
+  const all = new Set(alertsOf(sayings).map((alert) => saidOf(sayings, alert, now)));
   const [first = ""] = all;
-  return all.size === 1 ? { common: first, of: () => first } : { of: (alert) => saidOf(sayings, alert) };
+  return all.size === 1 ? { common: first, of: () => first } : { of: (alert) => saidOf(sayings, alert, now) };
 }
 
 /** When to try again; undefined when it is on its way. */
@@ -267,10 +272,16 @@ async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telli
   const own = unreached(alert, { route, step, mention });
   if (await telling.store.latest(own.fingerprint)) return;
   const missing = mention.flatMap((one) => missingOf(one, telling, telling.clock.now()) ?? []);
-  const why = missing.length > 0 ? missing.join(". ") : "None of their accounts can read where it was posted";
+  const why = missing.length > 0 ? missing.join(". ") : whyUnread(mention, telling);
   const reason = `Step ${step} of route ${route} notified none of its people. ${why}.`;
   const raised = { ...own, state: "firing" as const, reason };
   await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });
+}
+
+function whyUnread(mention: readonly string[], telling: Telling): string {
+  const refused = refusedOf(mention, telling, telling.clock.now());
+  const also = refused === undefined ? "" : `, and the private chat of ${refused} takes no alerts`;
+  return `None of their accounts can read where it was posted${also}`;
 }
 
 async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {
@@ -305,8 +316,9 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
     // A quotation ends with an empty line.
     wordsOf(alert, standing, telling) && "",
     chatLink(entity, destination),
+    alert.signal.runbook && `Runbook: ${inline(alert.signal.runbook)}`,
     standing?.copy && copyLine(standing, entity),
-    `${inline(saidOf(sayings, alert))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
+    `${inline(saidOf(sayings, alert, telling.clock.now()))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];
   const buttons = isOpen(alert.state) ? cardButtons(alert, settings, standing) : [];
   return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
@@ -318,7 +330,7 @@ function aboutMany(
   card: AlertCard | undefined,
   telling: Telling,
 ) {
-  const { common, of } = textOf(sayings);
+  const { common, of } = textOf(sayings, telling.clock.now());
   const lines = [
     `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}${latenessOf(sayings, telling)}`,
     ...alerts
@@ -335,7 +347,7 @@ function aboutMany(
 }
 
 async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unknown> {
-  const { common, of } = textOf(sayings);
+  const { common, of } = textOf(sayings, telling.clock.now());
   const now = telling.clock.now();
   const alerts = await Promise.all(
     sayings.map(async ({ alert, card }) => {

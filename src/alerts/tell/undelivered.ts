@@ -3,7 +3,7 @@ import { type Alert, isOpen } from "../../domain/alert.js";
 import { GIVEN_UP } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
-import { OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
+import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -23,7 +23,7 @@ export async function raiseUndelivered(
   { raiseOwn, placeName }: Telling,
 ): Promise<void> {
   await raiseOwn({ ...undelivered(destination, shownAs(destination, placeName)), state: "firing", reason });
-  await raiseOwn({ ...unsaid(destination), state: "resolved", reason: "no alert arrives there at all" });
+  await raiseOwn({ ...unsaid(destination), state: "resolved", reason: NOTHING_ARRIVES });
 }
 
 export async function raiseUnsaid(destination: string, reason: string, telling: Telling): Promise<void> {

@@ -505,6 +505,22 @@ describe("a conversation's clocks", () => {
     expect((await desk.clocks()).filter((line) => !line.includes("unanswered"))).toEqual([]);
   });
 
+  it("of an even number of answers have the mean of the two in the middle as median", async () => {
+    const desk = await support();
+    for (const [chatId, minutes] of [
+      ["dm-1", 2],
+      ["dm-2", 6],
+    ] as const) {
+      await desk.customer("my parcel is lost", { chatId });
+      await desk.pass(minutes * MINUTE);
+      await desk.staff("It is found.", { chatId });
+    }
+    const report = await desk.sla.desk.report(at("2026-11-20T00:00:00Z"), at("2026-11-21T00:00:00Z"));
+    const first = report.find(({ policyId }) => policyId === "first");
+    expect(first).toMatchObject({ medianMs: 4 * MINUTE, p90Ms: 6 * MINUTE });
+    expect(first?.ended).toHaveLength(2);
+  });
+
   it("that a hook answered are counted apart: shares, medians and percentiles are those of people", async () => {
     const desk = await support({
       sla: { conversations: { hooks: "answered" } },
