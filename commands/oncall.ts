@@ -1,7 +1,6 @@
 /** `/oncall who [rota]`: who is on call now. */
 
 import type { RotaStep, RotaView } from "../src/alerts/on-call.js";
-import { groupBy } from "../src/alerts/tell/group-by.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
@@ -72,10 +71,10 @@ function unreachedLines({ person, unreached }: RotaView): string[] {
     ? [
         `⚠ Escalations notify no one now (${steps}): add people to the rota, and their accounts under \`alerts.people\`.`,
       ]
-    : groupBy(unreached, ({ why }) => why).map(
-        (some) =>
-          `⚠ Escalations do not reach ${plain(person)} (${stepsText(some)}): ${plain(some[0]?.why ?? "", 300)}.`,
-      );
+    : [...new Set(unreached.map(({ why }) => why))].map((why) => {
+        const some = unreached.filter((one) => one.why === why);
+        return `⚠ Escalations do not reach ${plain(person)} (${stepsText(some)}): ${plain(why, 300)}.`;
+      });
 }
 
 /** One line for each person. */

@@ -295,7 +295,9 @@ describe("escalation", () => {
       people: { olaf: ["other:8"] },
       rotas: { support: { timezone: "UTC", rotate: { people: ["olaf"], from: "2025-12-25T09:00", every: "7d" } } },
     });
-    expect((await on.alerts.onCall())[0]?.unreached).toEqual([{ route: "default", step: 1 }]);
+    expect((await on.alerts.onCall())[0]?.unreached).toEqual([
+      { route: "default", step: 1, why: "olaf has no account where these steps are posted" },
+    ]);
     await on.raise();
     await on.advance(5_000);
     const call = (place: string) => on.posted(place).find(({ text }) => text.includes("Escalated"))?.text;
