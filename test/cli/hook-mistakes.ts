@@ -108,6 +108,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a missing file": step({ read_file: { path: "none.txt" } }, /there is no file .*none\.txt/),
   "a missing folder to list": step({ list_files: { path: "nowhere" } }, /there is no folder .*nowhere/),
   "a folder for a file": step({ file_diff: { path: "." } }, /is no file/),
+  "a pattern above the folder that is listed": step(
+    { list_files: { glob: "../*.md" } },
+    /list_files\.glob: .*"\.\.\/\*\.md" matches nothing: a pattern is compared with paths below `path`\. Name the folder with `path`$/,
+  ),
   "a working directory that is a file": hook(
     { ...received, run: { shell: { command: ["true"], cwd: "hookgate.yaml" } } },
     /cwd: .*hookgate\.yaml is a file, and no program runs in one: name a folder$/,

@@ -10,7 +10,7 @@ import type { Step } from "../step.js";
 
 const globs = z.array(z.string().min(1));
 
-const listFilesOptions = z.strictObject({
+const listFilesForm = z.strictObject({
   path: z.string().min(1).default(".").describe("The folder to look in."),
   glob: z
     .union([z.string().min(1), globs.min(1)])
@@ -19,6 +19,13 @@ const listFilesOptions = z.strictObject({
   ignore: globs.default(["**/.git/**", "**/node_modules/**"]).describe("Which not."),
   limit: z.int().min(1).max(10_000).default(500).describe("How many at most."),
   root: rootField,
+});
+
+const listFilesOptions = listFilesForm.superRefine(({ glob }, context) => {
+  const lost = [glob].flat().find((pattern) => /^(\.\.)?\//.test(pattern));
+  if (lost === undefined) return;
+  const message = `"${lost}" matches nothing: a pattern is compared with paths below \`path\`. Name the folder with \`path\``;
+  context.addIssue({ code: "custom", path: ["glob"], message });
 });
 
 const listedFile = z.object({ path: z.string(), sizeBytes: z.number(), modifiedAt: z.string() });
