@@ -35,7 +35,7 @@ import { assembleAutomations } from "./automations/assemble.js";
 import { asideNotes } from "./automations/definition/sources.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
 import { dotEnvFile } from "./config/env.js";
-import type { LoadedConfig } from "./config/load.js";
+import { type LoadedConfig, placeOfConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
@@ -59,6 +59,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
   // As it is now: a reload changes it.
   let current = needValid(loaded);
   const read = await asRead(loaded);
+  const file = placeOfConfig(loaded);
   const { config, env } = current;
   const secrets: (string | undefined)[] = secretsOf(config, env);
   const mask = secretMask(secrets);
@@ -208,7 +209,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const planned = assembleMissions({
       config: orchestratorNow,
-      file: loaded.file,
+      file,
       store,
       registry,
       orchestrator: () => orchestrator,
@@ -230,7 +231,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       config,
       orchestratorNow,
       env,
-      file: loaded.file,
+      file,
       store,
       registry,
       gateway: talk,
@@ -277,7 +278,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const plugins = createPlugins({
       entries: config.plugins,
-      baseDir: loaded.file ? dirname(loaded.file) : process.cwd(),
+      baseDir: dirname(file),
       registry,
       gateway: talk,
       keyValue: store.keyValue,
@@ -318,7 +319,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       plugins: () => plugins,
       automations,
       plans: plansOf(
-        loaded.file,
+        file,
         surroundings(orchestratorNow, () => models.names),
       ),
       web: store.web,
@@ -396,9 +397,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers,
     );
     const { reread } = options;
-    if (reread !== undefined && loaded.file !== undefined && read !== undefined) {
+    if (reread !== undefined) {
       const isWanted = () => automationsNow().watch;
-      closers.push(await watchConfig(loaded.file, { read, reread, reload, isWanted, clock, logger }));
+      closers.push(await watchConfig(file, { read, reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
     const swept = { automations, orchestrator, missions: planned.sweepMissions, sla, alerts };

@@ -44,7 +44,7 @@ interface Parts {
   /** As it is now: a reload changes it. */
   config(): Pick<OrchestratorConfig, "runners" | "keep">;
   /** Of the configuration. */
-  file: string | undefined;
+  file: string;
   registry: HookRegistry;
   store: Pick<Store, "missions" | "tasks" | "outbox">;
   orchestrator(): Pick<Orchestrator, "create" | "transition" | "drained">;
@@ -92,7 +92,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       const { guardedRequest } = await import("../lib/outgoing/request.js");
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
-    folder: file === undefined ? process.cwd() : dirname(resolve(file)),
+    folder: dirname(resolve(file)),
     tellings,
     mask: parts.mask,
     clock,
@@ -128,9 +128,9 @@ export function surroundings(
   };
 }
 
-/** `file`: the configuration's; plans stand in a folder beside it. */
-export function plansOf(file: string | undefined, around: PlanSurroundings): Plans {
-  return createPlans(file === undefined ? undefined : join(dirname(resolve(file)), PLANS_FOLDER), around);
+/** `file`: the configuration, which may not be there; plans stand in a folder beside it. */
+export function plansOf(file: string, around: PlanSurroundings): Plans {
+  return createPlans(join(dirname(resolve(file)), PLANS_FOLDER), around);
 }
 
 /** A hook starts a mission. Throws MISSION_BLOCKED when another hook refuses its start: no task of it is let go then. */

@@ -30,7 +30,7 @@ export interface OrchestratorAppParts {
   orchestratorNow(): Config["orchestrator"];
   env: Environment;
   /** Of the configuration. */
-  file: string | undefined;
+  file: string;
   store: Pick<Store, "tasks" | "outbox">;
   registry: HookRegistry;
   gateway: Pick<Gateway, "send" | "edit">;
@@ -72,7 +72,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     models: parts.models,
     variable: env.variable,
     destinations: parts.destinations,
-    folder: parts.file === undefined ? process.cwd() : dirname(resolve(parts.file)),
+    folder: dirname(resolve(parts.file)),
     mask: parts.mask,
     nameOf: (ref) => accountName(config, ref),
     readerRole(at) {

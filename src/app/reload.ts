@@ -4,18 +4,17 @@
  * restart can apply.
  */
 
-import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations, Reloaded } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
-import { HOOKS_FOLDER } from "../automations/definition/sources.js";
+import { hooksFolder } from "../automations/definition/sources.js";
 import type { Notifier } from "../automations/notify.js";
 import { declareEvents, withdrawEvents } from "../automations/triggers/ingested.js";
 import { type Marks, marksOf, watchDefinitions } from "../automations/watch.js";
 import { type Environment, VARIABLES } from "../config/env.js";
-import { formatProblem, type LoadedConfig } from "../config/load.js";
+import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -229,24 +228,19 @@ interface WatchParts {
 }
 
 /** How the files of a configuration were when they were read. To be called before those under `hooks/` are read. */
-export async function asRead({ file, mark }: LoadedConfig): Promise<Marks | undefined> {
-  if (file === undefined) return undefined;
-  const marks = await marksOf(file, join(dirname(file), HOOKS_FOLDER));
-  return { ...marks, file: mark ?? marks.file };
+export async function asRead(loaded: LoadedConfig): Promise<Marks> {
+  const marks = await marksOf(placeOfConfig(loaded), hooksFolder(loaded.file));
+  return { ...marks, file: loaded.mark ?? marks.file };
 }
 
-/** Changes of the file, and of those under `hooks/` beside it, are taken over as they are saved. */
+/** Changes of the file, which may not be there yet, and of those under `hooks/` beside it, are taken over as they are saved. */
 export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
   const { read, reread, reload, isWanted, clock, logger } = parts;
-  const watch = await watchDefinitions(
-    { file, folder: join(dirname(file), HOOKS_FOLDER), read },
-    { clock, logger },
-    () => {
-      if (!isWanted()) return;
-      reload(reread, { plugins: "changed" }).catch((error: unknown) =>
-        logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
-      );
-    },
-  );
+  const watch = await watchDefinitions({ file, folder: hooksFolder(file), read }, { clock, logger }, () => {
+    if (!isWanted()) return;
+    reload(reread, { plugins: "changed" }).catch((error: unknown) =>
+      logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
+    );
+  });
   return () => watch.stop();
 }

@@ -10,7 +10,7 @@ import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
 import { longPast } from "../automations/triggers/timed.js";
 import { notThereYet } from "../automations/triggers/watches.js";
-import { formatProblem, type LoadedConfig } from "../config/load.js";
+import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import { readableRoomNotes } from "../config/readable-rooms.js";
 import { runDry } from "../hooks/dry-run.js";
 import { HookRegistry } from "../hooks/registry.js";
@@ -55,7 +55,7 @@ async function staged(
   declareEvents(registry, config.events);
   const plugins = createPlugins({
     entries: config.plugins,
-    baseDir: loaded.file === undefined ? process.cwd() : dirname(loaded.file),
+    baseDir: dirname(placeOfConfig(loaded)),
     registry,
     gateway: { send: nothing, edit: nothing },
     keyValue: { get: async () => undefined, list: async () => [], set: async () => {}, delete: async () => {} },
@@ -79,7 +79,7 @@ async function staged(
   const rooms = readRooms(database);
   const fired = readTriggers(database);
   const plans = plansOf(
-    loaded.file,
+    placeOfConfig(loaded),
     surroundings(
       () => config.orchestrator,
       () => Object.keys(config.models.available),

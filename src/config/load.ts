@@ -67,6 +67,9 @@ export interface LoadOptions {
 
 const DEFAULT_FILE = "hookgate.yaml";
 
+/** The file that was read or, when there is none yet, where it is looked for. */
+export const placeOfConfig = ({ file }: Pick<LoadedConfig, "file">): string => file ?? resolve(DEFAULT_FILE);
+
 export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const { env, rest, problems: envProblems } = readEnvironment(options.env);
   const problems: ConfigProblem[] = envProblems.map(({ variable, message }) => ({
@@ -82,6 +85,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   if (!existsSync(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
+    problems.push(...hooksFolderProblem(file), ...plansFolderProblem(file));
     const config = configSchema.parse({}, PLAIN);
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }

@@ -1,10 +1,11 @@
 /** What a newcomer does on a fresh clone: start with the shipped configuration, log in, say hello, look at the hooks. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type GatewayProcess, gatewayProcess } from "../support/gateway-process.js";
+import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
+import { invoke } from "./stack.js";
 
 const SHIPPED = resolve(import.meta.dirname, "../../hookgate.yaml");
 
@@ -48,6 +49,27 @@ it("shows both hooks as fired, and fires one by hand", async () => {
   expect(hooks).not.toContain("never fired");
   const fired = await api("/command", { line: "/fire-hook keyword-router.inbound_claim example dry-run" });
   expect(JSON.parse(fired)).toMatchObject({ outcome: "done" });
+});
+
+it("takes over a configuration and hooks that are written after a start without any", async () => {
+  const empty = mkdtempSync(join(tmpdir(), "hookgate-empty-"));
+  const started = await gatewayProcess({ folder: empty, config: {} });
+  try {
+    rmSync(join(empty, "hookgate.yaml"));
+    await started.start();
+    await started.ready();
+    const hooks = async () => JSON.stringify(await invoke(started.url, "/hooks list", TOKEN));
+    const hook = (id: string) => `{ id: ${id}, on: inbound_claim, run: { chat: { to: here, text: hello } } }`;
+    expect(await hooks()).toContain("No hooks yet");
+    mkdirSync(join(empty, "hooks"));
+    writeFileSync(join(empty, "hooks/one.yaml"), hook("first-one"));
+    await until(async () => (await hooks()).includes("first-one"), "the hook of the folder");
+    writeFileSync(join(empty, "hookgate.yaml"), `hooks: [${hook("second-one")}]`);
+    await until(async () => (await hooks()).includes("second-one"), "the hook of the configuration");
+  } finally {
+    await started.kill();
+    rmSync(empty, { recursive: true, force: true });
+  }
 });
 
 it("prints the token at the first start only", async () => {

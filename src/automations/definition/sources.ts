@@ -1,6 +1,6 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
 import { readdirSync, statSync } from "node:fs";
-import { dirname, extname, join } from "node:path";
+import { dirname, extname, join, resolve } from "node:path";
 import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
 import { readTextFile } from "../../lib/text-file.js";
@@ -22,6 +22,11 @@ export interface SourceProblem extends Position {
 
 export const HOOKS_FOLDER = "hooks";
 
+/** Beside the configuration; without one in the working directory. */
+export function hooksFolder(file: string | undefined): string {
+  return file === undefined ? resolve(HOOKS_FOLDER) : join(dirname(file), HOOKS_FOLDER);
+}
+
 export interface ConfigHooks {
   file: string | undefined;
   hooks: readonly unknown[];
@@ -30,14 +35,13 @@ export interface ConfigHooks {
 
 export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: Source[]; problems: SourceProblem[] } {
   const found = { sources: [] as Source[], problems: [] as SourceProblem[] };
-  if (file === undefined) return found;
-  for (const [index, value] of hooks.entries())
+  for (const [index, value] of file === undefined ? [] : hooks.entries())
     found.sources.push({
       value,
-      file,
+      file: file as string,
       placeOf: (path, ofKey) => placeOf?.(["hooks", index, ...path], ofKey) ?? {},
     });
-  for (const path of filesIn(join(dirname(file), HOOKS_FOLDER))) {
+  for (const path of filesIn(hooksFolder(file))) {
     const unread = whyUnread(path);
     if (unread !== undefined) found.problems.push({ file: path, message: unread });
     if (isHookFile(path)) readHookFile(path, found);
@@ -76,8 +80,7 @@ export function hookFiles(folder: string): string[] {
 
 /** One sentence for each file beside the configuration `file` that looks like a hook that was put aside. */
 export function asideNotes(file: string | undefined): string[] {
-  if (file === undefined) return [];
-  const folder = join(dirname(file), HOOKS_FOLDER);
+  const folder = hooksFolder(file);
   return namesIn(folder, isInHiddenFolder).flatMap((name) => putAside(join(folder, name)) ?? []);
 }
 

@@ -23,9 +23,8 @@ export interface Plans {
   need(id: string): Plan;
 }
 
-/** `folder` undefined: there is no configuration file, so there are no plans. */
-export function createPlans(folder: string | undefined, around: PlanSurroundings): Plans {
-  const list = () => (folder === undefined ? [] : planFiles(folder).map((file) => readPlan(file, around)));
+export function createPlans(folder: string, around: PlanSurroundings): Plans {
+  const list = () => planFiles(folder).map((file) => readPlan(file, around));
   return {
     list: () => withoutDoubles(list()),
     need(id) {

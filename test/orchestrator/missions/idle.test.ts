@@ -32,7 +32,7 @@ it("only the mission whose task changed is looked at, and none because time goes
       transition: async () => ({ kind: "done" }),
       ofMission: (missionId) => store.tasks.list({ missionId, limit: 10 }),
     },
-    plans: createPlans(undefined, around),
+    plans: createPlans("nowhere", around),
     around,
     gateway: { send: async () => {}, edit: async () => {}, isThere: async () => true },
     changed: async () => {},
