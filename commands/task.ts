@@ -82,7 +82,8 @@ export const taskSpec: CommandSpec = {
     actionOption(ACTIONS, "list"),
     {
       name: "id",
-      summary: "The task; add: a runner or person:platform:id; list: a state or a word; cancel: also a state or all",
+      summary:
+        "The task; add: a runner or person:platform:id; list: a state, a word or who; cancel: also a state or all",
       type: "string",
       complete: "open-tasks",
       completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },

@@ -2,6 +2,7 @@
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
+import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
@@ -216,7 +217,10 @@ function showRuns(
       ...remarks,
       ...ran
         .slice(-MAX_RUNS)
-        .map((one) => `${runText(deps, one, now)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`),
+        .map(
+          (one) =>
+            `${runText(deps, one, now, isPassedOver(one, row, dispatches))}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
+        ),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
     data: {
@@ -236,7 +240,13 @@ function showRuns(
   });
 }
 
-function runText(deps: CommandDeps, { run, stored }: RanIn, now: number): string {
+/** It put the message off once too often, so the message went on without it. */
+function isPassedOver({ dispatch }: RanIn, row: InboxRow | undefined, dispatches: readonly DispatchRecord[]): boolean {
+  const last = dispatches.findLast(({ point }) => point === "inbound_claim");
+  return row?.status === "done" && dispatch.id === last?.id;
+}
+
+function runText(deps: CommandDeps, { run, stored }: RanIn, now: number, isLast: boolean): string {
   if (run.outcome === "backgrounded") return backgroundText(deps, stored, now);
   const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(
     (text) => text !== undefined && text !== "",
@@ -245,7 +255,9 @@ function runText(deps: CommandDeps, { run, stored }: RanIn, now: number): string
     run.outcome === "skipped"
       ? "It was skipped"
       : isPutOff(run)
-        ? "It put the message off"
+        ? isLast
+          ? `It would have put the message off more often than ${code("gateway.max_deferrals")} allows, and the message went on to the default route`
+          : "It put the message off"
         : `It ran, ${runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
   return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
 }

@@ -1,5 +1,6 @@
 /** `/hooks why POINT [message]`: which hooks of the point ran, for a message or the last time that it fired, and which did not and why. */
 import type { DispatchRecord } from "../../src/domain/journal.js";
+import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -42,7 +43,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
       cutOffs > 0 && cutOffText(cutOffs),
       notReached,
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
-      ...(await attemptTexts(deps, here, now)),
+      ...(await attemptTexts(deps, here, now, row)),
     ],
     data: {
       point,
@@ -75,10 +76,15 @@ export async function explainPointNow(
 }
 
 /** Attempts in a row in which each hook did the same are one, with the time of the last. */
-async function attemptTexts(deps: CommandDeps, here: readonly DispatchRecord[], now: number): Promise<string[]> {
+async function attemptTexts(
+  deps: CommandDeps,
+  here: readonly DispatchRecord[],
+  now: number,
+  row: InboxRow | undefined,
+): Promise<string[]> {
   const groups: { body: string; dispatches: DispatchRecord[] }[] = [];
   for (const dispatch of here) {
-    const body = await hooksText(deps, dispatch);
+    const body = await hooksText(deps, dispatch, dispatch === here.at(-1) ? row : undefined);
     const last = groups.at(-1);
     if (last?.body === body) last.dispatches.push(dispatch);
     else groups.push({ body, dispatches: [dispatch] });
@@ -96,8 +102,8 @@ async function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: nu
   return `${dispatchLine(dispatch, now)}\n${await hooksText(deps, dispatch)}`;
 }
 
-/** Its hooks in their order: those that ran, then those that did not, by the reason. */
-async function hooksText(deps: CommandDeps, dispatch: DispatchRecord): Promise<string> {
+/** Its hooks in their order: those that ran, then those that did not, by the reason. `row`: it was the last for this message. */
+async function hooksText(deps: CommandDeps, dispatch: DispatchRecord, row?: InboxRow): Promise<string> {
   const { point, phase, runs } = dispatch;
   const ran = runs.map((run, index) => {
     const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(Boolean).join(" · ");
@@ -109,7 +115,7 @@ async function hooksText(deps: CommandDeps, dispatch: DispatchRecord): Promise<s
     .filter(({ id }) => runs.every(({ hookId }) => hookId !== id));
   const byReason = new Map<string | undefined, HookInfo[]>();
   for (const hook of others) {
-    const why = await whyNot(deps, dispatch, hook);
+    const why = await whyNot(deps, dispatch, hook, row);
     byReason.set(why, [...(byReason.get(why) ?? []), hook]);
   }
   const skipped = [...byReason].map(([why, hooks]) => notRunText(why, hooks));
@@ -120,9 +126,14 @@ const DISABLED = "It is **disabled**.";
 const FIRED_ALONE = "`/fire-hook` fired it by hand, for one hook alone.";
 
 /** A sentence about one hook; undefined where its state has to be looked up. */
-async function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): Promise<string | undefined> {
+async function whyNot(
+  deps: CommandDeps,
+  dispatch: DispatchRecord,
+  hook: HookInfo,
+  row: InboxRow | undefined,
+): Promise<string | undefined> {
   if (isByHand(dispatch.id) && dispatch.runs.length === 1) return FIRED_ALONE;
-  return hook.enabled ? whyNoTurn(deps, hook, dispatch) : DISABLED;
+  return hook.enabled ? whyNoTurn(deps, hook, dispatch, row) : DISABLED;
 }
 
 function notRunText(why: string | undefined, hooks: readonly HookInfo[]): string {

@@ -181,6 +181,7 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
     deps,
     [...roots],
     about === undefined ? [] : [{ conversation: conversationOf(row.event), messageId: about }],
+    `t_m${row.id}:task:create`,
   );
   const known = new Set(deliveries.map(({ id }) => id));
   const fired = dispatches.map(({ id }) => rootOf(id)).filter((id) => id.startsWith("d_"));
@@ -273,17 +274,22 @@ async function causeOf({ store }: CommandDeps, causeId: string): Promise<InboxRo
   return id === undefined ? undefined : store.inbox.get(Number(id));
 }
 
+/** `one`: a dispatch that has another root, such as that of the task which a command was to create. */
 async function dispatchesOf(
   { store: { journal } }: CommandDeps,
   roots: readonly string[],
   about: readonly { conversation: string; messageId: string }[],
+  one?: string,
 ): Promise<DispatchRecord[]> {
   const limit = MAX_DISPATCHES;
+  const named = one === undefined ? undefined : await journal.get(one);
   const lists = await Promise.all([
     ...roots.map((of) => journal.list({ of, limit })),
     ...about.map((filter) => journal.list({ ...filter, limit })),
   ]);
-  const unique = new Map(lists.flat().map((dispatch) => [`${dispatch.id} ${dispatch.at}`, dispatch]));
+  const unique = new Map(
+    [...lists.flat(), ...(named ? [named] : [])].map((dispatch) => [`${dispatch.id} ${dispatch.at}`, dispatch]),
+  );
   return [...unique.values()].sort((a, b) => a.at - b.at || orderOf(a) - orderOf(b));
 }
 

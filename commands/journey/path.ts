@@ -40,6 +40,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
       ...(row ? inboundEnd(journey, row, now) : []),
       ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, now) })),
       ...failures.slice(0, MAX_SHOWN),
+      ...vetoLines(dispatches, now),
       ...unfinishedRuns(journey.stored, now),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
@@ -222,6 +223,20 @@ function failureLines(dispatches: readonly DispatchRecord[], decisions: readonly
     at,
     text: `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
   }));
+}
+
+/** The task that the message was to create, and that a hook did not let it. */
+function vetoLines(dispatches: readonly DispatchRecord[], now: number): Happening[] {
+  return dispatches
+    .filter(({ id }) => rootOf(id).startsWith("t_"))
+    .flatMap(({ at, point, runs }) =>
+      runs
+        .filter(({ outcome }) => outcome === "cancelled")
+        .map(({ hookId, reason }) => {
+          const why = reason ? `: ${plain(reason)}` : "";
+          return { at, text: `${clockTime(at, now)} ${code(hookId)} vetoed it at ${code(point)}${why}` };
+        }),
+    );
 }
 
 /** Background runs that were cut off, and those that failed and were to be tried again, and were not. */

@@ -1,12 +1,13 @@
 /** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
-import { isEnded, TASK_STATUSES, type TaskStatus } from "../../src/domain/task.js";
+import type { Operator } from "../../src/domain/identity.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
-import { mayHear, type TaskDesk, textOf } from "./parts.js";
+import { assigneeFrom, mayHear, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, readableTask, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
@@ -17,11 +18,9 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
   context.need("viewer");
   const asked = textOf(context.options.id);
   const group = textOf(context.options.group);
-  const found = await desk.store.list({
-    ...filterOf(asked),
-    ...(group === undefined ? {} : { group }),
-    limit: REACH,
-  });
+  const inGroup = group === undefined ? {} : { group };
+  const named = await desk.store.list({ ...filterOf(asked, context.operator), ...inGroup, limit: REACH });
+  const found = named.length > 0 ? named : ofPerson(asked, await desk.store.list({ ...inGroup, limit: REACH }), desk);
   const { counts, held: heldBy } = desk.status();
   const held = readableReasons(context, heldBy);
   // A terminal has room for ids in the table; in a chat they are copied from below it.
@@ -85,10 +84,16 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
 
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 
-function filterOf(asked: string | undefined): Omit<TaskFilter, "limit"> {
+/** People are known by their names. */
+function ofPerson(asked: string | undefined, tasks: readonly Task[], desk: TaskDesk): Task[] {
+  const name = asked?.toLowerCase();
+  return tasks.filter(({ owner, assignTo }) => nameOf(owner ?? assignTo, desk).toLowerCase() === name);
+}
+
+function filterOf(asked: string | undefined, operator: Operator): Omit<TaskFilter, "limit"> {
   if (asked === undefined || asked === "open") return { status: OPEN };
   if (asked === "all") return {};
   const status = asked.replaceAll(/[ -]/g, "_");
   if (TASK_STATUSES.some((one) => one === status)) return { status: [status as TaskStatus] };
-  return { text: asked };
+  return { text: assigneeFrom(asked, operator) };
 }

@@ -15,6 +15,8 @@ export interface InteractionRef {
   isNotice?: true;
   /** True when the answer replaces the message that carried the button. */
   updatesMessageId?: string;
+  /** The message that carried the button stays as it is: what is said comes beside it. */
+  isFollowUp?: true;
 }
 
 interface EventBase {

@@ -28,7 +28,7 @@ export interface TaskFilter {
   missionId?: string;
   group?: string;
   assignTo?: string;
-  /** Part of the title or id. */
+  /** Part of the title or id, or who is to do it. */
   text?: string;
   /** Older than this id's task; pages on. */
   before?: string;

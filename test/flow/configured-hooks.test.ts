@@ -75,7 +75,15 @@ beforeAll(async () => {
       operators: {
         owner: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`],
         operator: ["web:3"],
-        viewer: ["web:2"],
+        viewer: [
+          "web:2",
+          ...[...discord.world.users.values()].flatMap(({ id, username }) =>
+            username === "grace" ? [`discord:${id}`] : [],
+          ),
+          ...[...telegram.world.users.values()].flatMap((user) =>
+            user.first_name === "Grace" ? [`telegram:${user.id}`] : [],
+          ),
+        ],
       },
     }),
   });
@@ -122,6 +130,26 @@ const find = (platform: FlowPlatform, place: Place, part: RegExp, who: Speaker =
     `${part} in ${platform.name}`,
     30_000,
   );
+
+it.each(["discord", "telegram"] as const)(
+  "a press that is refused leaves the answer of another person as it is, and is told to who pressed: on %s",
+  async (name) => {
+    const platform = stack.platforms[name];
+    const [room] = platform.places;
+    await platform.say(room, "owner", "/hooks show reads");
+    const shown = await until(
+      async () => (await platform.seen(room, "stranger")).find(({ buttons }) => buttons.includes("Disable")),
+      "the hook",
+    );
+    await platform.press(room, "guest", shown.id, "Disable");
+    await until(async () => {
+      const told = [...(await platform.seen(room, "guest")), ...(await platform.seenPrivately("guest"))];
+      const texts = [...told.map(({ text }) => text), ...(await platform.whispers(room, "guest"))];
+      return texts.some((text) => /That needs the role \w+; yours is viewer|may not do that/.test(text));
+    }, "the refusal");
+    expect((await platform.seen(room, "stranger")).find(({ id }) => id === shown.id)).toEqual(shown);
+  },
+);
 
 describe.each(["web", "discord", "telegram"] as const)("on %s", { timeout: 90_000 }, (name) => {
   it("a hook that is fired shows its steps ticking off in one message, then the result, with buttons that work", async () => {

@@ -277,6 +277,11 @@ describe("a message that a hook puts off too often", () => {
     );
     expect(answer).toContain("the hooks after mine.putter were not asked");
     expect(answer).not.toContain("offered again");
+    const atPoint = await why(`/hooks why inbound_claim ${row}`);
+    expect(atPoint).toContain("more often than gateway.max_deferrals allows");
+    expect(await why(`/hooks why mine.putter ${row}`)).toMatch(
+      /It put the message off: not yet[\s\S]*would have put the message off more often than gateway.max_deferrals allows/,
+    );
     const first = await why(`/run ${row}:inbound_claim`);
     expect(first).toContain(`This was not the last word: the hooks were asked again. ${row}:inbound_claim:2 counted`);
     const cut = await why(`/run ${row}:inbound_claim:2`);

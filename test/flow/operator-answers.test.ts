@@ -129,6 +129,25 @@ it("a task that a hook vetoed at its creation is explained by its id", async () 
   expect(await ask(`/hooks why ${id}`)).toMatch(/There is no such task[\s\S]*by vetotask: no tasks today/);
 });
 
+it("a task that a hook vetoed is part of the path of the command that was to create it", async () => {
+  const { ask, live } = await lab();
+  await live.say("/task add owner sweep");
+  await until(async () => (await ask("/hooks why m1")).includes("a command"), "the command");
+  expect(await ask("/hooks why m1")).toContain("vetotask vetoed it at task:create: no tasks today");
+  const answer = await ask("/hooks why vetotask m1");
+  expect(answer).toContain("no tasks today");
+  expect(answer).not.toContain("did not");
+});
+
+it("tasks are found by who does them", async () => {
+  const { ask } = await lab();
+  await ask("/hooks disable vetotask");
+  await ask("/task add person:web:1 count the beans");
+  for (const who of ["person:web:1", "Owner", "beans"])
+    expect(await ask(`/task list ${who}`)).toContain("count the beans");
+  expect(await ask("/task list nobody")).toContain("No task for nobody.");
+});
+
 it("a message that a plugin takes without a reply is claimed, and steps are in the order of time", async () => {
   const { ask, say } = await lab();
   expect(await ask(`/hooks why ${await say("take", /claimed by/)}`)).toContain(

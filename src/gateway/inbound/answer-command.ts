@@ -44,7 +44,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   if (limited) return limited;
   const at = messageAddress(message);
   const by = givenBy(row);
-  const base = answerDelivery(row, call, at, inbound);
+  const base = answerDelivery(row, { ...call, interaction: channelOf(call) }, at, inbound);
   const live = new LiveAnswer(base, call.inPlaceOf ?? (await shownBefore(row, base, inbound)), inbound);
   const answer = await runCommand(
     {
@@ -73,8 +73,11 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
     },
     inbound,
   );
-  const shown = withLine(answer.message, call.shownLine);
-  const delivery = await live.finish(answering(shown, call, row));
+  const shown = answering(withLine(answer.message, call.shownLine), call, row);
+  const ended = await live.finish(shown);
+  // Whose answer it is may go on with it, so a refusal of somebody else does not replace it.
+  const isBeside = answer.outcome === "refused" && call.inPlaceOf !== undefined;
+  const delivery = isBeside ? { ...base, message: shown } : ended;
   if (answer.isNote && call.isPress && answer.outcome === undefined)
     return settled("command", [away(delivery, message, inbound)]);
   if (answer.outcome === "failed")
@@ -91,7 +94,8 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
 }
 
 /** One person's commands must not keep everybody's gateway busy. Owners may run programs here anyway. */
-function overLimit(row: LaneRow, { operator, message, interaction }: ChatCall, inbound: Inbound): Handling | undefined {
+function overLimit(row: LaneRow, call: ChatCall, inbound: Inbound): Handling | undefined {
+  const { operator, message, interaction } = call;
   if (operator.role === "owner") return undefined;
   const max = inbound.config.commands_per_minute;
   const key = `commands:${message.platform}:${message.userId}`;
@@ -103,8 +107,13 @@ function overLimit(row: LaneRow, { operator, message, interaction }: ChatCall, i
   const isAnswered = interaction !== undefined || count === max + 1;
   const { message: why } = inbound.perMinute.exceeded(key, "commands");
   const text = `You sent ${why}. Until then your commands are ignored.`;
-  const deliveries = isAnswered ? [note(row, message, interaction, text, inbound)] : [];
+  const deliveries = isAnswered ? [note(row, message, channelOf(call), text, inbound)] : [];
   return { kind: "settled", outcome: "denied", reason, deliveries };
+}
+
+/** Of a press whose answer replaces the message with the button: any other message comes beside it. */
+function channelOf({ interaction, inPlaceOf }: ChatCall): InteractionRef | undefined {
+  return interaction && inPlaceOf !== undefined ? { ...interaction, isFollowUp: true } : interaction;
 }
 
 /** Whether the access list has the place, whoever writes there. */

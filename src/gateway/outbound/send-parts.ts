@@ -153,6 +153,6 @@ function operationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): Sen
 }
 
 /** The deferred answer itself, which the platform shows as pending; whatever follows is a follow-up. */
-function isFirstAnswer({ operation }: Delivery, { index }: DeliveryPart): boolean {
-  return operation === "send" && index === 0;
+function isFirstAnswer({ operation, interaction }: Delivery, { index }: DeliveryPart): boolean {
+  return operation === "send" && index === 0 && interaction?.isFollowUp !== true;
 }

@@ -83,7 +83,14 @@ export function createTaskQueries({ database, read }: Connection): Queries {
       ...(assignTo === undefined ? [] : [["assign_to = ?", assignTo] as [string, string]]),
       ...(text === undefined
         ? []
-        : [["(instr(lower(data ->> 'title'), lower(?)) OR instr(id, ?))", text, text] as [string, string, string]]),
+        : [
+            [
+              "(instr(lower(data ->> 'title'), lower(?)) OR instr(id, ?) OR lower(assign_to) = lower(?))",
+              text,
+              text,
+              text,
+            ] as [string, ...string[]],
+          ]),
       ...(before === undefined ? [] : [["seq < (SELECT seq FROM tasks WHERE id = ?)", before] as [string, string]]),
     ];
     const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
