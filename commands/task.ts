@@ -83,7 +83,7 @@ export const taskSpec: CommandSpec = {
     {
       name: "id",
       summary:
-        "The task; add: a runner or person:platform:id; list: a state, a word or who; cancel: also a state or all",
+        "The task; add: a runner or person:platform:id; list: state, word, who; cancel: also a state or all",
       type: "string",
       complete: "open-tasks",
       completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },
