@@ -22,7 +22,7 @@ import { createPlugins } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/files.js";
 import { readRooms, readTriggers } from "../store/read-rooms.js";
 import { type BlockingWatch, watchBlocking } from "./watch-blocking.js";
-import { type StrayWatch, watchStrays } from "./watch-strays.js";
+import { problemAt, type StrayWatch, watchStrays } from "./watch-strays.js";
 
 /** Told of what is no problem: `warning` may be a mistake, `note` is none. */
 export interface Remarks {
@@ -53,6 +53,7 @@ async function staged(
   const { config, env } = draft;
   const registry = new HookRegistry({ logger: silentLogger });
   declareEvents(registry, config.events);
+  const unended: { id: string; message: string }[] = [];
   const plugins = createPlugins({
     entries: config.plugins,
     baseDir: dirname(placeOfConfig(loaded)),
@@ -63,6 +64,8 @@ async function staged(
     clock: systemClock,
     logger: silentLogger,
     onPrepare: blocking.at,
+    teardownTimeoutMs: () => END_WITHIN_MS,
+    onEndFailed: (id, message) => unended.push({ id, message }),
     watch: false,
   });
   // A critical one that is broken is in the list like any other.
@@ -102,15 +105,21 @@ async function staged(
     rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
+  const infos = plugins.list();
   await plugins.stop();
   const own = problems.filter(
     (problem) =>
       loaded.problems.some(({ message }) => message === problem.message) || !loaded.isFollowUp?.(problem.message),
   );
-  return [...own, ...strays.problems(loaded, plugins.list())];
+  const ends = unended.map(({ id, message }) => {
+    const module = infos.find((info) => info.id === id)?.module;
+    return problemAt(module, `${module ?? id}: the function that its setup returned ${message}`, loaded);
+  });
+  return [...own, ...strays.problems(loaded, plugins.list()), ...ends];
 }
 
 const LATE_MS = 20;
+const END_WITHIN_MS = 5_000;
 const NONE: Remarks = { warning: () => {}, note: () => {} };
 const nothing = () => Promise.reject(new Error("nothing is sent or run by a check"));
 

@@ -45,11 +45,11 @@ export function watchStrays(): StrayWatch {
 function strayProblem(
   error: unknown,
   owner: PluginInfo | undefined,
-  { file, placeOf, pathOf, draft }: LoadedConfig,
+  loaded: LoadedConfig,
   plugins: readonly PluginInfo[],
 ): ListedProblem {
-  const loaded = plugins.flatMap(({ module, state }) => (state === "off" ? [] : [module]));
-  const someone = `${loaded.length > 0 ? `a plugin (${loaded.join(", ")}) or ` : ""}the module of a hook`;
+  const modules = plugins.flatMap(({ module, state }) => (state === "off" ? [] : [module]));
+  const someone = `${modules.length > 0 ? `a plugin (${modules.join(", ")}) or ` : ""}the module of a hook`;
   const who = owner ? `${owner.module}: after its setup, it` : someone;
   const elsewhere = owner ? undefined : errorPlace(error);
   const place = owner ? placeInOrBelow(error, owner) : elsewhere === undefined ? "" : ` (${elsewhere})`;
@@ -57,13 +57,22 @@ function strayProblem(
     error instanceof HookgateError && error.code === EXIT_CALLED
       ? `${error.message}${place}. That ends a running gateway: throw an error instead`
       : `threw an error that nothing caught: ${errorMessage(error)}${place}. A running gateway logs such an error and goes on`;
-  const index = draft?.config.plugins.findIndex(({ module }) => module === owner?.module) ?? -1;
+  return problemAt(owner?.module, `${who} ${what}`, loaded);
+}
+
+/** Of what a plugin does besides its setup, at its entry in the configuration. */
+export function problemAt(
+  plugin: string | undefined,
+  message: string,
+  { file, placeOf, pathOf, draft }: LoadedConfig,
+): ListedProblem {
+  const index = draft?.config.plugins.findIndex(({ module }) => module === plugin) ?? -1;
   const path = index < 0 ? ["plugins"] : ["plugins", index];
   return {
     file: file ?? "",
     ...placeOf?.(path),
     path: (pathOf?.(path) ?? path).join("."),
-    message: `${who} ${what}`,
+    message,
     of: "stray",
   };
 }

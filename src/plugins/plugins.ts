@@ -35,6 +35,8 @@ export interface PluginsOptions {
   logger: Logger;
   /** Called before a plugin's module is imported and set up, with the module as the configuration names it. */
   onPrepare?: (module: string) => void;
+  /** The function that a plugin's setup returned failed, or does not end. */
+  onEndFailed?: (pluginId: string, message: string) => void;
   /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
 }

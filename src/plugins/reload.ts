@@ -39,6 +39,7 @@ export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandO
   reservedCommands: ReadonlySet<string>;
   /** How long the function that `setup` returned is waited for. */
   teardownTimeoutMs: () => number;
+  onEndFailed?: ((pluginId: string, message: string) => void) | undefined;
 }
 
 /** A version that is set up but not yet in place. */
@@ -327,18 +328,25 @@ function pointsOf({ stage }: Candidate): readonly HookPoint[] {
 /** A version whose calls are refused from now on. Resolves when its teardown ended, or does not end in time. */
 export async function over(
   { definition: { id }, stage, end }: Candidate,
-  { clock, logger, teardownTimeoutMs }: Pick<Surroundings, "clock" | "logger" | "teardownTimeoutMs">,
+  {
+    clock,
+    logger,
+    teardownTimeoutMs,
+    onEndFailed,
+  }: Pick<Surroundings, "clock" | "logger" | "teardownTimeoutMs" | "onEndFailed">,
 ): Promise<void> {
   stage.isOver = true;
   stage.isEnding = true;
   const waitedMs = teardownTimeoutMs();
   try {
     if (await within(clock, waitedMs, Promise.resolve(end?.()))) return;
+    onEndFailed?.(id, `does not end within ${waitedMs} ms`);
     logger.warn(
       { plugin: id, waitedMs },
       `The teardown of plugin "${id}" (the function that its setup returned) does not end: it is not waited for any longer.`,
     );
   } catch (error) {
+    onEndFailed?.(id, `failed: ${errorMessage(error)}`);
     logger.warn({ plugin: id, error: errorMessage(error) }, "plugin failed to end");
   } finally {
     stage.isEnding = false;

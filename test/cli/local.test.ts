@@ -64,6 +64,23 @@ describe("hookgate check", () => {
     expect(code).toBe(2);
   });
 
+  it("reports the function that a setup returned when it fails, and when it does not end", {
+    timeout: 60_000,
+  }, async () => {
+    const file = join(cwd, "ends.yaml");
+    const plugin = (id: string, end: string) =>
+      writeFileSync(join(cwd, `${id}.mjs`), `export default { id: "${id}", setup() { return ${end}; } };`);
+    plugin("fails-to-end", '() => { throw new Error("the file was closed") }');
+    plugin("goes-on", "() => new Promise(() => {})");
+    plugin("ends", "() => {}");
+    writeFileSync(file, "plugins: [./fails-to-end.mjs, ./goes-on.mjs, ./ends.mjs]\n");
+    const { code, err } = await runCli(["check", "--config", file], { cwd });
+    expect(err).toMatch(/plugins\.0: .*the function that its setup returned failed: the file was closed/);
+    expect(err).toMatch(/plugins\.1: .*the function that its setup returned does not end within 5000 ms/);
+    expect(err).toContain("2 problems.");
+    expect(code).toBe(2);
+  });
+
   it("tells of hooks that are broken, with their line, dependencies included; the others are no problem", async () => {
     const file = join(cwd, "hooks.yaml");
     const run = 'run: { shell: { sh: "exit 0" } }';
