@@ -198,7 +198,7 @@ function noHooks(deps: CommandDeps): CommandAnswer {
       "**No hooks yet.** Write one under `hooks:` of the configuration (`/hooks add` shows how), or name a plugin there:",
       "```yaml\nplugins:\n  - hookgate/examples/greeter\n```",
       ...brokenLines(brokenOf(deps)),
-      `${code("hookgate points")} lists what hooks can subscribe to.`,
+      `${code("npx hookgate points")} lists what hooks can subscribe to.`,
     ],
     data: { hooks: [], families: [], total: 0, page: 1, pages: 1, broken: brokenOf(deps).map(brokenData) },
   });

@@ -100,7 +100,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
   async function submit() {
     const text = field.value;
     if (uploads.some(({ state }) => state !== "done"))
-      return say("A file is still on its way, or failed: wait for it or remove it.");
+      return say("A file is still on its way, or failed: wait for it, try again, or remove it.");
     if (text.trim() === "" && uploads.length === 0) return;
     say();
     if (mode?.kind === "edit") {

@@ -66,17 +66,22 @@ export function showLogin(root, { notice, done }) {
       ),
     ),
   );
+  function say(...texts) {
+    problem.replaceChildren(...sentences(texts));
+    problem.hidden = false;
+  }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    const token = tokenField.value.trim();
+    const name = nameField.value.trim();
+    if (token === "") return say("the token is empty: `npx hookgate token` shows the owner's");
     submit.disabled = true;
     problem.hidden = true;
-    const name = nameField.value.trim();
     try {
-      await login({ token: tokenField.value.trim(), ...(name ? { name } : {}) });
+      await login({ token, ...(name ? { name } : {}) });
       done();
     } catch (error) {
-      problem.replaceChildren(...sentences([error.message, error.hint]));
-      problem.hidden = false;
+      say(error.message, error.hint);
       submit.disabled = false;
     }
   });

@@ -29,7 +29,7 @@ async function boot(notice) {
     keep,
     onLoggedOut() {
       chat.stop();
-      void boot("You were logged out. What you wrote is kept.");
+      void boot("You were logged out. The text that you wrote is kept. Attach files that you had not sent again.");
     },
   });
   try {
