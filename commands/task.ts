@@ -82,8 +82,7 @@ export const taskSpec: CommandSpec = {
     actionOption(ACTIONS, "list"),
     {
       name: "id",
-      summary:
-        "The task; add: a runner or person:platform:id; list: state, word, who; cancel: also a state or all",
+      summary: "The task; add: a runner or person:platform:id; list: state, word, who; cancel: also a state or all",
       type: "string",
       complete: "open-tasks",
       completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },
