@@ -527,6 +527,25 @@ describe("a chat that has had its messages of a minute", () => {
     expect(collected?.text).toMatch(/Reply to Ben.*step 2 of 2/);
     expect(collected?.text).toMatch(/Reply to Cid.*step 1 of 2/);
   });
+
+  it("gets an escalation at once, although a reminder that was due before it waits", async () => {
+    const on = await watch({
+      ...route({ alone: 9, remind: { every: "20s", times: 3 }, escalate: [{ after: "25s", mention: ["loop:7"] }] }),
+      destinations: { [ROOM]: { per_minute: 1 } },
+    });
+    await on.raise({ fingerprint: "a", title: "Reply to Ann" });
+    await on.advance(24_000);
+    const before = on.posted().length;
+    await on.advance(3_000);
+    expect(
+      on
+        .posted()
+        .slice(before)
+        .map(({ text }) => text)
+        .join(),
+    ).toContain("Escalated");
+    expect(on.posted().filter(({ text }) => /reminder 1/.test(text))).toHaveLength(0);
+  });
 });
 
 describe("a clock that stands still", () => {

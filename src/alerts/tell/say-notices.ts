@@ -81,7 +81,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
         undefined,
       );
     for (const group of messages(timely)) {
-      const isUrgent = group.some(({ notice }) => notice.kind === "escalation");
+      const isUrgent = isPage(group);
       const { per_minute } = telling.config.destinations[destination] ?? defaultDestination;
       if (!telling.budget.take(destination, per_minute, now) && !isUrgent)
         return telling.budget.nextAt(destination, now);
@@ -163,8 +163,12 @@ function messages(sayings: readonly Saying[]): Saying[][] {
   });
   const byCard = groupBy(keyed, ({ called, card }) => `${called}|${card}`);
   const groups = byCard.length <= APART ? byCard : groupBy(keyed, ({ called }) => called);
-  return groups.map((group) => group.flatMap(({ some }) => some));
+  const all = groups.map((group) => group.flatMap(({ some }) => some));
+  // What waits for room in the chat's minute must not hold up a page.
+  return [...all.filter(isPage), ...all.filter((group) => !isPage(group))];
 }
+
+const isPage = (group: readonly Saying[]) => group.some(({ notice }) => notice.kind === "escalation");
 
 /** What was held while an operator had the alert is due when the operator has it no more. */
 const dueAtOf = ({ notice, alert }: Saying) => Math.max(notice.dueAt, alert.since);
