@@ -1,6 +1,6 @@
 /** Operator-defined hooks as a whole: loaded, registered, started, fired by hand, reloaded, stopped. The pipeline itself is run.ts. */
 
-import type { AutomationRun, AutomationStore } from "../domain/automation.js";
+import { type AutomationRun, type AutomationStore, PAUSED_REASON } from "../domain/automation.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -146,6 +146,17 @@ export function createAutomations(options: AutomationsOptions): Automations {
     keyValue: options.keyValue,
     draft: async (definition, start) =>
       queue.admit(draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now())),
+    async draftPaused(definition, start) {
+      const since = pause.paused?.at;
+      if (since === undefined || registry.get(definition.id)?.enabled !== true) return undefined;
+      const [last] = await store.runs.list({ hookId: definition.id, status: "skipped", limit: 1 });
+      if (last !== undefined && last.createdAt >= since && last.statusReason?.includes(PAUSED_REASON)) return undefined;
+      const reason = `${PAUSED_REASON}; later times during this pause are skipped without a record`;
+      const refusal: RunOutcome = { status: "skipped", by: "paused", reason };
+      const row = draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now());
+      const run = closeRow(row, refusal, clock.now());
+      return { run, stored: () => void notifier.outcome(definition, run, refusal) };
+    },
     cooldownUntil: (definition) => gates.cooldownUntil(definition),
     async cut(definition, what) {
       const refusal: RunOutcome = { status: "skipped", by: "loop", reason: what.reason };

@@ -226,3 +226,31 @@ it("what a run of a hook led to names the hook, and a hook that overrides disabl
   expect(await ask("/hooks why ops.off")).toContain(`${overridden} in the configuration disables it.`);
   expect(await ask("/hooks why ops.off last")).toContain(`It is disabled in the configuration: ${overridden}.`);
 });
+
+it("a time that passes during a pause of all hooks is on record, once a pause, and the answer after it names the pause", async () => {
+  const { live, ask } = await lab('  - { id: fast, trigger: { every: 1s }, run: { shell: { command: ["true"] } } }\n');
+  const paused = async () =>
+    (await live.runs("fast")).filter(({ statusReason }) => statusReason?.startsWith("paused:"));
+  const pauseOver = async (times: number, before: number) => {
+    await ask("/hooks pause");
+    const passed = new Set<number | undefined>();
+    await until(
+      async () =>
+        passed.add(live.app.automations.next().find(({ hookId }) => hookId === "fast")?.at).size > times &&
+        (await paused()).length > before,
+      "times passing during the pause",
+    );
+    await ask("/hooks resume");
+  };
+  await pauseOver(3, 0);
+  expect(await paused()).toMatchObject([
+    { status: "skipped", trigger: "every", reason: expect.stringContaining("every 1s at") },
+  ]);
+  expect(await ask("/hooks why fast")).toMatch(
+    /Last skipped \d.* ago: paused: all configured hooks are paused; later times during this pause are skipped without a record \(r_/,
+  );
+  expect(await ask("/runs fast")).toContain("skipped");
+  await until(async () => (await live.runs("fast")).at(-1)?.status === "succeeded", "a run after the pause");
+  await pauseOver(1, 1);
+  expect(await paused()).toHaveLength(2);
+});

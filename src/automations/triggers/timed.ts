@@ -8,11 +8,11 @@ import { errorMessage } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import type { Definition } from "../definition/definition.js";
 import { firstTime, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
-import type { NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger.js";
+import type { DueStart, NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger.js";
 
 const MAX_PARALLEL = 16;
 
-type Parts = Pick<TriggerParts, "draft" | "cooldownUntil" | "isOff" | "clock" | "logger"> & {
+type Parts = Pick<TriggerParts, "draft" | "draftPaused" | "cooldownUntil" | "isOff" | "clock" | "logger"> & {
   store: TriggerParts["store"]["triggers"];
 };
 
@@ -69,7 +69,8 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     if (state.nextAt > now) return state.nextAt;
     const dueAt = state.nextAt;
     const next = timeAfter(one.trigger, dueAt, now);
-    if (parts.isOff(id)) return one.trigger.kind === "at" ? undefined : passBy(one, state, next);
+    if (parts.isOff(id))
+      return one.trigger.kind === "at" ? undefined : passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
     if (!one.trigger.catchUp && isMissed(dueAt, now, startedAt)) return passBy(one, state, next);
     // An interval waits for the cooldown; a time of day does not come at another time.
     const cooledAt = one.trigger.kind === "every" ? await parts.cooldownUntil(one.definition) : undefined;
@@ -106,13 +107,28 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     return next;
   }
 
-  async function fire({ definition, trigger }: Timed, dueAt: number, after: TriggerState) {
-    const { id } = definition;
-    const { run, stored } = await parts.draft(definition, {
-      kind: trigger.kind,
-      reason: reasonOf(trigger, dueAt, clock.now(), startedAt),
-      dueAt,
-    });
+  /** The first time of a pause is on record, so that people see why the hook did not run; a row for each would push out its real runs. */
+  async function passOff(one: Timed, dueAt: number, after: TriggerState) {
+    const skipped = await parts.draftPaused(one.definition, startOf(one, dueAt));
+    return skipped ? record(one, dueAt, after, skipped) : passBy(one, after, after.nextAt);
+  }
+
+  async function fire(one: Timed, dueAt: number, after: TriggerState) {
+    return record(one, dueAt, after, await parts.draft(one.definition, startOf(one, dueAt)));
+  }
+
+  const startOf = ({ trigger }: Timed, dueAt: number): DueStart => ({
+    kind: trigger.kind,
+    reason: reasonOf(trigger, dueAt, clock.now(), startedAt),
+    dueAt,
+  });
+
+  async function record(
+    { definition: { id } }: Timed,
+    dueAt: number,
+    after: TriggerState,
+    { run, stored }: Awaited<ReturnType<Parts["draft"]>>,
+  ) {
     const isOurs = await store.fire(id, dueAt, after, run);
     if (isOurs) stored();
     const state = isOurs ? after : await store.get(id);

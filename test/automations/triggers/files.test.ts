@@ -74,6 +74,7 @@ async function watching(
       draft: () => {
         throw new Error("no timed hook in these tests");
       },
+      draftPaused: async () => undefined,
       cooldownUntil: async () => undefined,
       cut: async () => {},
       isOff: () => false,

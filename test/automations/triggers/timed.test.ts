@@ -54,6 +54,7 @@ async function start(file: string, clock: ManualClock, hooks: readonly Definitio
     logger: silentLogger,
     isOff: (id) => off.has(id),
     draft: async ({ id }, started) => ({ run: draft(id, started, clock.now()), stored() {} }),
+    draftPaused: async () => undefined,
     cooldownUntil: async () => undefined,
   });
   await timed.sync(hooks);
