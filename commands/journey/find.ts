@@ -15,10 +15,12 @@ import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js"
 
 /** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;
-/** How far `last` looks back. */
-const LAST_ROWS = 500;
-/** How far posts of hooks are looked for. */
+/** How many rows of the inbox are read at once for `last`, and how often: a chat may have edits and reactions alone for long. */
+const LAST_ROWS = 100;
+const MAX_READS = 50;
+/** How many deliveries are read at once for posts of hooks, and how often: back to the message, and not further than this. */
 const LAST_DELIVERIES = 500;
+const MAX_DELIVERY_READS = 10;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
@@ -121,15 +123,19 @@ async function find(deps: CommandDeps, at: Address | undefined, asked: string): 
 
 /** The newest message in the chat that is no command; of all chats when it was asked in none. */
 async function lastMessage({ store }: CommandDeps, at: Address | undefined): Promise<InboxRow | undefined> {
-  const conversation = at && formatAddress(at);
-  const rows = await store.inbox.list({ limit: LAST_ROWS });
-  return rows.find(
-    ({ event, outcome, lane }) =>
-      event.kind === "message" &&
-      outcome !== "command" &&
-      !lane.includes("#commands") &&
-      (conversation === undefined || conversationOf(event) === conversation),
-  );
+  // What is no command waits in the lane that has the chat's name.
+  const where = at === undefined ? {} : { lane: formatAddress(at) };
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let reads = 0; reads < MAX_READS; reads++) {
+    const rows = await store.inbox.list({ ...where, before, limit: LAST_ROWS });
+    const last = rows.find(
+      ({ event, outcome, lane }) => event.kind === "message" && outcome !== "command" && !lane.includes("#commands"),
+    );
+    const oldest = rows.at(-1);
+    if (last || oldest === undefined || rows.length < LAST_ROWS) return last;
+    before = oldest.id;
+  }
+  return undefined;
 }
 
 async function inChat(deps: CommandDeps, asked: string, at: Address): Promise<Found> {
@@ -219,16 +225,21 @@ async function postsOf(
 ): Promise<Delivery[]> {
   const roots = new Set([...rows.map(({ id }) => `m${id}`), ...answers.map((one) => one.id)]);
   const since = Math.min(...rows.map(({ receivedAt }) => receivedAt));
-  const newest = await store.outbox.list({ limit: LAST_DELIVERIES });
-  return newest
-    .filter(
-      (one) =>
-        one.createdAt >= since &&
-        (one.cause.kind === "hook" || one.cause.kind === "agent" || one.cause.kind === "command") &&
-        roots.has(rootOf(one.cause.id)) &&
-        !roots.has(one.id),
-    )
-    .reverse();
+  const isPost = (one: Delivery) =>
+    one.createdAt >= since &&
+    (one.cause.kind === "hook" || one.cause.kind === "agent" || one.cause.kind === "command") &&
+    roots.has(rootOf(one.cause.id)) &&
+    !roots.has(one.id);
+  const posts: Delivery[] = [];
+  let before: string | undefined;
+  for (let reads = 0; reads < MAX_DELIVERY_READS; reads++) {
+    const page = await store.outbox.list({ before, limit: LAST_DELIVERIES });
+    posts.push(...page.filter(isPost));
+    const oldest = page.at(-1);
+    if (oldest === undefined || page.length < LAST_DELIVERIES || oldest.createdAt < since) break;
+    before = oldest.id;
+  }
+  return posts.reverse();
 }
 
 async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {

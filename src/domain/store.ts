@@ -97,8 +97,8 @@ export interface InboxStore {
   changesOf(at: Address, messageId: string): Promise<InboxRow[]>;
   /** The rows of this platform id in all chats: an id is unique in its chat only. */
   findAll(eventId: string): Promise<InboxRow[]>;
-  /** Newest first. `before`: older than that row. */
-  list(filter: { status?: InboxStatus; before?: number; limit: number }): Promise<InboxRow[]>;
+  /** Newest first. `before`: older than that row. `lane`: that lane alone, of every status. */
+  list(filter: { status?: InboxStatus; lane?: string; before?: number; limit: number }): Promise<InboxRow[]>;
   /** All dead rows that the filter fits, oldest first. */
   letters(filter: LetterFilter): Promise<InboxLetterRef[]>;
   counts(): Promise<Record<InboxStatus, number>>;

@@ -97,6 +97,10 @@ export function createInbox(
   );
   const byEventAnywhere = database.prepare<[string], InboxRecord>(`${SELECT} WHERE event_id = ? ORDER BY id`);
   const newest = database.prepare<[number, number], InboxRecord>(`${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`);
+  // The index of a lane has its ids in order.
+  const newestInLane = database.prepare<[string, number, number], InboxRecord>(
+    `${SELECT} INDEXED BY inbox_lane WHERE lane = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+  );
   const newestDone = database.prepare<[number, number], InboxRecord>(
     `${SELECT} WHERE status = 'done' AND id < ? ORDER BY id DESC LIMIT ?`,
   );
@@ -195,8 +199,9 @@ export function createInbox(
         return changes.all(chatId, `delete:${id}`, ...edits, ...reactions, botId, platform).map(shownRow);
       }),
     findAll: (eventId) => read(() => byEventAnywhere.all(eventId).map(shownRow)),
-    list: ({ status, before = Number.MAX_SAFE_INTEGER, limit }) =>
+    list: ({ status, lane: name, before = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => {
+        if (name !== undefined) return newestInLane.all(name, before, limit).map(shownRow);
         if (status === undefined) return newest.all(before, limit).map(shownRow);
         if (status === "done") return newestDone.all(before, limit).map(shownRow);
         if (status === "dead") return newestDead.all(before, limit).map(shownRow);

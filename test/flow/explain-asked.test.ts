@@ -130,6 +130,17 @@ describe("/hooks why last", () => {
     expect(await ask("/hooks why mine.words last")).toContain(`mine.words and ${row}:`);
     expect(await ask("/hooks why mine.behind last")).toContain(`mine.behind did not run for ${row}, though`);
   });
+
+  it("is the last of its chat, also when hundreds were written in others since", async () => {
+    const { web } = stack.platforms;
+    const { row } = await say("say before the noise");
+    await sent(`d_${row}r`);
+    const ids: string[] = [];
+    for (let i = 0; i < 510; i++) ids.push(await web.say(web.places[1], "owner", "quietly"));
+    await handled("event_id = ?", ids.at(-1));
+    expect(await ask("/hooks why last")).toContain(`What happened to ${row}`);
+    expect(await ask("/hooks why mine.words")).toContain(`mine.words and ${row}:`);
+  });
 });
 
 describe("a message that was edited and deleted", () => {

@@ -143,6 +143,17 @@ describe("inbox", () => {
     expect((await inbox.list({ limit: 3 })).map((row) => row.id)).toEqual([ids[5], ids[4], ids[3]]);
   });
 
+  test("rows of one lane are listed newest first, settled ones too, however many other lanes have", async () => {
+    const { inbox } = await openTestStore();
+    const { id: quiet } = await inbox.accept(messageEvent("quiet"), "web:web:quiet", 1000, true);
+    await inbox.settle(quiet, { outcome: "unrouted", deliveries: [] }, 2000);
+    const { id: newer } = await inbox.accept(messageEvent("newer"), "web:web:quiet", 1000, false);
+    for (let i = 0; i < 600; i++) await inbox.accept(messageEvent(String(i)), LANE, 1000, false);
+    const lane = "web:web:quiet";
+    expect((await inbox.list({ lane, limit: 9 })).map((row) => row.id)).toEqual([newer, quiet]);
+    expect((await inbox.list({ lane, before: newer, limit: 9 })).map((row) => row.id)).toEqual([quiet]);
+  });
+
   test("starting a settled row is an error, not a silent restart", async () => {
     const { inbox } = await openTestStore();
     const { id } = await inbox.accept(messageEvent("1"), LANE, 1000, true);

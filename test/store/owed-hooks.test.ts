@@ -74,6 +74,7 @@ describe("what hooks are owed", () => {
       ALTER TABLE deliveries DROP COLUMN told;
       ALTER TABLE pauses DROP COLUMN asked_ms;
       DROP INDEX alert_notices_delivery;
+      DROP INDEX inbox_lane;
       DELETE FROM kysely_migration WHERE name >= '015';
       CREATE TABLE owed_hooks (delivery TEXT PRIMARY KEY) WITHOUT ROWID;
       INSERT INTO owed_hooks VALUES ('a'), ('b')`);

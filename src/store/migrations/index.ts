@@ -22,6 +22,7 @@ import { pauseLengths } from "./019-pause-lengths.js";
 import { noticeDeliveries } from "./020-notice-deliveries.js";
 import { unreadableParts } from "./021-unreadable-parts.js";
 import { deliveryIds } from "./022-delivery-ids.js";
+import { inboxLanes } from "./023-inbox-lanes.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -46,4 +47,5 @@ export const migrations: Migrations = {
   "020-notice-deliveries": noticeDeliveries,
   "021-unreadable-parts": unreadableParts,
   "022-delivery-ids": deliveryIds,
+  "023-inbox-lanes": inboxLanes,
 };
