@@ -306,8 +306,8 @@ async function didNotRun(
 async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
   const { id, asked, row, own, dispatches, deliveries } = journey;
   const now = deps.clock.now();
-  const isOpen = (row && row.settledAt === undefined) || deliveries.some(({ settledAt }) => settledAt === undefined);
   const change = journey.changes.findLast(({ event }) => POINT_OF_CHANGE[event.kind] === hook.hook);
+  const isOpen = [row, change, ...deliveries].some((one) => one !== undefined && one.settledAt === undefined);
   const at = (change ?? row)?.receivedAt ?? own?.createdAt ?? dispatches[0]?.at ?? now;
   const notReached = whyNotReached(hook.hook, journey, now);
   const switches = notReached === undefined ? await switchesOf(deps, hook.id) : [];

@@ -205,7 +205,7 @@ function changeLines({ changes, dispatches, stored }: Journey, now: number): Hap
     );
     const same = one.event.kind === "edited" ? edits : one.event.kind === "reaction" ? reactions : [];
     const times = same.length > 1 ? ` ${same.length} times, the last is` : "";
-    const text = `${clockTime(one.receivedAt, now)} ${one.event.kind}${times} (${code(`m${one.id}`)})${ran ? ` · ${ran}` : ""}`;
+    const text = `${clockTime(one.receivedAt, now)} ${one.event.kind}${times} (${code(`m${one.id}`)})${ran ? ` · ${ran}` : one.settledAt === undefined ? " · not handled yet" : ""}`;
     return [{ at: one.receivedAt, text }];
   });
 }

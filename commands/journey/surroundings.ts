@@ -30,6 +30,8 @@ export interface Surroundings {
   decisions: readonly Decision[];
   /** Its edits and deletions, oldest first. */
   changes: readonly InboxRow[];
+  /** The message at the head of the lane in which the last of its changes waits. */
+  aheadOfChanges: InboxRow | undefined;
   /** What sent the delivery that was named, when that is no message. */
   origin: Origin | undefined;
   /** Private words that could not be delivered, and no line in the room either, because an earlier message had led to that line. */
@@ -58,13 +60,17 @@ export async function surroundingsOf(
     if (head && head.id !== delivery.id) blockers.set(delivery.id, head);
   }
   const [head] = row?.status === "waiting" ? await inbox.lane(row.lane, 0, 1) : [];
+  const changes = await changesOf(deps, row, own);
+  const waiting = changes.findLast(({ status }) => status === "waiting");
+  const [aheadOfChanges] = waiting ? await inbox.lane(waiting.lane, 0, 1) : [];
   return {
     running: deps.registry.running().filter(({ dispatchId }) => roots.has(rootOf(dispatchId))),
     ahead: head?.id === row?.id ? undefined : head,
     blockers,
     blockedBy: await blockedByOf(deps, deliveries),
     decisions: await decisionsOn(deps, row, deliveries, gone),
-    changes: await changesOf(deps, row, own),
+    changes,
+    aheadOfChanges,
     unsaid: await unsaidOf(deps, row, deliveries),
     origin: own && (await originOf(deps, own, row)),
   };

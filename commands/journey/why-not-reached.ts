@@ -25,7 +25,8 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
   const change = CHANGES[point];
   if (change !== undefined && row && POINT_OF_CHANGE[row.event.kind] === point) return whyUnhandled(journey, now);
   if (change !== undefined) {
-    if (journey.changes.some(({ event }) => POINT_OF_CHANGE[event.kind] === point)) return undefined;
+    const last = journey.changes.findLast(({ event }) => POINT_OF_CHANGE[event.kind] === point);
+    if (last) return whyChangeUnhandled(change, last, journey, now);
     return `The gateway recorded no ${change} of this message: the platform reported none${point === "reaction_added" ? `, or no hook was enabled at ${code(point)} when it did` : ""}.`;
   }
   if (own && !row) return `The gateway sent this message on its own. ${code(point)} fires for messages of people.`;
@@ -102,27 +103,41 @@ const NAMES: Readonly<Record<InboxRow["event"]["kind"], string>> = {
   moved: "a move of a chat",
 };
 
+/** Undefined when the change was handled: it passed its point then. */
+function whyChangeUnhandled(name: string, row: InboxRow, journey: Journey, now: number): string | undefined {
+  const { running, aheadOfChanges } = journey;
+  const ahead = aheadOfChanges?.id === row.id ? undefined : aheadOfChanges;
+  const why = unhandledText(`The ${name}`, { row, ahead, running, dispatches: [] }, now);
+  return why === undefined ? undefined : `The ${name} of this message is on record (${code(`m${row.id}`)}). ${why}`;
+}
+
 /** Undefined when the row was settled, or is not known. */
 export function whyUnhandled(journey: Journey, now: number): string | undefined {
-  const { row, ahead, running } = journey;
-  if (!row) return undefined;
+  return journey.row && unhandledText("The message", { ...journey, row: journey.row }, now);
+}
+
+function unhandledText(
+  subject: string,
+  { row, ahead, running, dispatches }: Pick<Journey, "ahead" | "running" | "dispatches"> & { row: InboxRow },
+  now: number,
+): string | undefined {
   const why = row.error === undefined ? "" : `: ${plain(row.error)}`;
   switch (row.status) {
     case "done":
       return undefined;
     case "waiting":
       return ahead
-        ? `The message waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, now)}.`
-        : "The message waits for the ones before it.";
+        ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, now)}.`
+        : `${subject} waits for the messages before it.`;
     case "running":
-      return `The message is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.`;
+      return `${subject} is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.`;
     case "deferred": {
-      const last = why === "" ? putOffs(journey.dispatches).at(-1) : undefined;
-      if (last) return `The message was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;
-      return `The message is handled again ${atText(row.dueAt, now)}${why}.`;
+      const last = why === "" ? putOffs(dispatches).at(-1) : undefined;
+      if (last) return `${subject} was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;
+      return `${subject} is handled again ${atText(row.dueAt, now)}${why}.`;
     }
     case "dead":
-      return `Handling the message was given up after ${row.attempts - row.deferrals} attempts${why}.`;
+      return `Handling ${subject.toLowerCase()} was given up after ${row.attempts - row.deferrals} attempts${why}.`;
   }
 }
 

@@ -122,7 +122,18 @@ describe("a message that is being handled", () => {
 
 describe("a message that a hook puts off", () => {
   it("is shown with the hook, the reason and the time; what waits behind it names it; afterwards it is counted", async () => {
-    const row = await rowOf(await say("later one"), "deferred");
+    const asked = await say("later one");
+    const row = await rowOf(asked, "deferred");
+    await stack.platforms.web.edit(place(), "owner", asked, "later one, edited");
+    await stack.platforms.web.remove?.(place(), "owner", asked);
+    const [edit, deletion] = await until(() => {
+      const found = rows<{ id: number }>(
+        "SELECT id FROM inbox WHERE event_id GLOB ? OR event_id = ? ORDER BY id",
+        `edit:${asked}:*`,
+        `delete:${asked}`,
+      );
+      return found.length === 2 && found.map(({ id }) => `m${id}`);
+    }, "the edit and the deletion being stored");
     const behind = await rowOf(await say("say behind it"), "waiting");
     try {
       const path = await until(async () => {
@@ -138,10 +149,17 @@ describe("a message that a hook puts off", () => {
       expect(waiting).toMatch(new RegExp(`waits for ${row}, which .*until \\d\\d:\\d\\d:\\d\\d`));
       expect(waiting).not.toContain("no hook was enabled");
       expect(await why(`/hooks why mine.words ${behind}`)).toContain(`waits for ${row}`);
+      const waits = `on record (${edit}). The edit waits for ${row}, which a hook put off, until`;
+      const hook = await why(`/hooks why mine.edits ${row}`);
+      expect(hook).toContain(`mine.edits did not run for ${row} yet: message_edited did not fire.`);
+      for (const answer of [hook, await why(`/hooks why message_edited ${row}`)]) expect(answer).toContain(waits);
+      expect(await why(`/hooks why message_deleted ${row}`)).toContain(`(${deletion}). The deletion waits for ${row},`);
+      expect(await why(`/hooks why ${row}`)).toContain(`edited (${edit}) · not handled yet`);
     } finally {
       go("go-later");
     }
     await deliveryIs(`d_${behind}r`, "sent");
+    expect(await why(`/hooks why mine.edits ${row}`)).toContain("It ran");
     expect(await why(`/hooks why ${row}`)).toMatch(/it was put off (once|\d+ times), by mine\.later: not yet/);
   });
 });
