@@ -17,6 +17,7 @@ import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
+import { earlierEnds, unrecordedEndText } from "./given-up.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
 import { refusedLines, wasPausedText } from "./refused.js";
 import { ownWordText, runningText } from "./surroundings.js";
@@ -38,7 +39,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     ...(row || own ? [] : journalLines(asked, dispatches, now)),
     ...inOrder([
       ...(row ? inboundEnd(journey, row, now) : []),
-      ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, now) })),
+      ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, journey, now) })),
       ...failures.slice(0, MAX_SHOWN),
       ...vetoLines(dispatches, now),
       ...unfinishedRuns(journey.stored, now),
@@ -138,8 +139,9 @@ function journalLines(asked: string, dispatches: readonly DispatchRecord[], now:
   return [`${gone} The journal has:`, ...ended];
 }
 
-function headline(deps: CommandDeps, { id, row, own }: Journey, now: number): string {
-  if (own) return `**What happened to ${code(id)}**, ${ownWords(deps, own, row, now)}`;
+function headline(deps: CommandDeps, journey: Journey, now: number): string {
+  const { id, row, own } = journey;
+  if (own) return `**What happened to ${code(id)}**, ${ownWords(deps, own, journey, now)}`;
   if (!row) return `**What happened to ${code(id)}**`;
   const { event } = row;
   const platformId = "message" in event ? event.message.messageId : "messageId" in event ? event.messageId : undefined;
@@ -148,9 +150,12 @@ function headline(deps: CommandDeps, { id, row, own }: Journey, now: number): st
 }
 
 /** `which the gateway sent to General on web 5 s ago`; what was not sent is not said to be. */
-function ownWords(deps: CommandDeps, own: Delivery, row: InboxRow | undefined, now: number): string {
+function ownWords(deps: CommandDeps, own: Delivery, { row, decisions }: Journey, now: number): string {
   const { status, operation, address, createdAt, settledAt = createdAt } = own;
   const place = placeWords(deps, address);
+  // It was settled by the word of an operator, and sent before that: when is not on record.
+  if (status === "sent" && operation === "send" && decisions.some(({ kind }) => kind === "confirmed"))
+    return `a message to ${place}, created ${ago(createdAt, now)}, which counts as sent since ${ago(settledAt, now)}`;
   if (status === "sent" && operation === "send") return `which the gateway sent to ${place} ${ago(settledAt, now)}`;
   const kind = operation === "delete" ? "a deletion" : operation === "edit" ? "an edit" : "a message";
   const what = own.cause.kind === "reply" && row && operation === "send" ? `an answer to ${code(`m${row.id}`)}` : kind;
@@ -172,22 +177,6 @@ function decidedAt({ at, id }: Decision, { dispatches, deliveries }: Journey): n
   const settled = deliveries.find((one) => one.id === id)?.settledAt ?? at;
   const setOff = dispatches.filter((one) => rootOf(one.id) === id && /:\d+$/.test(one.id)).map((one) => one.at);
   return Math.min(at, ...[settled, ...setOff].filter((one) => one >= at - SETTLING_MS));
-}
-
-/** How a delivery ended before an operator sent it again, as hooks were notified of it. */
-function earlierEnds({ dispatches, decisions }: Journey, now: number): Happening[] {
-  return dispatches
-    .filter(
-      ({ id, at, point }) =>
-        point === "delivery_failed" && decisions.some((one) => one.id === rootOf(id) && at < one.at),
-    )
-    .map(({ id, at, payload }) => {
-      const error = typeof payload === "object" && payload !== null && "error" in payload ? payload.error : undefined;
-      return {
-        at,
-        text: `${clockTime(at, now)} ${code(rootOf(id))} was given up${typeof error === "string" ? `: ${plain(error)}` : ""}`,
-      };
-    });
 }
 
 /** What people did to the message afterwards; edits are one line, with how often and the last one, and so are reactions. */
@@ -347,7 +336,8 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const ended = endText(delivery, mine);
   const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
   const blocker = journey.blockers.get(id);
-  const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}${blockedText(journey, id)}`;
+  const pause = blocker || delivery.reason ? undefined : journey.pauses.get(id);
+  const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}${pause ? ` · ${pause}` : ""}${blockedText(journey, id)}`;
   return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}`;
 }
 
@@ -385,8 +375,10 @@ const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {
   confirmed: (id) => `confirmed that it arrived (${id})`,
 };
 
-const decisionLine = ({ at, id, kind, by }: Decision, now: number) =>
-  `${clockTime(at, now)} ${operatorName(by)} ${DECISIONS[kind](code(id))}`;
+function decisionLine(decision: Decision, journey: Journey, now: number): string {
+  const { at, id, kind, by } = decision;
+  return `${clockTime(at, now)} ${operatorName(by)} ${DECISIONS[kind](code(id))}${unrecordedEndText(decision, journey)}`;
+}
 
 function postedIds({ parts }: Delivery): string[] {
   return parts.flatMap(({ operation, messageId, status }) =>

@@ -11,7 +11,9 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { whyInChat } from "../automations/said.js";
 import type { CommandDeps } from "../deps.js";
 import { tries } from "../outbox/letter.js";
-import { code, plain } from "../text.js";
+import { pausesOf } from "../outbox/pauses-of.js";
+import { clockTime, code, plain } from "../text.js";
+import { conversationText } from "../who.js";
 import { type Decision, decisionsOn } from "./audit.js";
 
 /** Deliveries of a chat among which the one that held up another is looked for. */
@@ -24,6 +26,8 @@ export interface Surroundings {
   ahead: InboxRow | undefined;
   /** By delivery: the one at the head of its queue, when it waits behind one. */
   blockers: ReadonlyMap<string, Delivery>;
+  /** By open delivery: the pause that it waits for. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
+  pauses: ReadonlyMap<string, string>;
   /** By delivery that expired untried: the one that its chat waited for until then. */
   blockedBy: ReadonlyMap<string, Delivery>;
   /** What operators decided about the message and its deliveries, oldest first. */
@@ -67,6 +71,7 @@ export async function surroundingsOf(
     running: deps.registry.running().filter(({ dispatchId }) => roots.has(rootOf(dispatchId))),
     ahead: head?.id === row?.id ? undefined : head,
     blockers,
+    pauses: await pauseTextsOf(deps, deliveries),
     blockedBy: await blockedByOf(deps, deliveries),
     decisions: await decisionsOn(deps, row, deliveries, gone),
     changes,
@@ -74,6 +79,20 @@ export async function surroundingsOf(
     unsaid: await unsaidOf(deps, row, deliveries),
     origin: own && (await originOf(deps, own, row)),
   };
+}
+
+/** The last to end of those that each delivery waits for. */
+async function pauseTextsOf(deps: CommandDeps, deliveries: readonly Delivery[]): Promise<ReadonlyMap<string, string>> {
+  const now = deps.clock.now();
+  const found = new Map<string, string>();
+  for (const delivery of deliveries) {
+    const [pause] = (await pausesOf(deps, delivery)).sort((a, b) => b.until - a.until);
+    if (pause === undefined) continue;
+    const { key, until, reason } = pause;
+    const length = `until ${clockTime(until, now)} (in ${formatDuration(until - now)})`;
+    found.set(delivery.id, `${conversationText(deps, key)} is paused ${length}: ${plain(reason, 160)}`);
+  }
+  return found;
 }
 
 /** Deliveries of one chat go in their order: one that expired untried waited for what was settled just before it. */

@@ -7,6 +7,7 @@ import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
+import { wasGivenUpText } from "./given-up.js";
 import { putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
 
@@ -207,7 +208,7 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
         : `Nothing was sent in answer: the message ended as **${plain(row.outcome ?? "unknown")}**${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}, without a reply.`)
     );
   }
-  const reasons = deliveries.map((delivery) => whyNotAt(point, delivery, journey));
+  const reasons = deliveries.map((delivery) => whyNotAt(point, delivery, journey, now));
   if (reasons.some((reason) => reason === undefined)) return undefined;
   return deliveries
     .map((delivery, index) => {
@@ -251,9 +252,11 @@ function isInDoubt(delivery: Delivery): boolean {
 }
 
 /** Undefined when the delivery came as far as this point. */
-function whyNotAt(point: OutboundPoint, delivery: Delivery, { blockers, dispatches }: Journey): string | undefined {
+function whyNotAt(point: OutboundPoint, delivery: Delivery, journey: Journey, now: number): string | undefined {
+  const { blockers, dispatches } = journey;
   const { id, status, operation, reason } = delivery;
   const blocker = blockers.get(id);
+  const pause = journey.pauses.get(id);
   const why = reasonText({ status, reason });
   if (operation === "delete" && point !== "delivery_failed") return "it deletes a message; deletions pass no hooks.";
   if (point === "message_sent" && status === "sent") return undefined;
@@ -265,10 +268,13 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, { blockers, dispatch
     return `it was not sent${isOpen ? " yet" : ""}. It is ${endText(
       delivery,
       dispatches.filter((one) => rootOf(one.id) === id),
-    )}.`;
+    )}${pause && reason === undefined ? `: ${pause}` : ""}.`;
   }
   if (point === "delivery_failed") {
     if (status === "dead" || status === "cancelled") return undefined;
+    const state = status === "sent" ? "then it was sent" : `it is **${status}** now${why}`;
+    const givenUp = wasGivenUpText(id, state, journey, now);
+    if (givenUp !== undefined) return givenUp;
     return status === "sent" ? "it was sent, so nothing failed." : `it is **${status}**${why}. That is no failure.`;
   }
   if (delivery.skipsHooks) return "it is a notice of the gateway's own, which no hook decides about.";
@@ -279,7 +285,7 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, { blockers, dispatch
     case "held":
       return reason?.includes(HOOKS_MAY_CRASH) === true ? `it is **held**${why}.` : undefined;
     case "waiting":
-      return `it waits${why}. Hooks are asked just before it is sent.`;
+      return `it waits${pause ? `: ${pause}` : why}. Hooks are asked just before it is sent.`;
     case "superseded":
     case "dead":
       return `it ended as **${status}** before any hook was asked${why}.`;

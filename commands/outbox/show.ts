@@ -1,6 +1,5 @@
 /** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
 
-import { parseAddress } from "../../src/domain/address.js";
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
 import { hasRole } from "../../src/domain/identity.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
@@ -16,6 +15,7 @@ import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js
 import { conversationText, placeText } from "../who.js";
 import { findLetter, isAmbiguous, isOpen as isUnderWay, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
+import { pausesOf } from "./pauses-of.js";
 
 const MAX_DISPATCHES = 20;
 
@@ -115,25 +115,12 @@ async function showDelivery(
   });
 }
 
-/** An open delivery waits while its chat, its bot account or its platform is paused. */
-async function pauseLines(deps: CommandDeps, { status, address }: Delivery): Promise<string[]> {
-  if (status !== "waiting" && status !== "sending") return [];
+async function pauseLines(deps: CommandDeps, delivery: Delivery): Promise<string[]> {
   const now = deps.clock.now();
-  const { pauses } = await deps.status();
-  return pauses
-    .filter(({ key, until }) => until > now && holds(key, address))
-    .map(
-      ({ key, until }) =>
-        `${conversationText(deps, key)} is paused until ${clockTime(until, now)} UTC (${formatDuration(until - now)} more): ${code("/pauses")}`,
-    );
-}
-
-/** A pause is of a platform, of a bot account, or of a chat with all its threads. */
-function holds(key: string, { platform, botId, chatId }: Delivery["address"]): boolean {
-  const of = parseAddress(key);
-  return of === undefined
-    ? key === platform || key === `${platform}:${botId}`
-    : of.platform === platform && of.botId === botId && of.chatId === chatId;
+  return (await pausesOf(deps, delivery)).map(
+    ({ key, until }) =>
+      `${conversationText(deps, key)} is paused until ${clockTime(until, now)} UTC (${formatDuration(until - now)} more): ${code("/pauses")}`,
+  );
 }
 
 function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, isOpen: boolean): CommandAnswer {

@@ -21,6 +21,7 @@ beforeAll(async () => {
           match: { when: 'payload.message.text.contains("guarded")' },
           run: { shell: { sh: "exit 1" } },
         },
+        { id: "failed", enabled: false, on: "delivery_failed", run: { shell: { command: ["true"] } } },
       ],
     },
   });
@@ -134,6 +135,77 @@ describe("a message that a platform refused for a while", () => {
     await deliveryIs(id, "sent");
     expect(await why(`/hooks why ${id}`)).toMatch(/sent as \d+ after 1 failed try: 429/);
     expect(await why(`/outbox show ${id}`)).toMatch(/sent; a try before that failed: .*429/);
+  });
+});
+
+describe("a message behind a pause of its chat", () => {
+  it("names the pause, until when it lasts and why", async () => {
+    const chatId = Number(group().chatId);
+    stack.telegram.fail({ method: "sendMessage", chatId, times: 1, action: { kind: "rate-limit", retryAfterS: 600 } });
+    const first = `d_${await say("owner", "say it is too much")}r`;
+    await until(
+      async () => (await why("/pauses")).includes("600 s") || (await why("/pauses")).includes("10 min"),
+      "it",
+    );
+    await invoke(stack.gateway.url, `/outbox purge ${first} yes=true`);
+    await deliveryIs(first, "cancelled");
+    const row = await say("owner", "say it behind the pause");
+    try {
+      const paused = /is paused until \d\d:\d\d:\d\d \(in [^)]+\): .*429/;
+      for (const line of [`m${row.slice(1)}`, `message_sent ${row}`, `message_sending ${row}`, `mine.calm ${row}`])
+        expect(await why(`/hooks why ${line}`)).toMatch(paused);
+    } finally {
+      await invoke(stack.gateway.url, "/pauses lift all");
+    }
+    await deliveryIs(`d_${row}r`, "sent");
+  });
+});
+
+describe("a message that was given up, and that an operator had tried again", () => {
+  it("is not said never to have failed, and its path has the end before", async () => {
+    const description = "Bad Request: message text is broken";
+    const chatId = Number(group().chatId);
+    stack.telegram.fail({
+      method: "sendMessage",
+      chatId,
+      times: 1,
+      action: { kind: "refuse", status: 400, description },
+    });
+    const row = await say("owner", "say it is broken");
+    const id = `d_${row}r`;
+    await deliveryIs(id, "dead");
+    await invoke(stack.gateway.url, `/outbox retry ${id}`);
+    await deliveryIs(id, "sent");
+    const givenUp = `${id}: it was given up, and Owner had it tried again`;
+    for (const line of [`delivery_failed ${id}`, `failed ${row}`]) {
+      const text = await why(`/hooks why ${line}`);
+      expect(text).toContain(givenUp);
+      expect(text).toContain("then it was sent. Why it was given up is not on record, because no hook was enabled");
+      expect(text).not.toContain("nothing failed");
+    }
+    expect(await why(`/hooks why ${row}`)).toContain(
+      `Owner had ${id} tried again, after it was given up (why is not on record)`,
+    );
+  });
+
+  it("has the reason where a hook was notified of it", async () => {
+    const description = "Bad Request: message text is too odd";
+    const chatId = Number(group().chatId);
+    await invoke(stack.gateway.url, "/hooks enable failed");
+    stack.telegram.fail({
+      method: "sendMessage",
+      chatId,
+      times: 1,
+      action: { kind: "refuse", status: 400, description },
+    });
+    const row = await say("owner", "say it is odd");
+    await deliveryIs(`d_${row}r`, "dead");
+    await invoke(stack.gateway.url, `/outbox retry d_${row}r`);
+    await deliveryIs(`d_${row}r`, "sent");
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toMatch(new RegExp(`d_${row}r was given up: .*too odd`));
+    expect(path).not.toContain("not on record");
+    expect(await why(`/hooks why failed ${row}`)).toContain("It ran");
   });
 });
 

@@ -261,7 +261,10 @@ describe("a message whose answer from the platform was lost", () => {
     expect(discord.name).toBe("discord");
     await invoke(stack.gateway.url, `/outbox release ${id} confirmed=true`);
     await deliveryIs(id, "sent");
-    expect(await why(`/hooks why ${id}`)).toMatch(/\d\d:\d\d:\d\d Owner confirmed that it arrived/);
+    const path = await why(`/hooks why ${id}`);
+    expect(path).toMatch(/\d\d:\d\d:\d\d Owner confirmed that it arrived/);
+    expect(path).toMatch(new RegExp(`What happened to ${id}, a message to .*, which counts as sent since`));
+    expect(path).not.toContain("which the gateway sent");
   });
 });
 
