@@ -35,7 +35,14 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
   while (!signal.aborted) {
     try {
       const updates: unknown = await transport.call(
-        (api) => api.getUpdates({ offset, limit: BATCH_MAX, timeout, allowed_updates: ALLOWED_UPDATES }),
+        (api) =>
+          api.getUpdates({
+            offset,
+            limit: BATCH_MAX,
+            // After a failure it asks for an answer at once: until there is one, nothing is sent.
+            timeout: failures > 0 ? 0 : timeout,
+            allowed_updates: ALLOWED_UPDATES,
+          }),
         signal,
       );
       if (!Array.isArray(updates)) throw unexpected("getUpdates", updates);

@@ -276,6 +276,16 @@ describe("trouble while polling", () => {
     expect(await ended).toMatchObject({ code: "TELEGRAM_UNREACHABLE", retryable: true });
   });
 
+  it("asks for an answer at once after a failure, so that a quiet bot sends again in a moment", async () => {
+    const { fake, gateway, events } = await startAdapter({ config: { poll_timeout: "50s" } });
+    await until(() => fake.updates.isPolled, "the poll");
+    fake.fail({ method: "getUpdates", action: { kind: "proxy-error", status: 502 } });
+    fake.people.says("one", { dm: true });
+    await events(1);
+    await until(() => gateway.states.some(({ phase }) => phase === "reconnecting"));
+    await until(() => gateway.phase === "online", "the bot being online, although nobody writes", 20_000);
+  });
+
   it.each([
     ["a dropped connection", { kind: "drop-before" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }],

@@ -82,6 +82,11 @@ export class Updates {
     return this.#queue.slice(this.#head);
   }
 
+  /** A long poll waits for the next update. */
+  get isPolled(): boolean {
+    return this.#poll !== undefined;
+  }
+
   /** https://core.telegram.org/bots/api#getupdates */
   async getUpdates(payload: Record<string, unknown>, onClose: (drop: () => void) => void): Promise<FakeUpdate[]> {
     if (this.webhook)
