@@ -13,12 +13,14 @@ import { type Candidate, findJourney, type Journey, type NoDelivery } from "../j
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
 import { resolveTarget } from "../resolve.js";
-import { ago, clip, clockTime, code, plain } from "../text.js";
+import { clip, clockTime, code, plain } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { showBrokenHook } from "./show.js";
 import { explainGone, explainMessage, OF_MESSAGES } from "./why-message.js";
 import { brokenOf, explainNow, lastOf } from "./why-now.js";
 import { explainPoint, explainPointNow } from "./why-point.js";
+import { explainRemoved } from "./why-removed.js";
+import { explainUnrecorded } from "./why-unrecorded.js";
 
 /** A message is named so, and no hook is. */
 const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r)_[\w:/.-]+)$/i;
@@ -39,7 +41,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
     const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
     if (gone) return gone;
   }
-  const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, named);
+  const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, context, named);
   if (removed) return removed;
   const target = resolveTarget(deps.registry, named);
   if (target.kind === "point") return whyPoint(deps, context, target.point, asked);
@@ -66,20 +68,6 @@ const isHookOrPoint = (deps: CommandDeps, name: string): boolean =>
 
 const isMessageOnly = (deps: CommandDeps, name: string): boolean => !deps.registry.get(name) && IS_MESSAGE.test(name);
 
-/** A hook that is not there any more, as the journal knows it. */
-async function explainRemoved(deps: CommandDeps, hookId: string): Promise<CommandAnswer | undefined> {
-  const last = await lastOf(deps, { hookId });
-  if (last === undefined) return undefined;
-  return answer({
-    text: [
-      `${code(hookId)} is **no longer registered**. It last ran ${ago(last.at, deps.clock.now())}, at ${code(last.point)}.`,
-      `${code(`/hooks why ${hookId} m5`)} answers for one message.`,
-    ],
-    data: { id: hookId, registered: false, lastDispatchId: last.id },
-    buttons: [[commandButton("The dispatch", `/run ${word(last.id)}`)]],
-  });
-}
-
 /** A point instead of a hook: what happened there for the message, or the last time that it fired. */
 async function whyPoint(
   deps: CommandDeps,
@@ -90,6 +78,8 @@ async function whyPoint(
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(name)))
     return explainPointNow(deps, name, await lastOf(deps, { point: name }));
   const found = await readJourney(deps, context, asked ?? "last");
+  const unrecorded = await explainUnrecorded(deps, name, asked, "journey" in found ? found.journey : undefined);
+  if (unrecorded) return unrecorded;
   if ("journey" in found) return explainPoint(deps, name, found.journey);
   return asked === undefined ? explainPointNow(deps, name, await lastOf(deps, { point: name })) : found.answer;
 }

@@ -254,3 +254,49 @@ it("a time that passes during a pause of all hooks is on record, once a pause, a
   await pauseOver(1, 1);
   expect(await paused()).toHaveLength(2);
 });
+
+it("a hook that was removed is said to have run when it ran, and not when it was skipped", async () => {
+  const { live, ask, say } = await lab(
+    '  - { id: marker, on: message_received, run: { shell: { command: ["true"] } } }\n',
+  );
+  await say("rare", UNCLAIMED);
+  await say("rare", UNCLAIMED);
+  live.write(
+    "hookgate.yaml",
+    config()
+      .replace(/^.*id: rare.*$/m, "")
+      .replace("byhand, trigger", "other, trigger"),
+  );
+  await until(async () => (await ask("/hooks why rare")).includes("no longer registered"), "the hook being removed");
+  const [skipped, ran] = (await live.runs("rare")).toReversed();
+  const answer = await ask("/hooks why rare");
+  expect(answer).toMatch(/rare is no longer registered\. It last ran .* at inbound_claim\./);
+  expect(answer).toMatch(/It was last skipped .* at inbound_claim: cooldown: /);
+  const { data } = await invoke(live.app.url, "/hooks why rare", TOKEN);
+  expect(data).toMatchObject({ lastDispatchId: ran?.dispatchId, registered: false });
+  expect(skipped?.dispatchId).not.toBe(ran?.dispatchId);
+});
+
+it("of a task, a point without an enabled hook is not recorded, and is not said not to have fired", async () => {
+  const { ask } = await lab();
+  const id = /t_\w+/.exec(await ask("/task add person:web:1 count the beans"))?.[0] as string;
+  await ask(`/task done ${id}`);
+  expect(await ask(`/hooks why task:complete ${id}`)).toBe(
+    `Whether task:complete fired for ${id} is not recorded.\n\nA point is recorded only when it has an enabled hook, and no hook is registered at task:complete.`,
+  );
+  expect(await ask(`/hooks why inbound_claim ${id}`)).toContain(
+    `inbound_claim fires for messages, and ${id} is a task.`,
+  );
+  const { ask: again } = await lab(
+    '  - { id: seen, on: "task:create", phase: after, run: { shell: { command: ["true"] } } }\n',
+  );
+  const second = /t_\w+/.exec(await again("/task add person:web:1 count the beans"))?.[0] as string;
+  await until(
+    async () => (await again(`/hooks why task:create ${second}`)).includes("seen"),
+    "the record of its creation",
+  );
+  await again(`/task done ${second}`);
+  expect(await again(`/hooks why task:complete ${second}`)).toContain(
+    `Whether task:complete fired for ${second} is not recorded.`,
+  );
+});

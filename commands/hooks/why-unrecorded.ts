@@ -1,0 +1,47 @@
+/** `/hooks why POINT t_…` where nothing of the point is on record for the task: a point without an enabled hook is not recorded. */
+import type { CommandAnswer } from "../../src/gateway/commands.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import type { Journey } from "../journey/find.js";
+import { familyOf } from "../resolve.js";
+import { code } from "../text.js";
+
+/** Undefined for what is no task, and where the point is on record for it. */
+export async function explainUnrecorded(
+  deps: CommandDeps,
+  point: string,
+  asked: string | undefined,
+  journey: Journey | undefined,
+): Promise<CommandAnswer | undefined> {
+  const [id] = /^t_[^:/]+/.exec(asked ?? "") ?? [];
+  if (id === undefined) return undefined;
+  const isRunning = journey?.running.some(({ dispatchId }) => dispatchId.split(":")[1] === point) === true;
+  if (isRunning || journey?.dispatches.some((one) => one.point === point) === true) return undefined;
+  if (journey === undefined && (await deps.tasks?.store.get(id)) === undefined) return undefined;
+  const isOfMessages = ["inbound", "outbound"].includes(familyOf(point));
+  const reason = isOfMessages
+    ? `${code(point)} fires for messages, and ${code(id)} is a task.`
+    : unrecordedText(deps, point);
+  return answer({
+    text: [
+      isOfMessages
+        ? `${code(point)} did **not** fire for ${code(id)}.`
+        : `Whether ${code(point)} fired for ${code(id)} is **not recorded**.`,
+      reason,
+    ],
+    data: { point, message: asked, found: true, fired: isOfMessages ? false : undefined, reason, dispatches: [] },
+    buttons: [
+      [commandButton("The task", `/task show ${word(id)}`), commandButton("Order", `/hooks order ${word(point)}`)],
+    ],
+  });
+}
+
+function unrecordedText({ registry }: CommandDeps, point: string): string {
+  const hooks = registry.order(point);
+  if (hooks.length === 0)
+    return `A point is recorded only when it has an enabled hook, and no hook is registered at ${code(point)}.`;
+  const enabled = hooks.filter((hook) => hook.enabled);
+  if (enabled.length === 0)
+    return `A point is recorded only when it has an enabled hook, and all hooks at ${code(point)} are disabled: ${hooks.map(({ id }) => code(id)).join(", ")}.`;
+  return `It did not fire, or no hook was enabled there then, or the record was deleted after the retention. Hooks enabled there now: ${enabled.map(({ id }) => code(id)).join(", ")}.`;
+}
