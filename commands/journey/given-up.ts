@@ -1,5 +1,6 @@
 /** Deliveries that were given up before an operator sent them again: what hooks were notified of, and what is not on record. */
 import { rootOf } from "../../src/domain/journal.js";
+import type { Delivery } from "../../src/domain/store.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { operatorName } from "../who.js";
 import type { Decision } from "./audit.js";
@@ -32,11 +33,20 @@ export function unrecordedEndText(decision: Decision, { dispatches, decisions }:
   return isRecorded ? "" : ", after it was given up (why is not on record)";
 }
 
-/** Why `delivery_failed` is not on record for a delivery that was given up and is not any more; undefined for one that never was. */
-export function wasGivenUpText(id: string, state: string, { decisions }: Journey, now: number): string | undefined {
+/** Why `delivery_failed` is not on record for a delivery that an operator sent again; undefined for one that was never given up. */
+export function wasGivenUpText(
+  { id, round }: Delivery,
+  state: string,
+  { decisions }: Journey,
+  now: number,
+): string | undefined {
+  const last = decisions.findLast((one) => one.id === id);
   const retry = decisions.findLast((one) => one.id === id && one.kind === "retried");
-  return (
-    retry &&
-    `it was given up, and ${operatorName(retry.by)} had it tried again ${ago(retry.at, now)}: ${state}. Why it was given up is not on record, because no hook was enabled at ${code("delivery_failed")} then.`
-  );
+  const notHeard = `no hook was enabled at ${code("delivery_failed")} then`;
+  if (retry)
+    return `it was given up, and ${operatorName(retry.by)} had it tried again ${ago(retry.at, now)}: ${state}. Why it was given up is not on record, because ${notHeard}.`;
+  // What is confirmed was held. A release is of what was held or was given up, and the audit may not reach back to a retry.
+  if (round === 1 || last?.kind === "confirmed") return undefined;
+  const by = last ? `${operatorName(last.by)} sent it again ${ago(last.at, now)}` : "an operator sent it again";
+  return `it was held or given up, and ${by}: ${state}. Which of both is not on record; if it was given up, ${notHeard}.`;
 }

@@ -273,7 +273,7 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, journey: Journey, no
   if (point === "delivery_failed") {
     if (status === "dead" || status === "cancelled") return undefined;
     const state = status === "sent" ? "then it was sent" : `it is **${status}** now${why}`;
-    const givenUp = wasGivenUpText(id, state, journey, now);
+    const givenUp = wasGivenUpText(delivery, state, journey, now);
     if (givenUp !== undefined) return givenUp;
     return status === "sent" ? "it was sent, so nothing failed." : `it is **${status}**${why}. That is no failure.`;
   }

@@ -42,6 +42,49 @@ describe("a message that was shortened", () => {
   });
 });
 
+describe("a message that was sent again by an operator whom the audit does not have any more", () => {
+  it("is not said never to have failed", async () => {
+    const { outbox } = desk.store;
+    await outbox.enqueue([delivery("d_again")], now());
+    await outbox.freeze("d_again", undefined, [part(0)], []);
+    await outbox.finish("d_again", "dead", "400: no such chat", now());
+    await outbox.release("d_again", now());
+    await outbox.partSent("d_again", 0, "100", now());
+    const { shown } = await desk.say("/hooks why delivery_failed d_again");
+    expect(shown).toContain("it was held or given up, and an operator sent it again: then it was sent.");
+    expect(shown).not.toContain("nothing failed");
+  });
+});
+
+describe("what a hook posted because of a message", () => {
+  it("is in its path, also when hundreds of messages were sent since", async () => {
+    const { inbox, outbox } = desk.store;
+    const message = {
+      platform: "web",
+      botId: "web",
+      chatId: "lobby",
+      userId: "1",
+      text: "hello",
+      messageId: "7",
+      attachments: [],
+      isDm: false,
+      isGroupMention: false,
+      isEdit: false,
+      receivedAt: now(),
+    };
+    const { id } = await inbox.accept({ kind: "message", eventId: "7", message }, "web:web:lobby", now(), true);
+    await inbox.settle(id, { outcome: "unrouted", deliveries: [] }, now());
+    const cause = { kind: "hook", id: `m${id}:message_received/1`, depth: 1 } as const;
+    await outbox.enqueue([{ ...delivery("d_post"), cause }], now());
+    const others = Array.from({ length: 600 }, (_, n) => ({
+      ...delivery(`d_noise${n}`),
+      cause: { ...cause, id: "r_1" },
+    }));
+    await outbox.enqueue(others, now());
+    expect((await desk.say(`/hooks why m${id}`)).shown).toContain("d_post");
+  });
+});
+
 describe("a message that is partly sent", () => {
   it("can be ended; the answer says how many parts were sent", async () => {
     await desk.store.outbox.enqueue([delivery("d_parts")], now());
