@@ -48,7 +48,8 @@ type ChangedFile = z.output<typeof changedFile>;
 
 export const gitDiffStep: Step<GitDiffOptions> = {
   name: "git_diff",
-  summary: "Shows what changed in a git repository: the diff, the files, the lines.",
+  summary:
+    "Shows what changed in a git repository: the diff, the files, the lines. Files are compared as they stand: no filter (such as Git LFS) or other program of the repository runs.",
   options: gitDiffOptions,
   verbatim: ["repo"],
   places: ["paths"],
@@ -126,18 +127,50 @@ async function repository({ repo }: GitDiffOptions, { folder, signal, reach }: S
   // Nine megabytes that few gateways need.
   const { simpleGit } = await import("simple-git");
   try {
-    const git = simpleGit({
-      baseDir,
-      abort: signal,
-      // A repository may name a program that is asked what changed.
-      config: ["core.fsmonitor=false"],
-      unsafe: { allowUnsafeFsMonitor: true },
-      allowEnvironment: ["GIT_OPTIONAL_LOCKS"],
-    });
-    return git.env({ ...reach.processes.env, GIT_OPTIONAL_LOCKS: "0" });
+    const env = {
+      ...reach.processes.env,
+      GIT_OPTIONAL_LOCKS: "0",
+      // Nothing is fetched for what a partial clone lacks: that runs ssh, or whatever is configured in its place.
+      GIT_NO_LAZY_FETCH: "1",
+      GIT_ALLOW_PROTOCOL: "none",
+    };
+    const opened = (given: Record<string, string | undefined>) =>
+      simpleGit({
+        baseDir,
+        abort: signal,
+        // A repository may name a program that is asked what changed.
+        config: ["core.fsmonitor=false"],
+        unsafe: { allowUnsafeFsMonitor: true, allowUnsafeFilter: true, allowUnsafeConfigEnvCount: true },
+        allowEnvironment: Object.keys(given).filter((name) => name.startsWith("GIT_")),
+      }).env(given as Record<string, string>);
+    return opened({ ...env, ...withoutFilters(await filtersOf(opened(env))) });
   } catch (error) {
     throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}`, cause: error });
   }
+}
+
+/** Settings of the programs that files of the work tree would pass through (`filter.lfs.clean`), with the repository's own names. */
+async function filtersOf(git: SimpleGit): Promise<string[]> {
+  // No filter at all is a failure of that command.
+  const names = await git.raw(["config", "--name-only", "-z", "--get-regexp", "^filter\\."]).catch(() => "");
+  return names.split("\0").filter((name) => name !== "");
+}
+
+/** By the environment: a name may hold every character. The content is compared as it stands in the work tree. */
+function withoutFilters(settings: readonly string[]): Record<string, string> {
+  const drivers = new Set(settings.map((name) => name.slice(0, name.lastIndexOf("."))));
+  const emptied = [...drivers].flatMap((driver) => [
+    [`${driver}.clean`, ""],
+    [`${driver}.smudge`, ""],
+    [`${driver}.process`, ""],
+    [`${driver}.required`, "false"],
+  ]);
+  const env: Record<string, string> = { GIT_CONFIG_COUNT: String(emptied.length) };
+  for (const [index, [key = "", value = ""]] of emptied.entries()) {
+    env[`GIT_CONFIG_KEY_${index}`] = key;
+    env[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+  return env;
 }
 
 /** Given two paths of which one is outside of the repository, git compares them as files. `:` begins a pattern within the repository. */

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { failureOf, oneStep, ownFolder, refusals } from "./gathering.js";
 
 const { path: folder, remove } = ownFolder("git-step");
@@ -100,6 +100,59 @@ describe("git_diff", () => {
     expect(existsSync(join(folder, "written"))).toBe(false);
     for (const name of ["diff.trap.textconv", "diff.trap.command", "diff.external", "core.pager", "core.fsmonitor"])
       git("config", "--unset", name);
+  });
+
+  it.each([
+    ["filter.trap.clean", []],
+    ["filter.trap.process", []],
+    ["filter.a=b.c.clean", ["filter.a=b.c.required=true"]],
+    ["filter.UP.clean", []],
+  ])("runs no %s of the repository", async (name, more) => {
+    const trap = join(folder, "filter.sh");
+    writeFileSync(trap, `#!/bin/sh\ntouch ${join(folder, "filtered")}\ncat\n`);
+    chmodSync(trap, 0o755);
+    const included = join(folder, "more.gitconfig");
+    writeFileSync(included, "");
+    git("config", "include.path", included);
+    git("config", "--file", included, name, trap);
+    for (const one of more) git("config", "--file", included, one.slice(0, one.lastIndexOf("=")), "true");
+    writeFileSync(
+      join(folder, ".gitattributes"),
+      `*.txt filter=${name.slice("filter.".length, name.lastIndexOf("."))}\n`,
+    );
+    writeFileSync(join(folder, "moved.txt"), `changed for ${name}\n`);
+    const { value } = await oneStep({ git_diff: {} }, at);
+    expect(value.diff).toContain(`+changed for ${name}`);
+    expect(existsSync(join(folder, "filtered"))).toBe(false);
+    git("config", "--unset", "include.path");
+    rmSync(join(folder, ".gitattributes"));
+  });
+
+  it("fetches nothing that a partial clone lacks", async () => {
+    const { path: lacking, remove: removeLacking } = ownFolder("git-lacking");
+    onTestFinished(removeLacking);
+    const there = (...args: string[]) => execFileSync("git", args, { cwd: lacking, stdio: "pipe" }).toString().trim();
+    there("init", "-q", "-b", "main");
+    writeFileSync(join(lacking, "a.txt"), "one\n");
+    there("add", ".");
+    there("-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "one");
+    const blob = there("rev-parse", "HEAD:a.txt");
+    rmSync(join(lacking, ".git/objects", blob.slice(0, 2), blob.slice(2)));
+    const trap = join(lacking, "ssh.sh");
+    writeFileSync(trap, `#!/bin/sh\ntouch ${join(lacking, "called")}\n`);
+    chmodSync(trap, 0o755);
+    for (const [name, value] of [
+      ["extensions.partialClone", "origin"],
+      ["core.repositoryformatversion", "1"],
+      ["remote.origin.promisor", "true"],
+      ["remote.origin.url", "ssh://host/path"],
+      ["protocol.ssh.allow", "always"],
+      ["core.sshCommand", trap],
+    ] as const)
+      there("config", name, value);
+    writeFileSync(join(lacking, "a.txt"), "two\n");
+    expect(await failureOf({ git_diff: { repo: lacking } }, at)).not.toBe("");
+    expect(existsSync(join(lacking, "called"))).toBe(false);
   });
 
   it("fails for a revision or repository that is not there, and is not empty then", async () => {
