@@ -34,6 +34,11 @@ describe("a message", () => {
     ["an empty reply", { reply: " " }, "reply: it has no text, card, attachment or button"],
     ["an empty message", { reply: { text: "", buttons: [] } }, "reply: it has no text, card, attachment or button"],
     [
+      "a routeTo to where the message came from",
+      { routeTo: { platform: "loop", botId: "", chatId: "room" } },
+      "routeTo: the message came from there, so nobody would get it: answer with reply",
+    ],
+    [
       "deferMs and routeTo",
       { deferMs: 50, routeTo: { platform: "loop", botId: "bot", chatId: "lobby" } },
       "deferMs: a message that is put off is offered to the hooks again, and is not forwarded",

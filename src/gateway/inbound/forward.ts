@@ -15,6 +15,11 @@ import { withCopySight } from "./sights-of.js";
 
 const MARK = "f";
 
+/** The address is the message's own conversation. */
+export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): boolean {
+  return formatAddress(complete(to, inbound)) === formatAddress(messageAddress(message));
+}
+
 /** Undefined when the address is the message's own conversation: that would be an echo. `answering`: the message it answers there. */
 export async function forward(
   row: LaneRow,
@@ -25,7 +30,7 @@ export async function forward(
 ): Promise<NewDelivery | undefined> {
   const from = messageAddress(message);
   const address = complete(to, inbound);
-  if (formatAddress(address) === formatAddress(from)) {
+  if (isEcho(message, to, inbound)) {
     inbound.logger.warn({ row: row.id, to: formatAddress(to) }, "a message cannot be forwarded to where it came from");
     return undefined;
   }

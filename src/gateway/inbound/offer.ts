@@ -1,4 +1,5 @@
 /** Offers the message to the hooks at inbound_claim: the first that handles it owns it. */
+import type { Address } from "../../domain/address.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
@@ -7,7 +8,7 @@ import { immutable } from "../../hooks/isolate.js";
 import type { Claimed, ResultOf } from "../../hooks/signatures.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Verdict } from "../access.js";
-import { forward } from "./forward.js";
+import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { fireOptions, type Inbound } from "./receiving.js";
@@ -18,6 +19,8 @@ import { withReplySight } from "./sights-of.js";
 type Offered = Handling | undefined;
 type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
 
+const ECHO = "routeTo: the message came from there, so nobody would get it: answer with reply";
+
 /** A promise only when something has to be waited for. */
 export function offer(
   row: LaneRow,
@@ -26,7 +29,9 @@ export function offer(
   inbound: Inbound,
 ): Offered | Promise<Offered> {
   const options = fireOptions(row, "inbound_claim", message.messageId, verdict);
-  options.refuseClaim = inbound.refuseClaim;
+  options.refuseClaim = (given) =>
+    inbound.refuseClaim?.(given) ??
+    (given.routeTo !== undefined && isEcho(message, given.routeTo as Address, inbound) ? ECHO : undefined);
   const claim = inbound.registry.claim("inbound_claim", { message }, options);
   return claim instanceof Promise
     ? claim.then((late) => take(late, row, message, inbound))
