@@ -12,6 +12,8 @@ const PAGE_SIZE = 10;
 /** How many entries the pages hold. */
 const REACH = 1_000;
 
+const OUTCOMES: ReadonlySet<string> = new Set(["done", "failed", "refused", "asked"]);
+
 export const auditSpec: CommandSpec = {
   name: "audit",
   summary: "Who did what: hooks switched, messages released, texts revealed, commands refused",
@@ -22,7 +24,7 @@ export const auditSpec: CommandSpec = {
       summary: "A hook, a person, a command, or an outcome: done, failed, refused, asked",
       type: "string",
       complete: "hooks",
-      words: ["done", "failed", "refused", "asked"],
+      words: [...OUTCOMES],
     },
     { name: "page", summary: "Which page", type: "integer" },
   ],
@@ -105,6 +107,8 @@ function timesOf({ target = "", details }: AuditEntry, now: number): string {
 
 function fits(entry: AuditEntry, asked: string): boolean {
   if (asked === "") return true;
+  // The word for an outcome is no search for commands that contain it: `/runs failed` did not fail.
+  if (OUTCOMES.has(asked)) return entry.outcome === asked;
   const { platform, userId, displayName = "" } = entry.operator;
   const words = [entry.outcome, entry.action, entry.target ?? "", displayName, `${platform}:${userId}`];
   const values = Object.values(optionsOf(entry.details)).map(String);

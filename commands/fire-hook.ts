@@ -6,7 +6,7 @@ import type { Command, CommandAnswer, CommandContext } from "../src/gateway/comm
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
 import { fireConfigured, readHandPayload } from "./automations/fire.js";
-import { readableDispatch } from "./automations/owner-only.js";
+import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { showFired } from "./automations/show-fired.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
@@ -51,7 +51,7 @@ export function fireHook(deps: CommandDeps): Command {
   return {
     ...fireHookSpec,
     async run(context) {
-      const target = resolveTarget(deps.registry, context.options.id);
+      const target = resolveTarget(deps, context.options.id);
       const { text, dryRun } = readOptions(context);
       const { automations } = deps;
       const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
@@ -125,7 +125,12 @@ function showFiring(
     outcome: failed ? "failed" : "done",
     buttons: [
       [
-        ...(record.dryRun && hasRole(context.operator.role, "operator")
+        ...(record.dryRun &&
+        mayFireLive(
+          deps,
+          context,
+          record.runs.map(({ hookId }) => hookId),
+        )
           ? [commandButton("Fire for real", `${line} dry-run=false`, "danger")]
           : []),
         commandButton(record.dryRun ? "Again" : "Dry run", `${line} dry-run=true`),

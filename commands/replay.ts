@@ -1,12 +1,11 @@
 /** `/replay ID`: fires a journalled dispatch once more, with the payload that it had. Dry unless said otherwise. */
 import type { CommandSpec } from "../src/domain/command.js";
-import { hasRole } from "../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { valueProblem } from "../src/lib/value-problem.js";
 import { answer, commandButton, word } from "./answer.js";
-import { readableDispatch } from "./automations/owner-only.js";
+import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
@@ -62,7 +61,12 @@ export function replay(deps: CommandDeps): Command {
         outcome: record.runs.some(hasFailed) ? "failed" : "done",
         buttons: [
           [
-            ...(!isLive && hasRole(context.operator.role, "operator")
+            ...(!isLive &&
+            mayFireLive(
+              deps,
+              context,
+              record.runs.map(({ hookId }) => hookId),
+            )
               ? [commandButton("Replay live", `/replay ${id} live=true`, "danger")]
               : []),
             commandButton("Then", `/run ${word(past.id)}`),

@@ -3,14 +3,18 @@ import type { HookInfo } from "../src/hooks/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { missing, notFound } from "./answer.js";
-import type { HookDesk } from "./deps.js";
+import { placeText } from "./automations/describe.js";
+import type { CommandDeps, HookDesk } from "./deps.js";
 
 export type Target = { kind: "hook"; hook: HookInfo; point: AnyPoint } | { kind: "point"; point: AnyPoint };
 
-export function resolveHook(registry: HookDesk, id: unknown): HookInfo {
+type Desks = Pick<CommandDeps, "registry" | "automations">;
+
+export function resolveHook({ registry, automations }: Desks, id: unknown): HookInfo {
   const name = required(id, "the id of a hook", "id");
   const hook = registry.get(name);
   if (hook) return hook;
+  needInForce(automations, name);
   throw notFound(
     "hook",
     name,
@@ -21,12 +25,13 @@ export function resolveHook(registry: HookDesk, id: unknown): HookInfo {
 }
 
 /** A hook's id or a point's name; a hook of the same name goes first. */
-export function resolveTarget(registry: HookDesk, given: unknown, option = "id"): Target {
+export function resolveTarget({ registry, automations }: Desks, given: unknown, option = "id"): Target {
   const name = required(given, "the id of a hook or the name of a hook point", option);
   const hook = registry.get(name);
   if (hook) return { kind: "hook", hook, point: registry.point(hook.hook) };
   const point = findPoint(registry, name);
   if (point) return { kind: "point", point };
+  needInForce(automations, name);
   const known = [...registry.list().map((one) => one.id), ...registry.points.map((one) => one.name)];
   throw notFound(
     "hook or hook point",
@@ -35,6 +40,19 @@ export function resolveTarget(registry: HookDesk, given: unknown, option = "id")
     "/hooks lists the hooks, `npx hookgate points` the points.",
     option,
   );
+}
+
+/** Throws for a hook that has a definition, and a broken one: there is such a hook, and it cannot run. */
+function needInForce(automations: Desks["automations"], name: string): void {
+  const broken = automations?.broken().find(({ id }) => id === name);
+  if (broken === undefined) return;
+  const [first] = broken.problems;
+  const why = first && `${first.path === "" ? "" : `${first.path}: `}${first.message} (${placeText(first)})`;
+  throw new HookgateError({
+    code: "HOOK_BROKEN",
+    message: `The hook "${name}" is not in force, because its definition is broken${why ? `: ${why}` : "."}`,
+    hint: `/hooks show ${name} shows everything that is wrong with it.`,
+  });
 }
 
 function findPoint(registry: HookDesk, name: string): AnyPoint | undefined {

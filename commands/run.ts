@@ -2,8 +2,9 @@
 
 import type { AutomationRun } from "../src/domain/automation.js";
 import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
 import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
-import type { Command, CommandAnswer } from "../src/gateway/commands.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, missing, word } from "./answer.js";
 import { readableDispatch, recordReveal } from "./automations/owner-only.js";
@@ -52,7 +53,8 @@ export function run(deps: CommandDeps): Command {
       const dispatch = await findDispatch(deps, id);
       const isOpen = context.options.reveal === true;
       if (isOpen) await recordReveal(deps, context, dispatch.id);
-      return showDispatch(deps, readableDispatch(deps, context, dispatch), isOpen, await whatCounted(deps, dispatch));
+      const shown = readableDispatch(deps, context, dispatch);
+      return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
     },
   };
 }
@@ -117,6 +119,7 @@ export function isOfCommand({ id, point, cause, payload }: DispatchRecord): bool
 /** `remark`: what the record of the dispatch does not know. */
 export async function showDispatch(
   deps: CommandDeps,
+  { operator }: CommandContext,
   dispatch: DispatchRecord,
   isOpen: boolean,
   remark?: string,
@@ -124,6 +127,7 @@ export async function showDispatch(
   const { cause, runs } = dispatch;
   const by = namedBy(dispatch.point);
   const id = word(dispatch.id);
+  const mayReveal = hasRole(operator.role, "admin");
   return answer({
     text: [
       dispatchLine(dispatch, deps.clock.now()),
@@ -138,14 +142,14 @@ export async function showDispatch(
       ...runDetails(dispatch, isOpen),
       isOpen
         ? `**Payload**\n${jsonBlock(open(dispatch.payload, true, by))}`
-        : `**Payload** (masked; Reveal shows it): ${code(clip(JSON.stringify(open(dispatch.payload, false, by)) ?? "", 240))}`,
+        : `**Payload** (masked${mayReveal ? "; Reveal shows it" : ""}): ${code(clip(JSON.stringify(open(dispatch.payload, false, by)) ?? "", 240))}`,
       resultText(dispatch, isOpen),
     ],
     data: dispatchData(dispatch, isOpen),
     buttons: [
       [
         commandButton("Replay (dry run)", `/replay ${id}`),
-        ...(isOpen ? [] : [commandButton("Reveal", `/run ${id} reveal=true`)]),
+        ...(isOpen || !mayReveal ? [] : [commandButton("Reveal", `/run ${id} reveal=true`)]),
         ...(runs.find(hasFailed)
           ? [commandButton("The hook that failed", `/hooks show ${word(runs.find(hasFailed)?.hookId ?? "")}`)]
           : []),

@@ -55,7 +55,13 @@ export function runs(deps: CommandDeps): Command {
       if (asked === "last") {
         const last = await lastDispatch(deps);
         if (last)
-          return showDispatch(deps, readableDispatch(deps, context, last), false, await whatCounted(deps, last));
+          return showDispatch(
+            deps,
+            context,
+            readableDispatch(deps, context, last),
+            false,
+            await whatCounted(deps, last),
+          );
       }
       const { filter, hookId } = filterOf(deps, asked);
       const all = await deps.store.journal.list({ ...filter, limit: REACH });
@@ -117,7 +123,7 @@ export function runs(deps: CommandDeps): Command {
 function filterOf(deps: CommandDeps, asked: string): { filter: Omit<DispatchFilter, "limit">; hookId?: string } {
   if (asked === "" || asked === "last" || asked === "all") return { filter: {} };
   if (asked === "failed") return { filter: { failed: true } };
-  const target = resolveTarget(deps.registry, asked, "filter");
+  const target = resolveTarget(deps, asked, "filter");
   return target.kind === "hook"
     ? { filter: { hookId: target.hook.id }, hookId: target.hook.id }
     : { filter: { point: target.point.name } };

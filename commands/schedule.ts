@@ -11,7 +11,7 @@ import type { CommandDeps } from "./deps.js";
 import { readableReasons } from "./hook-reasons.js";
 import { missionsOf, schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
-import { whoIs } from "./who.js";
+import { nameIn, whoIs } from "./who.js";
 
 const ACTIONS = {
   list: "All schedules and when each runs next",
@@ -96,7 +96,7 @@ function describe(one: Schedule, now: number): string {
   const { planId, expression, timezone, paused, nextAt, last } = one;
   const next =
     paused !== undefined
-      ? `**paused** by ${plain(paused.by)}`
+      ? `**paused** by ${plain(nameIn(paused.by), 64)}`
       : nextAt === undefined
         ? "never comes again"
         : `next ${writeMoment({ kind: "moment", atMs: nextAt, style: "f", timezone })}, in ${formatDuration(Math.max(0, nextAt - now))}`;

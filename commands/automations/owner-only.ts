@@ -3,7 +3,7 @@
  * that give work to a runner: who may not give it tasks does not fire or enable them.
  */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
-import { hasRole } from "../../src/domain/identity.js";
+import { hasRole, type Role } from "../../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
@@ -29,6 +29,15 @@ export function needForRunning(
   for (const one of hookIds)
     for (const { name, role } of givenWork(deps, one))
       context.need(role, `${named(one)} gives a task to ${name}, and the role for that is ${role}.`);
+}
+
+/** Whether the operator may fire these hooks live, as `needForRunning` decides it: a button for it is shown to nobody else. */
+export function mayFireLive(deps: CommandDeps, { operator }: CommandContext, hookIds: readonly string[]): boolean {
+  const roles = hookIds.flatMap((id): Role[] => [
+    ...(isOwnerOnly(deps, id) ? ["owner" as const] : []),
+    ...givenWork(deps, id).map(({ role }) => role),
+  ]);
+  return hasRole(operator.role, "operator") && roles.every((role) => hasRole(operator.role, role));
 }
 
 /** Whom the hook gives work, with the role that this takes. A name that an event brings may be that of any runner. */
@@ -90,12 +99,9 @@ export function readableRun(deps: CommandDeps, context: CommandContext, whole: A
   };
 }
 
-const withheldReason = (hookId: string): string => `blocked by ${hookId} (${REASON_WITHHELD})`;
-
 function withoutBlockReason(run: AutomationRun): AutomationRun {
-  const reason = withheldReason(run.hookId);
-  const attempts = run.attempts.map((one) => (one.status === "blocked" ? { ...one, error: reason } : one));
-  return run.status === "blocked" ? { ...run, statusReason: reason, attempts } : { ...run, attempts };
+  const attempts = run.attempts.map((one) => (one.status === "blocked" ? { ...one, error: REASON_WITHHELD } : one));
+  return run.status === "blocked" ? { ...run, statusReason: REASON_WITHHELD, attempts } : { ...run, attempts };
 }
 
 /** The product itself gives the reason of a skip and of an overruled result. */
@@ -114,7 +120,7 @@ export function readableDispatch(deps: CommandDeps, context: CommandContext, dis
     const isErrorHidden = run.error !== undefined && !isOwn && !maySeeOutput(deps, context, run.hookId);
     const isReasonHidden =
       run.reason !== undefined && !isOwn && !maySeeReasons(context) && !PRODUCT_REASONS.has(run.outcome);
-    const shown = { ...(isReasonHidden ? { ...run, reason: withheldReason(run.hookId) } : run) };
+    const shown = { ...(isReasonHidden ? { ...run, reason: REASON_WITHHELD } : run) };
     if (shown.diff !== undefined) shown.diff = readableReasons(context, shown.diff);
     if (isErrorHidden) return { ...shown, error: HIDDEN };
     return maySeePlace && place !== undefined ? { ...shown, place } : shown;

@@ -8,7 +8,7 @@ import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
-import { readableRun, readingOf } from "./owner-only.js";
+import { mayFireLive, readableRun, readingOf } from "./owner-only.js";
 import { dryOutcome } from "./show-fired.js";
 import { automationRunData, hasFailedRun, runLine, statusText, stepTable } from "./show-run.js";
 
@@ -55,7 +55,9 @@ export async function replayConfigured(
     outcome: hasFailedRun(run) ? "failed" : "done",
     buttons: [
       [
-        ...(isLive ? [] : [commandButton("Replay live", `/replay ${word(past.id)} live=true`, "danger")]),
+        ...(isLive || !mayFireLive(deps, context, [past.hookId])
+          ? []
+          : [commandButton("Replay live", `/replay ${word(past.id)} live=true`, "danger")]),
         commandButton("Then", `/run ${word(past.id)}`),
         ...(isLive ? [commandButton("Now", `/run ${word(run.id)}`)] : []),
       ],

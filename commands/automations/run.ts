@@ -1,6 +1,5 @@
 /** `/run ID` of a configured hook: every attempt with its steps, what it rendered and what came back. */
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -9,7 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { effectOf } from "./effect.js";
-import { mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
+import { mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
 /** Earlier attempts are told in one line each. */
@@ -51,7 +50,7 @@ export async function showAutomationRun(
     data: { ...automationRunData(run, reading), kind: "run", withheld: effect?.withheld },
     buttons: [
       [
-        ...(hasRole(context.operator.role, "operator")
+        ...(mayFireLive(deps, context, [run.hookId])
           ? [commandButton("Run again", `/fire-hook ${id} dry-run=false`)]
           : []),
         ...(!isOpen && hasContent(run) && mayReveal(deps, context, run.hookId)

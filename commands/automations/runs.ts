@@ -12,6 +12,8 @@ import { automationRunData, automationRunTable } from "./show-run.js";
 const PAGE_SIZE = 10;
 /** How far the pages reach back. */
 const REACH = 200;
+/** How often as many are read to find those of configured hooks. */
+const MAX_READS = 10;
 /** All runs of configured hooks, whatever their status. */
 const ALL = "configured";
 
@@ -37,7 +39,10 @@ export async function listAutomationRuns(
   asked: string,
   filter: Omit<AutomationRunFilter, "limit">,
 ): Promise<CommandAnswer> {
-  const whole = (await deps.automations?.runs.list({ ...filter, limit: REACH })) ?? [];
+  const whole =
+    asked === ALL
+      ? await configuredRuns(deps)
+      : ((await deps.automations?.runs.list({ ...filter, limit: REACH })) ?? []);
   const found = whole.map((run) => readableRun(deps, context, run));
   const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
@@ -74,6 +79,20 @@ export async function listAutomationRuns(
     data,
     buttons,
   });
+}
+
+/** Background runs of plugins' hooks are stored, too, and there may be many between those of configured hooks. */
+async function configuredRuns({ automations, registry }: CommandDeps): Promise<AutomationRun[]> {
+  const found: AutomationRun[] = [];
+  let before: string | undefined;
+  for (let read = 0; read < MAX_READS && found.length < REACH; read++) {
+    const runs =
+      (await automations?.runs.list(before === undefined ? { limit: REACH } : { limit: REACH, before })) ?? [];
+    found.push(...runs.filter(({ hookId }) => registry.get(hookId)?.pluginId === undefined));
+    before = runs.at(-1)?.id;
+    if (runs.length < REACH) break;
+  }
+  return found.slice(0, REACH);
 }
 
 function dataOf(deps: CommandDeps, context: CommandContext, run: AutomationRun): Record<string, unknown> {

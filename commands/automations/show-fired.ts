@@ -8,7 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
 import type { HandPayload } from "./fire.js";
-import { mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
+import { mayFireLive, mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import {
   attemptDetails,
   automationRunData,
@@ -46,7 +46,15 @@ export async function showFired(
     outcome: hasFailedRun(run) || run.status === "queued" ? "failed" : "done",
     buttons: [
       [
-        commandButton(dryRun ? "Fire for real" : "Run again", `${line} dry-run=false`, dryRun ? "danger" : "secondary"),
+        ...(mayFireLive(deps, context, [id])
+          ? [
+              commandButton(
+                dryRun ? "Fire for real" : "Run again",
+                `${line} dry-run=false`,
+                dryRun ? "danger" : "secondary",
+              ),
+            ]
+          : []),
         dryRun ? commandButton("Again", `${line} dry-run=true`) : commandButton("Show run", `/run ${word(run.id)}`),
         ...(hasRole(context.operator.role, "admin")
           ? [commandButton("Disable", `/hooks disable ${word(id)}`, "danger")]

@@ -8,7 +8,7 @@ import { resolveTarget } from "../resolve.js";
 import { code, plain, table } from "../text.js";
 
 export async function showOrder(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const { point } = resolveTarget(deps.registry, context.options.id);
+  const { point } = resolveTarget(deps, context.options.id);
   const phases = point.phases.length > 0 ? point.phases : [undefined];
   const orders = phases.map((phase) => ({ phase, hooks: deps.registry.order(point.name, phase) }));
   const isEmpty = orders.every(({ hooks }) => hooks.length === 0);

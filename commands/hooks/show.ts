@@ -19,7 +19,7 @@ import { cutOffHookText, readHookRow, skipText } from "./rows.js";
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const broken = deps.automations?.broken().find(({ id }) => id === context.options.id);
   if (broken && deps.automations?.get(broken.id) === undefined) return showBrokenHook(broken, deps);
-  const hook = resolveHook(deps.registry, context.options.id);
+  const hook = resolveHook(deps, context.options.id);
   const definition = deps.automations?.get(hook.id);
   const { row, remark } = await readHookRow(deps, hook);
   const switched = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);

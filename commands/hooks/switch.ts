@@ -9,7 +9,7 @@ import { whoIs } from "../who.js";
 
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
   context.need("admin");
-  const hook = resolveHook(deps.registry, context.options.id);
+  const hook = resolveHook(deps, context.options.id);
   if (enabled) needForRunning(deps, context, [hook.id]);
   const state = enabled ? "enabled" : "disabled";
   const data = { id: hook.id, enabled, changed: hook.enabled !== enabled };

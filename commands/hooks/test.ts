@@ -7,7 +7,7 @@ import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 
 export async function testHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const { id } = resolveHook(deps.registry, context.options.id);
+  const { id } = resolveHook(deps, context.options.id);
   const { automations } = deps;
   const definition = automations?.get(id);
   if (automations === undefined || definition === undefined)

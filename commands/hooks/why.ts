@@ -43,7 +43,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   }
   const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, context, named);
   if (removed) return removed;
-  const target = resolveTarget(deps.registry, named);
+  const target = resolveTarget(deps, named);
   if (target.kind === "point") return whyPoint(deps, context, target.point, asked);
   const { hook } = target;
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook)))

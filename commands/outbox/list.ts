@@ -60,6 +60,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
   return answer({
     text: [
       `**${asked ? `${count(total, "message")}: ${plain(asked)}` : `${count(total, "message")} ${total === 1 ? "waits" : "wait"} for an operator`}${chosen.words}**${pageText(page)}`,
+      total > refs.length && `The pages show the newest ${refs.length}.`,
       table(
         [
           { title: "#", right: true },

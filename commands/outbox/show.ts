@@ -109,7 +109,9 @@ async function showDelivery(
         ...(hasRole(context.operator.role, "admin") && isUnderWay(delivery)
           ? [commandButton("Cancel", `/outbox purge ${id}`, "danger")]
           : []),
-        ...(isOpen ? [] : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
+        ...(isOpen || !hasRole(context.operator.role, "admin")
+          ? []
+          : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
       ],
     ],
   });
@@ -152,7 +154,9 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
         ...(row.status === "dead" && hasRole(context.operator.role, "operator")
           ? [commandButton("Handle it again", `/outbox retry ${id}`, "primary")]
           : []),
-        ...(isOpen ? [] : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
+        ...(isOpen || !hasRole(context.operator.role, "admin")
+          ? []
+          : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
       ],
     ],
   });

@@ -8,7 +8,7 @@ import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { code, plain } from "../text.js";
 import { actorOf, assigneeFrom, isTaskOf, mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
-import { taskData, taskLine } from "./rows.js";
+import { nameOf, taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
 export type TaskAction =
@@ -100,9 +100,17 @@ export async function actOnTask(
         }),
       );
     case "decline":
-      return told(desk, context, await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} declined it` }));
+      return told(
+        desk,
+        context,
+        await desk.refuse(id, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} declined it` }),
+      );
     case "refuse":
-      return told(desk, context, await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} refused it` }));
+      return told(
+        desk,
+        context,
+        await desk.refuse(id, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} refused it` }),
+      );
     case "pause":
       return told(desk, context, await desk.pause(id, actor));
     case "cancel":
@@ -168,7 +176,7 @@ async function said(
 ): Promise<CommandAnswer> {
   const from = isWorker(task, context.operator) ? "worker" : "others";
   const noted = await desk.note(task.id, text, actorOf(context));
-  const words = `${action === "ask" ? "❓" : "💬"} ${noted.lastNote?.by ?? ""} on **${plain(task.title, 120)}** (${code(task.id)}): ${plain(text, 2_000)}`;
+  const words = `${action === "ask" ? "❓" : "💬"} ${plain(nameOf(noted.lastNote?.by ?? "", desk), 64)} on **${plain(task.title, 120)}** (${code(task.id)}): ${plain(text, 2_000)}`;
   const isPassed = await desk.pass(noted, words, from, `d_${task.id}_n${noted.version}`);
   return answer({
     text: [isPassed ? "Passed on." : "Noted; there is no conversation to pass it on to."],

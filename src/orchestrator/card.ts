@@ -53,7 +53,7 @@ export function cardOf(view: CardView): OutboundMessage {
     text: "",
     card: {
       title: `${SIGNS[task.status]} ${task.title}`,
-      text: [description(task), ...(view.isOpen ? said(view) : [unsaid(view)]), note(task)]
+      text: [description(task), ...(view.isOpen ? said(view) : [unsaid(view)]), note(view)]
         .filter((part) => part !== "")
         .join("\n\n"),
       ...(tone === undefined ? {} : { tone }),
@@ -115,8 +115,11 @@ export function outputBlock(output: string, longest: number): string {
   return `\`\`\`\n${last.replaceAll("```", "'''")}\n\`\`\``;
 }
 
-function note({ lastNote }: Task): string {
-  return lastNote === undefined ? "" : `💬 ${lastNote.by}: ${clip(lastNote.text, LONGEST_TEXT)}`;
+/** Who wrote it is kept as `web:3 (Otto)`, or as the account alone. */
+function note({ task: { lastNote }, nameOf }: CardView): string {
+  if (lastNote === undefined) return "";
+  const by = /^\S+ \((.+)\)$/.exec(lastNote.by)?.[1] ?? nameOf(lastNote.by);
+  return `💬 ${by}: ${clip(lastNote.text, LONGEST_TEXT)}`;
 }
 
 function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fields"]> {

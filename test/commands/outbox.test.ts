@@ -162,6 +162,10 @@ describe("/outbox show", () => {
     await expect(desk.say("/outbox show d_dead reveal", { role: "operator" })).rejects.toMatchObject({
       code: "REFUSED",
     });
+    expect((await desk.say("/outbox show d_dead", { role: "operator" })).lines.join()).not.toContain("reveal");
+    expect((await desk.say("/outbox show d_dead", { role: "admin" })).lines).toContain(
+      "/outbox show d_dead reveal=true",
+    );
     expect((await desk.say("/outbox show d_dead reveal", { role: "admin" })).shown).toContain("1234");
     expect(await desk.store.audit.list({ limit: 5 })).toMatchObject([{ action: "reveal", target: "d_dead" }]);
   });
@@ -356,6 +360,15 @@ describe("/outbox purge", () => {
     const { lines } = await desk.say("/outbox purge");
     expect(lines).toEqual(["/outbox purge dead"]);
     expect(await status("d_1")).toBe("dead");
+  });
+
+  it("lists the newest of what was sent, and says so where there are more", async () => {
+    const ids = Array.from({ length: 203 }, (_, index) => `d_${index}`);
+    await desk.store.outbox.enqueue(ids.map(delivery), now());
+    for (const id of ids) await desk.store.outbox.finish(id, "sent", "", now());
+    const { shown } = await desk.say("/outbox list sent");
+    expect(shown).toContain("203 messages: sent** · page 1 of 25");
+    expect(shown).toContain("The pages show the newest 200.");
   });
 
   it("never deletes what is being sent or was sent", async () => {

@@ -171,6 +171,19 @@ describe("/audit", () => {
     expect((await desk.say("/audit nothing", { role: "admin" })).shown).toContain("Nothing recorded");
   });
 
+  it("finds by an outcome what ended so, and no command that contains its name", async () => {
+    const operator = { platform: "web", userId: "1", role: "owner" as const };
+    const details = { options: { filter: "failed" } };
+    const record = (target: string, outcome: "done" | "failed", more = {}) =>
+      desk.store.audit.record({ at: 1, operator, action: "command", target, outcome, ...more });
+    await record("runs", "done", { details });
+    await record("purge", "failed");
+    const { shown, data } = await desk.say("/audit failed", { role: "admin" });
+    expect(data).toMatchObject({ total: 1 });
+    expect(shown).toContain("/purge");
+    expect(shown).not.toContain("/runs failed");
+  });
+
   it("says of one entry that stands for many what it was and that the others had other options", async () => {
     const operator = { platform: "web", userId: "5", displayName: "Vie", role: "viewer" as const };
     for (const [at, id] of ["disable", "enable", "pause"].entries())

@@ -290,6 +290,9 @@ describe("a hook that runs programs", () => {
   it("is not to be confused with others: a viewer tries a hook without a program, and may not fire it", async () => {
     for (const line of ["/fire-hook plain", "/fire-hook plain dry-run=true", "/hooks test plain"])
       expect((await run(line, VIEWER)).text).toMatch(/Dry run/);
+    const buttonsFor = async (token?: string) => JSON.stringify(await run("/fire-hook plain dry-run=true", token));
+    expect(await buttonsFor(VIEWER)).not.toContain("dry-run=false");
+    expect(await buttonsFor()).toContain("dry-run=false");
     expect(await run("/fire-hook plain dry-run=false", VIEWER)).toMatchObject({
       outcome: "refused",
       text: "That needs the role operator; yours is viewer.",

@@ -20,6 +20,7 @@ const LAB = `export default { id: "lab", setup({ hooks }) {
     return null;
   }, { failurePolicy: "fail-closed" });
   claiming("echo", 40, (text) => (text.startsWith("guarded") ? { handled: true, reply: text } : null));
+  hooks.registerVoid("message_received", () => {}, { id: "watcher", execution: "background" });
   hooks.registerModifying("message_sending", ({ message }) => {
     if (message.text.startsWith("guarded")) throw new Error("the guard is out of order");
     return null;
@@ -137,6 +138,30 @@ it("a task that a hook vetoed is part of the path of the command that was to cre
   const answer = await ask("/hooks why vetotask m1");
   expect(answer).toContain("no tasks today");
   expect(answer).not.toContain("did not");
+});
+
+it("every command says of a broken hook that it is not in force, and why", async () => {
+  const { live, ask } = await lab();
+  live.write("hookgate.yaml", `${CONFIG}  - { id: crooked, on: nowhere, run: { ${NO} } }\n`);
+  await until(async () => (await ask("/hooks broken")).includes("crooked"), "the broken hook");
+  for (const line of [
+    "/hooks enable crooked",
+    "/hooks disable crooked",
+    "/hooks order crooked",
+    "/hooks test crooked",
+    "/fire-hook crooked",
+  ])
+    expect(await ask(line), line).toMatch(
+      /The hook "crooked" is not in force, because its definition is broken: on: .*nowhere.*hookgate\.yaml/,
+    );
+});
+
+it("runs of configured hooks leave out those of plugins", async () => {
+  const { ask, say } = await lab();
+  await say("job", /bgjob was not tried again/);
+  await until(async () => (await ask("/runs lab.watcher")).includes("message_received"), "the run of the plugin");
+  expect(await ask("/runs configured")).toContain("bgjob");
+  expect(await ask("/runs configured")).not.toContain("lab.watcher");
 });
 
 it("tasks are found by who does them", async () => {

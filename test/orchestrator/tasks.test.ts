@@ -194,6 +194,10 @@ describe("what starts when", () => {
     await app.command(`/task refuse ${no} too dear`);
     expect(await app.becomes(yes, "done")).toMatchObject({ approvedBy: "web:1 (Owner)" });
     expect(await app.becomes(no, "failed")).toMatchObject({ reason: "too dear" });
+    const silent = await app.add("/task add go Never approve=true");
+    await app.becomes(silent, "awaiting_approval");
+    await app.command(`/task refuse ${silent}`);
+    expect(await app.becomes(silent, "failed")).toMatchObject({ reason: "Owner refused it" });
   });
 
   it("says what is wrong with a task before there is one", async () => {

@@ -135,7 +135,9 @@ it("people add, pause, take up, run and remove schedules; who may what is checke
   expect(added).toMatchObject({ outcome: "done", data: { id: "plain", nextAt: at("2026-01-11T08:00:00Z") } });
   expect((await app.command('/schedule add plain "@daily" UTC')).data.id).toBe("plain-2");
 
-  await app.command("/schedule pause plain", "bob");
+  expect(await app.command("/schedule pause plain", "bob")).toMatchObject({
+    text: expect.stringMatching(/\*\*paused\*\* by Bob\b/),
+  });
   app.clock.leap(3 * DAY);
   await last(app, "plain-2", at("2026-01-11T00:00:00Z"));
   const paused = await schedule(app, "plain");
