@@ -4,8 +4,12 @@ import { hasRole, type Operator, type Role } from "../src/domain/identity.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
 import { GROUP_IDS, groupsOf } from "./groups.js";
+import { pageButtons, pageOf, pageText } from "./page.js";
 import { taskSpec } from "./task.js";
 import { code } from "./text.js";
+
+/** Actions and options of one command that fit a screen of a phone. */
+const PAGE_SIZE = 18;
 
 export const helpSpec: CommandSpec = {
   name: "help",
@@ -19,6 +23,7 @@ export const helpSpec: CommandSpec = {
       type: "string",
       choices: GROUP_IDS,
     },
+    { name: "page", summary: "Which page of one command; in chats only", type: "integer" },
   ],
 };
 
@@ -26,11 +31,17 @@ export const helpSpec: CommandSpec = {
 export function help(specs: () => readonly CommandSpec[], hasWork: (operator: Operator) => Promise<boolean>): Command {
   return {
     ...helpSpec,
-    async run({ options, operator }) {
+    async run({ options, operator, at }) {
       const mine = specs().filter((spec) => mayUse(operator.role, spec));
       const asked =
         typeof options.command === "string" ? options.command.trim().replace(/^\//, "").replaceAll("_", "-") : "";
-      if (asked !== "") return showCommand(mine, asked);
+      if (asked !== "")
+        return showCommand(
+          mine,
+          asked,
+          Number(options.page ?? 1),
+          at === undefined ? Number.POSITIVE_INFINITY : PAGE_SIZE,
+        );
       if (operator.role === undefined) {
         const isWorker = await hasWork(operator);
         return introduction(mine.filter(({ name }) => isWorker || name !== taskSpec.name));
@@ -83,7 +94,8 @@ function showGroup({ title, specs }: Group): CommandAnswer {
   });
 }
 
-function showCommand(mine: readonly CommandSpec[], asked: string): CommandAnswer {
+/** `size`: how many of its actions and options are on one page. */
+function showCommand(mine: readonly CommandSpec[], asked: string, wanted: number, size: number): CommandAnswer {
   const spec = mine.find(({ name }) => name === asked);
   if (!spec)
     throw notFound(
@@ -93,16 +105,24 @@ function showCommand(mine: readonly CommandSpec[], asked: string): CommandAnswer
       "/help lists them.",
       "command",
     );
+  const entries = [
+    ...spec.options.flatMap(choicesOf),
+    ...spec.options.map((option) => ({ section: "Options", text: optionLine(option) })),
+  ];
+  const page = pageOf(entries, wanted, size);
+  const sections = [...new Set(page.entries.map(({ section }) => section))].map((name) => {
+    const own = page.entries.filter(({ section }) => section === name);
+    return `**${name}**\n${own.map(({ text }) => text).join("\n")}`;
+  });
   return answer({
     text: [
-      `${code(usage(spec))}\n${spec.summary}`,
-      ...spec.options.filter(({ choiceSummaries }) => choiceSummaries).map(choicesOf),
-      spec.options.length > 0 && `**Options**\n${spec.options.map(optionLine).join("\n")}`,
+      `${code(usage(spec))}${pageText(page)}\n${spec.summary}`,
+      ...sections,
       spec.role === "anyone" ? "Requires no role." : `Requires role: ${spec.role}.`,
       spec.options.length > 0 && `Options fill by position or as ${code("name=value")}; quote what has spaces.`,
     ],
     data: { command: spec },
-    buttons: [[ALL]],
+    buttons: [[...pageButtons(page, `/help ${spec.name}`), ALL]],
   });
 }
 
@@ -122,12 +142,12 @@ function mayUse(role: Role | undefined, spec: CommandSpec): boolean {
 }
 
 /** Actions are part of the command; the choices of any other option are headed by its name. */
-function choicesOf({ name, choiceSummaries = {} }: OptionSpec): string {
-  const title = name === "action" ? "Actions" : name;
-  return [
-    `**${title}**`,
-    ...Object.entries(choiceSummaries).map(([choice, summary]) => `- ${code(choice)}: ${summary}`),
-  ].join("\n");
+function choicesOf({ name, choiceSummaries = {} }: OptionSpec): { section: string; text: string }[] {
+  const section = name === "action" ? "Actions" : name;
+  return Object.entries(choiceSummaries).map(([choice, summary]) => ({
+    section,
+    text: `- ${code(choice)}: ${summary}`,
+  }));
 }
 
 function optionLine(option: OptionSpec): string {

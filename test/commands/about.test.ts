@@ -173,6 +173,17 @@ describe("/help", () => {
     for (const { name } of commandSpecs) expect(shown).toContain(`/${name}`);
     expect(data).toMatchObject({ commands: commandSpecs.map(({ name }) => ({ name })) });
     expect((await desk.say("/help fire_hook")).shown).toContain("dry-run");
+    const at = { platform: "telegram", botId: "b", chatId: "c" };
+    for (const name of ["task", "hooks"]) {
+      const whole = (await desk.say(`/help ${name}`)).shown;
+      const first = await desk.say(`/help ${name}`, { at });
+      expect(first.lines.includes(`/help ${name} page=2`)).toBe(name === "task");
+      const more = await Promise.all([2, 3].map((page) => desk.say(`/help ${name} page=${page}`, { at })));
+      const pages = [first, ...more].map((page) => page.shown);
+      for (const page of pages) expect(page.split("\n").length).toBeLessThanOrEqual(30);
+      for (const one of whole.split("\n").filter((text) => text.startsWith("- ")))
+        expect(pages.join("\n")).toContain(one);
+    }
     await expect(desk.say("/help hoks")).rejects.toMatchObject({ message: expect.stringContaining('"hooks"') });
   });
 

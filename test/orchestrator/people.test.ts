@@ -139,6 +139,8 @@ describe("a task for a person", () => {
       async () => (await app.room("dm-2", WORKER_TOKEN)).find(({ text }) => text.includes("Green, please")),
       "the answer",
     );
+    const room = async () => JSON.stringify(await app.room("dm-2", WORKER_TOKEN));
+    await until(async () => (await room()).includes("💬 Owner: Green, please"), "the note on the card, with a name");
   });
 
   it("is reported on by a reply to its card, once", async () => {
