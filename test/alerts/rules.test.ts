@@ -232,11 +232,11 @@ describe("what cannot be told at its chat", () => {
     telegram.fail({ method: "sendMessage", times: 99, action: { kind: "refuse", status: 403, description } });
     await raise("Fragile", { host: "fragile" });
     await shows("web", /Fragile[\s\S]*Firing since/);
-    await shows("web", /Alerts do not reach telegram[\s\S]*kicked/);
+    await shows("web", /Alerts do not reach .*telegram[\s\S]*kicked/i);
     telegram.faults.clear();
     await end("Fragile", { host: "fragile" });
     await shows("telegram", /Fragile[\s\S]*Resolved/);
-    await shows("web", /Alerts do not reach telegram[\s\S]*Resolved/);
+    await shows("web", /Alerts do not reach .*telegram[\s\S]*Resolved/i);
   });
 
   it("because its platform is not switched on, is told at the fallback, once, with whom it calls; so are digests elsewhere", async () => {

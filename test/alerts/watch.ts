@@ -23,15 +23,20 @@ export const START = Date.UTC(2026, 0, 1, 10);
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
+export interface Settling {
+  /** A platform is away: what waits for it is not waited for. */
+  isAway?: boolean;
+}
+
 export interface Watch {
   readonly alerts: Alerts;
   readonly clock: ManualClock;
   readonly platform: LoopbackPlatform;
   readonly rig: Rig;
   /** Raises; the alert that came of it. */
-  raise(changes?: Partial<AlertSignal>): Promise<Alert>;
+  raise(changes?: Partial<AlertSignal>, settling?: Settling): Promise<Alert>;
   /** Lets everything that is due now be told. */
-  settle(): Promise<void>;
+  settle(settling?: Settling): Promise<void>;
   advance(ms: number): Promise<void>;
   /** The next hand-over to the outbox (of a message with these words) happens, and whoever asked for it never learns that: as a kill right after it. */
   cut(words?: RegExp): void;
@@ -139,13 +144,14 @@ export async function watch(
     return made;
   }
 
-  async function settle(): Promise<void> {
+  async function settle({ isAway = false }: Settling = {}): Promise<void> {
     let calm = 0;
     await until(async () => {
       await clock.advance(0);
       const { outbox, sending } = await rig.gateway.status();
       const { active, waiting } = alerts.depth;
-      const busy = outbox.waiting + outbox.sending + sending.active + sending.waiting + active + waiting;
+      const queued = isAway ? 0 : outbox.waiting + outbox.sending;
+      const busy = queued + sending.active + sending.waiting + active + waiting;
       calm = busy === 0 ? calm + 1 : 0;
       // A delivery that ends and the look at it come a turn of the loop apart.
       return calm > 3;
@@ -161,10 +167,10 @@ export async function watch(
     },
     clock,
     platform,
-    async raise(changes) {
+    async raise(changes, settling) {
       const raised = signal({ at: clock.now(), ...changes });
       await alerts.raise(raised);
-      await settle();
+      await settle(settling);
       const found = await rig.store.alerts.latest(raised.fingerprint);
       if (!found) throw new Error("nothing was raised");
       return found;

@@ -4,6 +4,9 @@ import { isOpen, type NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { accountsOf } from "../people.js";
 import type { Plan } from "../plan.js";
+import { isReachedNow } from "../reach.js";
+import { groupBy } from "../tell/group-by.js";
+import { mentionedIn } from "../tell/paged-elsewhere.js";
 import { shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
@@ -25,8 +28,9 @@ export const LOST = "it did not arrive at";
 export function fallback(
   plan: Plan,
   { destination, reason, notice, isAgain = false }: Undelivered,
-  { config, admins, placeName, inhibitors }: Alerting,
+  alerting: Alerting,
 ): void {
+  const { config, admins, placeName, inhibitors } = alerting;
   const { alert, now, told } = plan;
   if (!isOpen(alert.state)) return;
   const there = new Set(told.map((place) => place.destination));
@@ -43,21 +47,49 @@ export function fallback(
   const name = notice && sentDirectlyTo(notice.text);
   const whom = name === undefined ? [] : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
-  if (notice?.kind === "escalation")
-    for (const one of elsewhere) {
-      const text = notice.text.includes(LOST)
-        ? notice.text
-        : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
-      plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, mentions, dueAt: now });
+  if (notice?.kind === "escalation") {
+    const text = notice.text.includes(LOST)
+      ? notice.text
+      : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
+    const copy = { ...notice, alertId: alert.id, text, dueAt: now };
+    for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
+    for (const one of name === undefined ? privateChats(mentions, elsewhere, destination, alerting) : []) {
+      if (!plan.destinations.includes(one))
+        quietHours(
+          plan,
+          { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now },
+          { config },
+        );
+      plan.notices.push({ ...copy, destination: one, mentions: [] });
     }
+  }
   // Of a copy that is lost, its chat has an alert of its own.
   if (notice?.kind === "escalation" && !notice.text.includes(LOST))
     correct(plan, destination, notice, reason, elsewhere);
   plan.record(
     "undelivered",
     { id: destination, name: "the outbox", source: "gateway" },
-    `${shownAs(destination, placeName)}: ${reason}`,
+    `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${reason}`,
   );
+}
+
+/** In the history: what besides the card of its alert did not arrive. */
+export const notTaken = (text: string) => ` did not take "${text.split(". ")[0]}"`;
+
+/** Of those whom no message in these chats notifies, on platforms other than that of the chat that did not take it. */
+function privateChats(
+  mentions: readonly string[],
+  elsewhere: readonly string[],
+  lostAt: string,
+  alerting: Alerting,
+): string[] {
+  const { direct, inhibitors } = alerting;
+  const uncalled = groupBy(mentions.map(mentionedIn), ({ name }) => name).filter(
+    (person) => !elsewhere.some((one) => isReachedNow(one, person, alerting)),
+  );
+  const platform = lostAt.split(":")[0];
+  const chats = uncalled.flat().flatMap(({ ref }) => direct(ref) ?? []);
+  return [...new Set(chats)].filter((one) => one.split(":")[0] !== platform && !inhibitors.refuses(one));
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */

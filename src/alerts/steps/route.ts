@@ -15,14 +15,14 @@ export interface Route {
   to: readonly string[];
 }
 
-export type Routing = Pick<Alerting, "config" | "admins" | "personOf" | "policy" | "inhibitors">;
+export type Routing = Pick<Alerting, "config" | "admins" | "policy" | "inhibitors">;
 
 export function route(plan: Plan, routing: Routing): Route[] {
   return routesFor(plan.alert, routing);
 }
 
 export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, routing: Routing): Route[] {
-  const { config, admins, personOf, inhibitors } = routing;
+  const { config, admins, inhibitors } = routing;
   const toAdmins = () => admins().map(formatAddress);
   const { source, labels } = alert.signal;
   if (source.kind === OWN_KIND) {
@@ -34,11 +34,8 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
     const elsewhere =
       levels.find((places) => places.some((one) => !inhibitors.refuses(one))) ??
       levels.find((places) => places.length > 0);
-    // The people of an escalation cannot be reached: another escalation to them only hides the cause.
-    const isUnreached =
-      labels.kind === UNREACHED_KIND ||
-      labels.kind === GAP_KIND ||
-      (labels.destination !== undefined && personOf(labels.destination) !== undefined);
+    // The people of an escalation cannot be reached, or their pages are posted elsewhere: another escalation to them only hides the cause.
+    const isUnreached = labels.kind === UNREACHED_KIND || labels.kind === GAP_KIND || labels.destination !== undefined;
     const remind = labels.kind === GAP_KIND ? { ...settings.remind, times: 0 } : settings.remind;
     return [
       {

@@ -3,6 +3,7 @@ import type { Notice } from "../../domain/alert.js";
 import { GIVEN_UP } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
+import { notTaken } from "../steps/fallback.js";
 import { isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { waitsUntil } from "./late.js";
@@ -64,13 +65,18 @@ export async function checkNotices(destination: string, telling: Telling): Promi
 const hasExpired = ({ status, expiresAt, settledAt = 0, reason = "" }: Delivery) =>
   status === "dead" && expiresAt !== undefined && (expiresAt <= settledAt || reason.includes(GIVEN_UP));
 
-/** The fallback has it since its first delivery was given up. */
+/** The fallback has each of them since its first delivery was given up. The card of its alert may be there without it. */
 export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
-  const [{ alertId, destination, dueAt, sentAt = dueAt }] = notices as [Notice];
-  const alert = await store.get(alertId);
-  if (alert && isAboutPlace(alert)) return true;
-  const history = await store.history(alertId, HISTORY_MAX);
-  return history.some(({ event, actor, at }) => event === "undelivered" && actor.id === destination && at > sentAt);
+  for (const { alertId, destination, text, dueAt, sentAt = dueAt } of notices) {
+    const alert = await store.get(alertId);
+    if (alert && isAboutPlace(alert)) continue;
+    const history = await store.history(alertId, HISTORY_MAX);
+    const lost = history.filter(
+      ({ event, actor, at }) => event === "undelivered" && actor.id === destination && at > sentAt,
+    );
+    if (!lost.some(({ reason = "" }) => reason.includes(notTaken(text)))) return false;
+  }
+  return true;
 }
 
 /** Said elsewhere, and told as an alert. */

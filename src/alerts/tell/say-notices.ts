@@ -5,6 +5,7 @@ import type { OutboundMessage } from "../../domain/message.js";
 import { isUnderWay } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import { zoneOf } from "../business-hours.js";
 import { chatLink, copyLine, headline, lateOf, wordsOf } from "../card/alert-card.js";
 import { cardButtons, press } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
@@ -21,8 +22,10 @@ import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "./called-off.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
-import { lateText, waitMs } from "./late.js";
+import { dueText, lateText, waitMs } from "./late.js";
 import { mentionsFor } from "./mentions.js";
+import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
+import { withoutPaged } from "./paged-elsewhere.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 import { isAboutDelivery, nowhere, saidAgain, unreached } from "./undelivered.js";
@@ -80,7 +83,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
         past.map(({ id }) => id),
         undefined,
       );
-    for (const group of messages(timely)) {
+    for (const group of mostUrgentFirst(messages(timely))) {
       const isUrgent = isPage(group);
       const { per_minute } = telling.config.destinations[destination] ?? defaultDestination;
       if (!telling.budget.take(destination, per_minute, now) && !isUrgent)
@@ -117,7 +120,8 @@ async function isHeld({ alertId, kind }: Notice, telling: Telling): Promise<bool
   return alert !== undefined && isCalledOff(alert, telling);
 }
 
-async function sayingsOf(notices: readonly Notice[], destination: string, { store }: Telling): Promise<Saying[]> {
+async function sayingsOf(notices: readonly Notice[], destination: string, telling: Telling): Promise<Saying[]> {
+  const { store } = telling;
   const sayings: Saying[] = [];
   const cards = new Map<string, AlertCard | undefined>();
   for (const notice of notices) {
@@ -126,7 +130,8 @@ async function sayingsOf(notices: readonly Notice[], destination: string, { stor
     const place = (await store.placesOf(alert.id)).find((one) => one.destination === destination);
     const id = place?.cardId;
     if (id !== undefined && !cards.has(id)) cards.set(id, await store.card(id));
-    sayings.push({ notice, alert, card: id === undefined ? undefined : cards.get(id) });
+    const card = id === undefined ? undefined : cards.get(id);
+    sayings.push({ notice: await withoutPaged(notice, alert, telling), alert, card });
   }
   return sayings;
 }
@@ -163,12 +168,8 @@ function messages(sayings: readonly Saying[]): Saying[][] {
   });
   const byCard = groupBy(keyed, ({ called, card }) => `${called}|${card}`);
   const groups = byCard.length <= APART ? byCard : groupBy(keyed, ({ called }) => called);
-  const all = groups.map((group) => group.flatMap(({ some }) => some));
-  // What waits for room in the chat's minute must not hold up a page.
-  return [...all.filter(isPage), ...all.filter((group) => !isPage(group))];
+  return groups.map((group) => group.flatMap(({ some }) => some));
 }
-
-const isPage = (group: readonly Saying[]) => group.some(({ notice }) => notice.kind === "escalation");
 
 /** What was held while an operator had the alert is due when the operator has it no more. */
 const dueAtOf = ({ notice, alert }: Saying) => Math.max(notice.dueAt, alert.since);
@@ -176,10 +177,14 @@ const dueAtOf = ({ notice, alert }: Saying) => Math.max(notice.dueAt, alert.sinc
 /** The lateness of the notice that was due last; older notices are in the same message. */
 const lateOfNotices = (sayings: readonly Saying[], now: number) => now - Math.max(...sayings.map(dueAtOf));
 
-/** Why this message comes only now. */
-function latenessOf(sayings: readonly Saying[], { clock }: Telling): string {
-  const late = lateText(lateOfNotices(sayings, clock.now()), "it could not be posted before");
-  return late === undefined ? "" : ` ${late}.`;
+/** Why this message comes only now. A page that is enqueued again may wait for its chat with the times that it shows now. */
+function latenessOf(sayings: readonly Saying[], { clock, config }: Telling): string {
+  const now = clock.now();
+  const lateMs = lateOfNotices(sayings, now);
+  const isAgain = sayings.some(({ notice }) => notice.kind === "escalation" && notice.sentAt !== undefined);
+  const late = lateText(lateMs, "it could not be posted before");
+  const due = isAgain && lateMs > 0 ? dueText(now - lateMs, now, zoneOf(config.business_hours)) : undefined;
+  return [late, due].map((sentence) => (sentence === undefined ? "" : ` ${sentence}.`)).join("");
 }
 
 const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap(({ notice }) => notice.mentions))];

@@ -31,6 +31,7 @@ export function createNotices({
   | "unsettledNotices"
   | "settleNotices"
   | "postedWith"
+  | "noticesWith"
   | "lostPages"
 > {
   const waiting = database.prepare<[string, number], NoticeRecord>(
@@ -55,6 +56,10 @@ export function createNotices({
      WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
        AND delivery_id IS NOT NULL) ORDER BY id`,
   );
+  const withKey = database.prepare<[string, string], NoticeRecord>(
+    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+     WHERE alert_id = ? AND key = ? ORDER BY id`,
+  );
   const lostPages = database.prepare<[], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE kind = 'escalation' AND delivery_id IN
@@ -78,6 +83,7 @@ export function createNotices({
       }),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
+    noticesWith: (alertId, key) => read(() => withKey.all(alertId, key).map(noticeOf)),
     lostPages: () => read(() => lostPages.all().map(noticeOf)),
     settleNotices: (ids) =>
       write(() => {

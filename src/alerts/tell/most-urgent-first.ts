@@ -1,0 +1,20 @@
+/** In which order the messages of one destination are enqueued. */
+import type { Alert, Notice } from "../../domain/alert.js";
+import { OWN_KIND } from "../own-alerts.js";
+import { isAboutDelivery } from "./undelivered.js";
+
+interface About {
+  notice: Notice;
+  alert: Alert;
+}
+
+export const isPage = (group: readonly About[]) => group.some(({ notice }) => notice.kind === "escalation");
+
+/** Pages do not wait for the budget. Of pages and of the rest, what is about alerting comes last: it must not delay a customer's alert. */
+export function mostUrgentFirst<Said extends About>(groups: readonly Said[][]): Said[][] {
+  return [...groups].sort((a, b) => rankOf(a) - rankOf(b));
+}
+
+const rankOf = (group: readonly About[]) => (isPage(group) ? 0 : 2) + (group.every(isAboutAlerting) ? 1 : 0);
+
+const isAboutAlerting = ({ alert }: About) => isAboutDelivery(alert) || alert.signal.source.kind === OWN_KIND;

@@ -1,0 +1,47 @@
+/** A page that waited for its chat is posted there late: who was notified of it in another chat meanwhile is not notified again. */
+import type { Alert, Notice } from "../../domain/alert.js";
+import type { Mentioned } from "../people.js";
+import { isReached } from "../reach.js";
+import { groupBy } from "./group-by.js";
+import { shownAs } from "./shown-as.js";
+import type { Telling } from "./telling.js";
+
+/** The notice without the mentions of those people, and with the chats where they were notified. */
+export async function withoutPaged(notice: Notice, { since }: Alert, telling: Telling): Promise<Notice> {
+  const { kind, sentAt, mentions } = notice;
+  // One that was never enqueued is on time.
+  if (kind !== "escalation" || sentAt === undefined || mentions.length === 0) return notice;
+  const copies = await copiesOf(notice, since, telling);
+  if (copies.length === 0) return notice;
+  const kept: string[] = [];
+  const sentences: string[] = [];
+  for (const person of groupBy(mentions.map(mentionedIn), ({ name }) => name)) {
+    const copy = copies.find((one) => isNotified(one, person, telling));
+    if (copy === undefined) kept.push(...person.map(({ ref, name }) => `${ref}|${name}`));
+    else sentences.push(`${person[0]?.name} was notified in ${shownAs(copy.destination, telling.placeName)}`);
+  }
+  return { ...notice, mentions: kept, text: [notice.text, ...sentences].join(". ") };
+}
+
+/** The same page in other chats that took it, since the alert last changed its state. */
+async function copiesOf({ alertId, key, destination }: Notice, since: number, telling: Telling): Promise<Notice[]> {
+  const copies: Notice[] = [];
+  for (const one of await telling.store.noticesWith(alertId, key)) {
+    if (one.destination === destination || (one.sentAt ?? 0) < since) continue;
+    const delivery = one.deliveryId === undefined ? undefined : await telling.deliveryOf(one.deliveryId);
+    if (delivery?.status === "sent") copies.push(one);
+  }
+  return copies;
+}
+
+/** `everyone` and roles are other people in another chat. */
+function isNotified({ destination }: Notice, person: readonly Mentioned[], { personOf, readers }: Telling): boolean {
+  const accounts = person.filter(({ ref }) => /^[^:]+:[^:]+$/.test(ref) && !readers.cannotRead(destination, ref));
+  return isReached(destination, accounts, personOf);
+}
+
+/** `platform:id|name`, as notices keep it. */
+export function mentionedIn(mention: string): Mentioned {
+  const [ref = "", name = ref] = mention.split("|");
+  return { ref, name };
+}

@@ -1,0 +1,123 @@
+/** A platform is away while an escalation becomes due: whom it calls is called elsewhere, once, and nobody is paged about the platform when it is back. */
+import { expect, it } from "vitest";
+import type { Address } from "../../src/domain/address.js";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { MINUTE, ROOM, type Watch, watch } from "./watch.js";
+
+const OTHER_OPS = "other:bot:ops";
+
+/** The route leads to `loop` only, the fallback is on `other`. Everyone has accounts on both, unless `people` says otherwise. */
+async function twoPlatforms(more: Record<string, unknown> = {}) {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const other = new LoopbackPlatform("other", { idempotentCreate: true });
+  const third = new LoopbackPlatform("third", { idempotentCreate: true });
+  for (const one of [other, third]) one.width = 10_000;
+  const on = await watch(
+    {
+      routes: {
+        default: {
+          to: [ROOM],
+          remind: { times: 0 },
+          escalate: [
+            { after: "15s", mention: ["ann"] },
+            { after: "30s", mention: ["ben"] },
+          ],
+        },
+      },
+      fallback: [OTHER_OPS],
+      fallback_after: "30s",
+      watch_gateway: { offline_after: "20s", undelivered_after: "1d" },
+      people: { ann: ["loop:7", "other:7"], ben: ["loop:8", "other:8"] },
+      ...more,
+    },
+    { platform: loop, others: [other, third], direct: directOf, personOf },
+  );
+  return { on, loop, other, third };
+}
+
+function directOf(ref: string): Address {
+  const [platform = "", id] = ref.split(":");
+  return { platform, botId: "bot", chatId: `dm-${id}` };
+}
+
+function personOf(at: Address): string | undefined {
+  return at.chatId.startsWith("dm-") ? `${at.platform}:${at.chatId.slice("dm-".length)}` : undefined;
+}
+
+function set(on: Watch, phase: "offline" | "online"): void {
+  on.rig.adapters.find(({ platform }) => platform === "loop")?.context.gateway.state({ phase, botId: "bot" });
+}
+
+/** What waits for a platform that is away never ends: only work under way is waited for. */
+async function pass(on: Watch, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    await on.clock.advance(1_000);
+    await on.settle({ isAway: true });
+  }
+}
+
+const pages = (platform: LoopbackPlatform, step: number) =>
+  platform.messages.filter(
+    ({ text }) => text.includes(`Escalated: step ${step} of 2`) && text.includes("Reply to Bob"),
+  );
+const usersOf = (posted: { body: Record<string, unknown> }[]) =>
+  posted.flatMap(({ body }) => (body.mentions as { users?: string[] } | undefined)?.users ?? []);
+
+it("a page that its platform does not take in time is posted at the fallback with its mention, and pages nobody again at recovery", async () => {
+  const { on, loop, other } = await twoPlatforms();
+  await on.raise();
+  await on.advance(18_000);
+  expect(usersOf(pages(loop, 1))).toEqual(["7"]);
+  set(on, "offline");
+  await pass(on, 90_000);
+  const copies = pages(other, 2);
+  expect(copies.map(({ chatId }) => chatId)).toEqual(["ops"]);
+  expect(usersOf(copies)).toEqual(["8"]);
+  set(on, "online");
+  await on.advance(MINUTE);
+  expect(pages(other, 2)).toHaveLength(1);
+  const late = pages(loop, 2).filter(({ chatId }) => chatId === "room");
+  expect(late).toHaveLength(1);
+  expect(usersOf(late)).toEqual([]);
+  expect(late[0]?.text).toContain(`ben was notified in ${OTHER_OPS}`);
+  // What it says of time is not of a time that nobody knows.
+  expect(late[0]?.text).toContain("It was due ");
+});
+
+it("a person without an account where the fallback is gets such a page in a private chat of another platform", async () => {
+  const { on, loop, other, third } = await twoPlatforms({ people: { ann: ["loop:7"], ben: ["loop:8", "third:8"] } });
+  await on.raise();
+  await on.advance(18_000);
+  set(on, "offline");
+  await pass(on, 90_000);
+  expect(pages(third, 2).map(({ chatId }) => chatId)).toEqual(["dm-8"]);
+  expect(usersOf(pages(other, 2))).toEqual([]);
+  set(on, "online");
+  await on.advance(MINUTE);
+  expect(pages(third, 2)).toHaveLength(1);
+  expect(usersOf(pages(loop, 2))).toEqual([]);
+});
+
+it("when a platform is back, the alerts about its chats page nobody and end", async () => {
+  const { on, loop, other } = await twoPlatforms();
+  await on.raise();
+  await on.advance(18_000);
+  set(on, "offline");
+  await pass(on, 90_000);
+  const about = async () =>
+    (await on.alerts.list({ limit: 50 })).filter(({ signal: { labels } }) => labels.destination !== undefined);
+  expect((await about()).map(({ state }) => state)).toContain("inhibited");
+  // The platform is back before the chat takes a message.
+  loop.script = () => ({ kind: "retry", error: "try again", scope: "chat" });
+  set(on, "online");
+  await pass(on, MINUTE);
+  loop.script = () => undefined;
+  await pass(on, 3 * MINUTE);
+  const escalated = [...loop.messages, ...other.messages].filter(
+    ({ text }) => text.includes("Escalated") && text.includes("do not reach"),
+  );
+  expect(escalated.map(({ text }) => text)).toEqual([]);
+  const states = (await about()).map(({ state }) => state);
+  expect(states.length).toBeGreaterThan(0);
+  expect(new Set(states)).toEqual(new Set(["resolved"]));
+});
