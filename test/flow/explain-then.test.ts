@@ -208,7 +208,11 @@ it("attempts after a retry are not said to have a restart in between that was be
 it("the hook that a gate or skip_if refused is named for the message", async () => {
   const { ask, say } = await lab();
   await say("rare", UNCLAIMED);
-  const path = await ask(`/hooks why ${await say("rare", UNCLAIMED)}`);
+  const row = await say("rare", UNCLAIMED);
+  const path = await until(async () => {
+    const now = await ask(`/hooks why ${row}`);
+    return now.includes("choosy was skipped") ? now : undefined;
+  }, "the end of the background run");
   expect(path).toMatch(/\d\d:\d\d:\d\d rare was skipped: cooldown: /);
   expect(path).toMatch(/\d\d:\d\d:\d\d choosy was skipped: skip_if: /);
   expect(path).not.toContain("ping was skipped");
