@@ -1,12 +1,13 @@
 /** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
 import { existsSync, realpathSync } from "node:fs";
+import { devNull } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { SimpleGit } from "simple-git";
 import { z } from "zod";
-import { HookgateError } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { jsonSchemaOf } from "../../lib/json-schema.js";
 import { within } from "../paths.js";
-import type { Step, StepContext } from "../step.js";
+import type { Step, StepContext, StepResult } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
 
 const revision = z
@@ -49,7 +50,7 @@ type ChangedFile = z.output<typeof changedFile>;
 export const gitDiffStep: Step<GitDiffOptions> = {
   name: "git_diff",
   summary:
-    "Shows what changed in a git repository: the diff, the files, the lines. Files are compared as they stand: no filter (such as Git LFS) or other program of the repository runs.",
+    "Shows what changed in a git repository: the diff, the files, the lines. Files are compared as they stand: no filter (such as Git LFS) or other program of the repository runs, a partial clone fetches nothing, and of a submodule only its commit is compared.",
   options: gitDiffOptions,
   verbatim: ["repo"],
   places: ["paths"],
@@ -70,44 +71,55 @@ export const gitDiffStep: Step<GitDiffOptions> = {
     return [`there is no git repository in ${place}: name its folder with \`repo\``];
   },
   async run(options, context) {
-    const git = await repository(options, context);
-    const range = rangeOf(options);
-    const top = (await git.raw(["rev-parse", "--show-toplevel"]).catch(() => "")).trim(); // none in a repository without a work tree
-    const base = resolve(context.folder, options.repo ?? ".");
-    for (const path of options.paths) refuseOutside(path, base, top === "" ? base : top);
-    // Without the dashes, git takes what is no revision for a path, and compares any two files of the machine.
-    const paths = ["--", ...options.paths];
-    const [numbers, whole, branch, commit, strangers] = [
-      await git.raw(["diff", ...QUIET, "--numstat", "-z", ...range, ...paths]),
-      await git.raw(["diff", ...QUIET, ...range, ...paths]),
-      await git.raw(["rev-parse", "--abbrev-ref", "HEAD"]).catch(() => ""), // no commit yet
-      await git.raw(["rev-parse", "HEAD"]).catch(() => ""),
-      options.untracked ? await git.raw(["ls-files", "--others", "--exclude-standard", "-z", ...paths]) : "",
-    ];
-    const untracked = strangers.split("\0").filter((path) => path !== "");
-    const files: ChangedFile[] = [
-      ...readNumbers(numbers),
-      ...untracked.map((path) => ({ path, added: null, removed: null, isUntracked: true })),
-    ];
-    const note = untracked.map((path) => `untracked: ${path}\n`).join("");
-    const text = `${whole}${note}`;
-    const diff = Buffer.byteLength(text) > context.maxBytes ? text.slice(0, context.maxBytes) : text;
-    return {
-      value: {
-        diff,
-        files: files.slice(0, MAX_FILES),
-        added: sum(files.map((file) => file.added)),
-        removed: sum(files.map((file) => file.removed)),
-        count: files.length,
-        branch: branch.trim() || null,
-        commit: commit.trim() || null,
-        truncated: diff.length < text.length || files.length > MAX_FILES,
-      },
-      text: diff,
-      isEmpty: files.length === 0 && text.trim() === "",
-    };
+    try {
+      return await changes(options, context);
+    } catch (error) {
+      if (!/promisor remote|lazy fetching disabled|transport '.*' not allowed/.test(errorMessage(error))) throw error;
+      const message =
+        "this repository is a partial clone that lacks files, and git_diff fetches none: fetch them with git before";
+      throw new HookgateError({ code: "NOT_FETCHED", message, cause: error });
+    }
   },
 };
+
+async function changes(options: GitDiffOptions, context: StepContext): Promise<StepResult> {
+  const git = await repository(options, context);
+  const range = rangeOf(options);
+  const top = (await git.raw(["rev-parse", "--show-toplevel"]).catch(() => "")).trim(); // none in a repository without a work tree
+  const base = resolve(context.folder, options.repo ?? ".");
+  for (const path of options.paths) refuseOutside(path, base, top === "" ? base : top);
+  // Without the dashes, git takes what is no revision for a path, and compares any two files of the machine.
+  const paths = ["--", ...options.paths];
+  const [numbers, whole, branch, commit, strangers] = [
+    await git.raw(["diff", ...QUIET, "--numstat", "-z", ...range, ...paths]),
+    await git.raw(["diff", ...QUIET, ...range, ...paths]),
+    await git.raw(["rev-parse", "--abbrev-ref", "HEAD"]).catch(() => ""), // no commit yet
+    await git.raw(["rev-parse", "HEAD"]).catch(() => ""),
+    options.untracked ? await git.raw(["ls-files", "--others", "--exclude-standard", "-z", ...paths]) : "",
+  ];
+  const untracked = strangers.split("\0").filter((path) => path !== "");
+  const files: ChangedFile[] = [
+    ...readNumbers(numbers),
+    ...untracked.map((path) => ({ path, added: null, removed: null, isUntracked: true })),
+  ];
+  const note = untracked.map((path) => `untracked: ${path}\n`).join("");
+  const text = `${whole}${note}`;
+  const diff = Buffer.byteLength(text) > context.maxBytes ? text.slice(0, context.maxBytes) : text;
+  return {
+    value: {
+      diff,
+      files: files.slice(0, MAX_FILES),
+      added: sum(files.map((file) => file.added)),
+      removed: sum(files.map((file) => file.removed)),
+      count: files.length,
+      branch: branch.trim() || null,
+      commit: commit.trim() || null,
+      truncated: diff.length < text.length || files.length > MAX_FILES,
+    },
+    text: diff,
+    isEmpty: files.length === 0 && text.trim() === "",
+  };
+}
 
 /** True for a work tree, a folder in one, and a repository without a work tree. */
 function isRepository(place: string): boolean {
@@ -119,59 +131,70 @@ function isRepository(place: string): boolean {
 }
 
 const MAX_FILES = 1000;
-/** No program that the repository's configuration names is run. */
-const QUIET = ["--no-ext-diff", "--no-textconv", "--no-color"];
+/**
+ * No program that the repository's configuration names is run: what a submodule's own configuration names neither, so git
+ * does not look into the work trees of submodules.
+ */
+const QUIET = ["--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--ignore-submodules=dirty"];
 
 async function repository({ repo }: GitDiffOptions, { folder, signal, reach }: StepContext): Promise<SimpleGit> {
   const baseDir = resolve(folder, repo ?? ".");
+  if (!existsSync(baseDir)) throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}` });
   // Nine megabytes that few gateways need.
   const { simpleGit } = await import("simple-git");
-  try {
-    const env = {
-      ...reach.processes.env,
-      GIT_OPTIONAL_LOCKS: "0",
-      // Nothing is fetched for what a partial clone lacks: that runs ssh, or whatever is configured in its place.
-      GIT_NO_LAZY_FETCH: "1",
-      GIT_ALLOW_PROTOCOL: "none",
-    };
-    const opened = (given: Record<string, string | undefined>) =>
-      simpleGit({
-        baseDir,
-        abort: signal,
-        // A repository may name a program that is asked what changed.
-        config: ["core.fsmonitor=false"],
-        unsafe: { allowUnsafeFsMonitor: true, allowUnsafeFilter: true, allowUnsafeConfigEnvCount: true },
-        allowEnvironment: Object.keys(given).filter((name) => name.startsWith("GIT_")),
-      }).env(given as Record<string, string>);
-    return opened({ ...env, ...withoutFilters(await filtersOf(opened(env))) });
-  } catch (error) {
-    throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}`, cause: error });
+  const gitWith = (own: Readonly<Record<string, string>>) =>
+    simpleGit({
+      baseDir,
+      abort: signal,
+      // A repository may name a program that is asked what changed, and programs to call when the index is written.
+      config: ["core.fsmonitor=false", `core.hooksPath=${devNull}`],
+      // simple-git refuses to set these; here they are set to nothing.
+      unsafe: {
+        allowUnsafeFsMonitor: true,
+        allowUnsafeHooksPath: true,
+        allowUnsafeFilter: true,
+        allowUnsafeConfigEnvCount: true,
+      },
+      allowEnvironment: Object.keys(own),
+    }).env({ ...reach.processes.env, ...own });
+  const keys = await gitWith(NOTHING_EXTRA).raw(["config", "--list", "--name-only", "-z"]);
+  return gitWith({ ...NOTHING_EXTRA, ...switchedOff(keys) });
+}
+
+const NOTHING_EXTRA = {
+  GIT_OPTIONAL_LOCKS: "0",
+  // In a partial clone, git fetches what is missing by a program that the repository may name. The empty list is for git before
+  // 2.45; the repository's `protocol.ssh.allow` overrides `protocol.allow`, and does not override this list.
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_ALLOW_PROTOCOL: "",
+};
+
+/**
+ * The variables that switch off each filter and hook among the keys of a configuration. Variables, because `-c` ends the name
+ * of a filter at an equals sign.
+ */
+function switchedOff(keys: string): Record<string, string> {
+  const off = new Map<string, string>();
+  for (const key of keys.split("\0")) {
+    const [, section, name] = /^(filter|hook)\.(.+)\.[^.]+$/s.exec(key) ?? [];
+    // A variable cannot name bytes that are not UTF-8.
+    if (name?.includes("\ufffd"))
+      throw new HookgateError({
+        code: "NOT_SUPPORTED",
+        message: `the name of a ${section} in the configuration of git is not UTF-8: rename it`,
+      });
+    if (section === "hook") off.set(`hook.${name}.enabled`, "false");
+    if (section === "filter")
+      for (const [setting, value] of Object.entries(NO_FILTER)) off.set(`filter.${name}.${setting}`, value);
   }
-}
-
-/** Settings of the programs that files of the work tree would pass through (`filter.lfs.clean`), with the repository's own names. */
-async function filtersOf(git: SimpleGit): Promise<string[]> {
-  // No filter at all is a failure of that command.
-  const names = await git.raw(["config", "--name-only", "-z", "--get-regexp", "^filter\\."]).catch(() => "");
-  return names.split("\0").filter((name) => name !== "");
-}
-
-/** By the environment: a name may hold every character. The content is compared as it stands in the work tree. */
-function withoutFilters(settings: readonly string[]): Record<string, string> {
-  const drivers = new Set(settings.map((name) => name.slice(0, name.lastIndexOf("."))));
-  const emptied = [...drivers].flatMap((driver) => [
-    [`${driver}.clean`, ""],
-    [`${driver}.smudge`, ""],
-    [`${driver}.process`, ""],
-    [`${driver}.required`, "false"],
+  const pairs = [...off].flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
   ]);
-  const env: Record<string, string> = { GIT_CONFIG_COUNT: String(emptied.length) };
-  for (const [index, [key = "", value = ""]] of emptied.entries()) {
-    env[`GIT_CONFIG_KEY_${index}`] = key;
-    env[`GIT_CONFIG_VALUE_${index}`] = value;
-  }
-  return env;
+  return { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(off.size) };
 }
+/** Git then compares the content as it stands. */
+const NO_FILTER = { clean: "", smudge: "", process: "", required: "false" };
 
 /** Given two paths of which one is outside of the repository, git compares them as files. `:` begins a pattern within the repository. */
 function refuseOutside(path: string, base: string, top: string): void {

@@ -1,13 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { failureOf, oneStep, ownFolder, refusals } from "./gathering.js";
 
 const { path: folder, remove } = ownFolder("git-step");
 const at = { folder };
 const git = (...args: string[]) =>
-  execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@b.c", ...args], { cwd: folder, encoding: "utf8" });
+  execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@b.c", ...args], {
+    cwd: folder,
+    encoding: "utf8",
+    stdio: "pipe",
+    timeout: 20_000,
+  });
 
 beforeAll(() => {
   git("init", "-q", "-b", "main");
@@ -128,31 +133,103 @@ describe("git_diff", () => {
     rmSync(join(folder, ".gitattributes"));
   });
 
-  it("fetches nothing that a partial clone lacks", async () => {
-    const { path: lacking, remove: removeLacking } = ownFolder("git-lacking");
-    onTestFinished(removeLacking);
-    const there = (...args: string[]) => execFileSync("git", args, { cwd: lacking, stdio: "pipe" }).toString().trim();
-    there("init", "-q", "-b", "main");
-    writeFileSync(join(lacking, "a.txt"), "one\n");
-    there("add", ".");
-    there("-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "one");
-    const blob = there("rev-parse", "HEAD:a.txt");
-    rmSync(join(lacking, ".git/objects", blob.slice(0, 2), blob.slice(2)));
-    const trap = join(lacking, "ssh.sh");
-    writeFileSync(trap, `#!/bin/sh\ntouch ${join(lacking, "called")}\n`);
-    chmodSync(trap, 0o755);
-    for (const [name, value] of [
-      ["extensions.partialClone", "origin"],
-      ["core.repositoryformatversion", "1"],
-      ["remote.origin.promisor", "true"],
-      ["remote.origin.url", "ssh://host/path"],
-      ["protocol.ssh.allow", "always"],
-      ["core.sshCommand", trap],
-    ] as const)
-      there("config", name, value);
-    writeFileSync(join(lacking, "a.txt"), "two\n");
-    expect(await failureOf({ git_diff: { repo: lacking } }, at)).not.toBe("");
-    expect(existsSync(join(lacking, "called"))).toBe(false);
+  describe("of what a repository's configuration names", () => {
+    const place = join(folder, "traps");
+    const sprung = join(folder, "sprung-later");
+    const trap = join(folder, "later.sh");
+    const inPlace = (...args: string[]) => git("-C", place, ...args);
+    beforeEach(() => {
+      rmSync(place, { recursive: true, force: true });
+      rmSync(sprung, { force: true });
+      mkdirSync(place);
+      inPlace("init", "-q", "-b", "main");
+      writeFileSync(join(place, "a.txt"), "one\n");
+      inPlace("add", ".");
+      inPlace("commit", "-q", "-m", "first");
+      writeFileSync(trap, `#!/bin/sh\ntouch ${sprung}\nexec cat\n`);
+      chmodSync(trap, 0o755);
+      writeFileSync(join(place, "a.txt"), "two\n");
+    });
+    const diff = (own: Record<string, unknown> = {}) => oneStep({ git_diff: { repo: "traps", ...own } }, at);
+    /** What git does by itself: the trap is one. */
+    const springs = (...args: string[]) => {
+      try {
+        inPlace(...args);
+      } catch {
+        // A trap that is no server, and no filter process, makes git fail.
+      }
+      expect(existsSync(sprung)).toBe(true);
+      rmSync(sprung);
+    };
+
+    it("refuses a filter whose name it cannot switch off", async () => {
+      appendFileSync(join(place, ".git/config"), Buffer.from(`[filter "\xe9"]\nclean = ${trap}\n`, "latin1"));
+      writeFileSync(join(place, ".git/info/attributes"), Buffer.from("*.txt filter=\xe9\n", "latin1"));
+      springs("diff");
+      expect(await failureOf({ git_diff: { repo: "traps" } }, at)).toContain("is not UTF-8");
+      expect(existsSync(sprung)).toBe(false);
+    });
+
+    it("runs no hook when the index is written", async () => {
+      writeFileSync(join(place, ".git/hooks/post-index-change"), `#!/bin/sh\ntouch ${sprung}\n`, { mode: 0o755 });
+      const touched = () => {
+        writeFileSync(join(place, "a.txt"), "one\n"); // git compares it, and writes the new times down
+        utimesSync(join(place, "a.txt"), 1, 1 + Math.random() * 1e6);
+      };
+      touched();
+      springs("diff");
+      touched();
+      expect((await diff()).value.count).toBe(0);
+      expect(existsSync(sprung)).toBe(false);
+    });
+
+    it.each([
+      ["core.sshCommand", "ssh://127.0.0.1:9/none"],
+      ["remote.origin.uploadpack", "file:///none"],
+    ])("runs no %s in a partial clone that lacks a file, and says what is missing", async (setting, url) => {
+      inPlace("reset", "-q", "--hard");
+      const blob = inPlace("rev-parse", "HEAD:a.txt").trim();
+      rmSync(join(place, ".git/objects", blob.slice(0, 2), blob.slice(2)), { force: true });
+      writeFileSync(join(place, "a.txt"), "changed\n");
+      for (const [key, value] of [
+        ["core.repositoryformatversion", "1"],
+        ["extensions.partialClone", "origin"],
+        ["remote.origin.url", url],
+        ["remote.origin.promisor", "true"],
+        ["protocol.allow", "always"],
+        ["protocol.ssh.allow", "always"],
+        [setting, trap],
+      ] as const)
+        inPlace("config", key, value);
+      writeFileSync(trap, `#!/bin/sh\ntouch ${sprung}\nexit 1\n`);
+      springs("diff");
+      expect(await failureOf({ git_diff: { repo: "traps" } }, at)).toContain("partial clone");
+      expect(existsSync(sprung)).toBe(false);
+    });
+
+    it("runs nothing that a submodule's own configuration names, and shows another commit of it", async () => {
+      const inner = join(place, "inner");
+      mkdirSync(inner);
+      const inInner = (...args: string[]) => inPlace("-C", "inner", ...args);
+      inInner("init", "-q", "-b", "main");
+      writeFileSync(join(inner, "b.txt"), "one\n");
+      writeFileSync(join(inner, ".gitattributes"), "*.txt filter=x diff=x\n");
+      inInner("add", ".");
+      inInner("commit", "-q", "-m", "inner");
+      inPlace("add", "inner");
+      inPlace("commit", "-q", "-am", "with inner");
+      writeFileSync(join(inner, "b.txt"), "two\n");
+      inInner("config", "filter.x.clean", trap);
+      springs("diff");
+      expect((await diff()).value.count).toBe(0);
+      inInner("-c", "filter.x.clean=", "commit", "-q", "-am", "again");
+      rmSync(sprung, { force: true });
+      inInner("config", "diff.x.textconv", trap);
+      inPlace("config", "diff.submodule", "diff");
+      springs("diff");
+      expect((await diff()).text).toMatch(/-Subproject commit .*\n\+Subproject commit/);
+      expect(existsSync(sprung)).toBe(false);
+    });
   });
 
   it("fails for a revision or repository that is not there, and is not empty then", async () => {
