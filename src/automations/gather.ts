@@ -101,7 +101,13 @@ async function runStep(
   const late = lateness(context, deadline.signal);
   try {
     const options = rendering.render(templateScope(context, before));
-    const running = step.run(options, { ...context, signal: deadline.signal, timeoutMs, maxBytes });
+    const running = step.run(options, {
+      ...context,
+      signal: deadline.signal,
+      timeoutMs,
+      maxBytes,
+      folders: rendering.folders,
+    });
     return await Promise.race([running, late.promise]);
   } catch (error) {
     const timedOut = isOver || isTimeout(error);

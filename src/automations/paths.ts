@@ -17,21 +17,23 @@ export const rootField = z
   .describe("The folder that paths start in and stay within. Default: the folder of the definition.");
 
 export interface Place {
-  /** Without links. */
+  /** What the path stays within, without links. */
   root: string;
   path: string;
-  /** From the root; `.` for itself. */
+  /** From the folder that paths start in; `.` for itself. */
   name: string;
 }
 
 /**
- * Where the path leads, links followed. Throws PATH_OUTSIDE, PATH_MISSING when nothing is there, or PATH_PRIVATE for the gateway's own
+ * Where the path leads, links followed. `begins`: the folder that the path begins with in the definition, where a template follows:
+ * no value names a link there that leads out of it. Throws PATH_OUTSIDE, PATH_MISSING when nothing is there, or PATH_PRIVATE for the gateway's own
  * database and secrets, which no hook reads.
  */
 export async function locate(
   path: string,
   root: string | undefined,
   { folder, reach }: Pick<RunContext, "folder" | "reach">,
+  begins?: string,
 ): Promise<Place> {
   if (path.includes("\0")) throw outside(path, root ?? folder);
   const top = await real(resolve(folder, root ?? "."));
@@ -40,9 +42,11 @@ export async function locate(
   if (!within(asked, top)) throw outside(path, top);
   const found = await real(asked);
   if (!within(found, top)) throw outside(path, top);
+  const first = begins === undefined ? top : await real(resolve(top, begins));
+  if (!within(found, first)) throw outside(path, first);
   if (reach.isOwnFile(found))
     throw new HookgateError({ code: "PATH_PRIVATE", message: `${path} is of Hookgate itself, and no hook reads it` });
-  return { root: top, path: found, name: relative(top, found) || "." };
+  return { root: first, path: found, name: relative(top, found) || "." };
 }
 
 /** What keeps a step from reading a path, as far as is known now. A path with a template is judged when the step runs. */

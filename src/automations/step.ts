@@ -48,6 +48,8 @@ export type FieldType = "string" | "number" | "boolean" | "array" | "object" | "
 export interface StepContext extends RunContext {
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** See `Rendering`. */
+  readonly folders: Readonly<Record<string, string>>;
 }
 
 /** What templates and conditions see of a step. */

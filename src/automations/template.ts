@@ -45,6 +45,8 @@ export interface TemplateRules {
 /** Options with their templates compiled. */
 export interface Rendering<T> {
   readonly problems: readonly TemplateProblem[];
+  /** By the name of a path with templates: the folder that it begins with (`files` of `files/{{ … }}`). */
+  readonly folders: Readonly<Record<string, string>>;
   /** The options with every string rendered. Throws a `HookgateError` TEMPLATE_FAILED that says which one and why. */
   render(scope: TemplateScope): T;
 }
@@ -79,6 +81,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
   }
   return {
     problems,
+    folders: foldersOf(templates, rules),
     render(scope) {
       const [wrong] = problems;
       if (wrong !== undefined) throw failed(wrong.path, wrong.message);
@@ -128,6 +131,17 @@ function failed(path: readonly (string | number)[], message: string, cause?: unk
 function refuseNewOption({ path, source }: Compiled, text: string): void {
   if (text.startsWith("-") && !source.startsWith("-"))
     throw failed(path, `it starts with "-" and would be an option: ${text.slice(0, 60)}`);
+}
+
+function foldersOf(templates: readonly Compiled[], { places }: TemplateRules): Record<string, string> {
+  const folders: Record<string, string> = {};
+  for (const { path, source } of templates) {
+    const [option, ...inner] = path.map(String) as [string];
+    const [folder] = /^[^{]*\//.exec(source) ?? [];
+    if (inner.length === 0 && folder !== undefined && places?.includes(option) && !isAddress(source))
+      folders[option] = folder;
+  }
+  return folders;
 }
 
 const isAddress = (source: string) => /^https?:\/\/[^/{]/i.test(source);

@@ -43,9 +43,11 @@ export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
   missing: ({ path, against = path, root }, machine) =>
     [...new Set([path, against])].flatMap((one) => pathProblems(one, "file", { ...machine, root })),
   async run({ path, against, lines, root }, context) {
-    const after = await textOf(path, root, context);
+    const after = await textOf(path, root, context, context.folders.path);
     const before =
-      against === undefined ? await seenBefore(path, after, context) : await textOf(against, root, context);
+      against === undefined
+        ? await seenBefore(path, after, context)
+        : await textOf(against, root, context, context.folders.against);
     if (before === undefined) return nothing(true);
     if (before === after) return nothing(false);
     const { createTwoFilesPatch, structuredPatch } = await import("diff");
@@ -82,8 +84,8 @@ function nothing(isFirst: boolean) {
   };
 }
 
-async function textOf(path: string, root: string | undefined, context: StepContext): Promise<string> {
-  const place = await locate(path, root, context);
+async function textOf(path: string, root: string | undefined, context: StepContext, begins?: string): Promise<string> {
+  const place = await locate(path, root, context, begins);
   const file = await openFile(place);
   try {
     const { size } = await file.stat();

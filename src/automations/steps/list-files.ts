@@ -44,7 +44,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
   missing: ({ path, root }, machine) => pathProblems(path, "folder", { ...machine, root }),
   async run({ path, root, glob, ignore, limit }, context) {
     const { maxBytes, signal } = context;
-    const { path: top } = await locate(path, root, context);
+    const { path: top } = await locate(path, root, context, context.folders.path);
     const isWanted = picomatch(glob, { dot: true });
     const isIgnored = picomatch(ignore, { dot: true });
     const walked = await walk(top, isIgnored, signal);

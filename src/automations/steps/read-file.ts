@@ -26,7 +26,7 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
   missing: ({ path, root }, machine) => pathProblems(path, "file", { ...machine, root }),
   async run({ path, root }, context) {
     const { maxBytes } = context;
-    const place = await locate(path, root, context);
+    const place = await locate(path, root, context, context.folders.path);
     const file = await openFile(place);
     try {
       const { size, mtime } = await file.stat();

@@ -96,7 +96,7 @@ function summary(tally: Tally | undefined, ending: string, isOk: boolean): strin
 
 /** A report that was there before says nothing about this run. File systems keep times less exactly than we do. */
 async function readReport(path: string, startedAt: number, context: StepContext): Promise<Tally> {
-  const file = await openFile(await locate(path, undefined, context));
+  const file = await openFile(await locate(path, undefined, context, context.folders.report));
   try {
     if ((await file.stat()).mtimeMs < startedAt - 2000)
       throw new HookgateError({ code: "REPORT_STALE", message: `${path} was not written by this run` });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { failureOf, oneStep, ownFolder, refusals } from "./gathering.js";
@@ -61,6 +61,28 @@ describe("read_file", () => {
     );
     for (const step of [{ list_files: { path } }, { file_diff: { path: "note.md", against: path } }])
       expect(await failureOf(step, named(".."))).toContain("a value leads out of the folder");
+  });
+
+  it("reads nothing by a link out of the folder that a template's path begins with", async () => {
+    mkdirSync(join(folder, "linked/own"), { recursive: true });
+    writeFileSync(join(folder, "linked/own/a.md"), "own");
+    symlinkSync("../note.md", join(folder, "linked/out.md"));
+    symlinkSync("../docs", join(folder, "linked/docs"));
+    symlinkSync("own/a.md", join(folder, "linked/in.md"));
+    const path = "linked/{{ event.name }}";
+    const named = (name: string) => ({ folder, event: { name } });
+    expect((await oneStep({ read_file: { path } }, named("in.md"))).text).toBe("own");
+    expect(await failureOf({ read_file: { path } }, named("out.md"))).toContain("is outside of");
+    expect(await failureOf({ file_diff: { path: "note.md", against: path } }, named("out.md"))).toContain(
+      "is outside of",
+    );
+    expect(await failureOf({ file_diff: { path, against: "note.md" } }, named("out.md"))).toContain("is outside of");
+    expect(await failureOf({ list_files: { path } }, named("docs"))).toContain("is outside of");
+    // A link that the definition itself names is followed.
+    expect((await oneStep({ read_file: { path: "linked/docs/{{ event.name }}" } }, named("deep/b.md"))).text).toBe(
+      "bb",
+    );
+    rmSync(join(folder, "linked"), { recursive: true });
   });
 
   it("reads nothing that is the gateway's own", async () => {

@@ -19,7 +19,7 @@ async function run(
 ) {
   const { context } = handlerContext(fixture);
   const options = httpStep.options.parse({ url: `${endpoint.url}/status`, ...given });
-  return httpStep.run(options, { ...context, timeoutMs, maxBytes });
+  return httpStep.run(options, { ...context, timeoutMs, maxBytes, folders: {} });
 }
 
 describe("the http step", () => {

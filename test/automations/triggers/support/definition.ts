@@ -20,7 +20,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
         options: z.object({}),
         run: async () => ({ kind: "decided", decision: { kind: "pass" } }),
       },
-      rendering: { problems: [], render: () => ({}) },
+      rendering: { problems: [], folders: {}, render: () => ({}) },
     },
     execution: "background",
     onFailure: "open",
