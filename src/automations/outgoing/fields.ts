@@ -86,7 +86,28 @@ export function checkAuth(
 }
 
 /** Text as it is, or anything else as JSON; templates stand in its strings. */
-export const body = z.union([z.string(), z.record(z.string(), z.json()), z.array(z.json())]).optional();
+export const body = z
+  .union([z.string(), z.record(z.string(), z.json()), z.array(z.json())])
+  .superRefine((given, context) => {
+    const quoted = typeof given === "string" ? templateInJsonText(given) : undefined;
+    if (quoted === undefined) return;
+    const message = `a value with a quote in it would end the text around ${quoted} and could add fields: write the body as a map, which quotes values itself (\`body: { text: "{{ … }}" }\`), or the template without quotes and with \`| json\``;
+    context.addIssue({ code: "custom", message });
+  })
+  .optional();
+
+/** The first template between the quotes of a text that is JSON. */
+function templateInJsonText(text: string): string | undefined {
+  const parts = text.split(/(\{\{.*?\}\}|\{%.*?%\})/s);
+  const isTag = (index: number) => index % 2 === 1;
+  if (!/^\s*(\{\s*"|\[\s*["{[])/.test(parts.filter((_, index) => !isTag(index)).join(""))) return undefined;
+  let isQuoted = false;
+  for (const [index, part] of parts.entries()) {
+    if (!isTag(index)) for (const _ of part.replace(/\\./gs, "").matchAll(/"/g)) isQuoted = !isQuoted;
+    else if (isQuoted && part.startsWith("{{")) return part;
+  }
+  return undefined;
+}
 
 /** Who we are to the other side. Only names of variables stand in a definition, and no result shows what they hold. */
 export const auth = z

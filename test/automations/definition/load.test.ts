@@ -304,6 +304,20 @@ hooks:
       ],
     ],
     [
+      "a template between the quotes of a JSON body",
+      `id: a\non: message_received\nrun:\n  http:\n    url: https://x.example\n    body: '{"n":1,"text":"Hi {{ event.message.text }}"}'\n`,
+      [
+        expect.stringMatching(
+          /^7 run\.http\.body: a value with a quote in it would end the text around \{\{ event\.message/,
+        ),
+      ],
+    ],
+    [
+      "the same in a step, in a list",
+      `id: a\non: message_received\ncontext:\n  - http: { url: https://x.example, method: POST, body: '["{{ event.message.text | json }}"]' }\n${RUN}`,
+      [expect.stringMatching(/^5 context\.0\.http\.body: a value with a quote in it/)],
+    ],
+    [
       "files without a path",
       `id: a\ntrigger: { files: {} }\n${RUN}`,
       ["3 trigger.files.paths: it is missing: expected text or a list"],
@@ -320,6 +334,17 @@ hooks:
     ],
   ])("%s is refused, with its line", (_, hook, expected) => {
     expect(problemsOf(hook)).toEqual(expected);
+  });
+
+  test.each([
+    "{ text: 'Hi {{ event.message.text }}' }",
+    `'{"text":{{ event.message.text | json }},"why":"\\"{"}'`,
+    `'He wrote "{{ event.message.text }}"'`,
+    `'[note] "{{ event.message.text }}"'`,
+    `'{{ event.message.text }}'`,
+  ])("a body %s is accepted: no value changes what is around it in JSON", (body) => {
+    const file = `hooks:\n  - id: a\n    on: message_received\n    run: { http: { url: https://x.example, body: ${body} } }\n`;
+    expect(load({ "hookgate.yaml": file }).broken).toEqual([]);
   });
 
   test("all problems of a hook are told at once", () => {
