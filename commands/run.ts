@@ -14,6 +14,7 @@ import { causeWords } from "./cause-words.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
+import { needToReveal } from "./reveal.js";
 import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
 import { clip, code, jsonBlock } from "./text.js";
 import { conversationText } from "./who.js";
@@ -52,7 +53,10 @@ export function run(deps: CommandDeps): Command {
       }
       const dispatch = await findDispatch(deps, id);
       const isOpen = context.options.reveal === true;
-      if (isOpen) await recordReveal(deps, context, dispatch.id);
+      if (isOpen) {
+        await needToReveal(deps, context, dispatch);
+        await recordReveal(deps, context, dispatch.id);
+      }
       const shown = readableDispatch(deps, context, dispatch);
       return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
     },

@@ -10,6 +10,7 @@ import { answer, commandButton } from "../answer.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
+import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
@@ -23,14 +24,14 @@ export async function showLetter(deps: CommandDeps, context: CommandContext): Pr
   const letter = await findLetter(deps, context.options.id);
   const isOpen = context.options.reveal === true;
   if (isOpen) {
-    context.need("admin");
+    const { id, cause } = letter.kind === "delivery" ? letter.delivery : { id: `m${letter.row.id}`, cause: undefined };
+    await needToReveal(deps, context, { id, cause });
     // Recorded before anything is shown: a reveal that cannot be recorded does not happen.
-    const target = letter.kind === "delivery" ? letter.delivery.id : `m${letter.row.id}`;
     await deps.store.audit.record({
       at: deps.clock.now(),
       operator: context.operator,
       action: "reveal",
-      target,
+      target: id,
       outcome: "done",
     });
   }

@@ -128,7 +128,7 @@ describe("a message that a platform refused for a while", () => {
     const id = `d_${await say("owner", "say it late")}r`;
     const waiting = await until(async () => {
       const text = await why(`/hooks why ${id}`);
-      return text.includes("429") ? text : undefined;
+      return text.includes("next try at") ? text : undefined;
     }, "the refusal");
     expect(waiting).toMatch(/tried once · next try at \d\d:\d\d:\d\d \(in [\d.]+ s\)/);
     await invoke(stack.gateway.url, "/pauses lift all");
