@@ -26,6 +26,12 @@ export interface Mentioned {
   name: string;
 }
 
+/** `platform:id|name`, as notices keep it. */
+export function readMention(mention: string): Mentioned {
+  const [ref = "", name = ref] = mention.split("|");
+  return { ref, name };
+}
+
 /** An account that the configuration gives by its id has the name of its person. */
 export function named(accounts: readonly Mentioned[], { nameOf }: { nameOf(ref: string): string }): Mentioned[] {
   return accounts.map(({ ref, name }) => ({ ref, name: name === ref ? nameOf(ref) : name }));

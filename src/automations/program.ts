@@ -3,7 +3,7 @@
  * standard input only; a template may fill in one whole argument, which no shell ever reads.
  */
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { z } from "zod";
 import { formatDuration } from "../lib/duration.js";
@@ -77,7 +77,7 @@ export function missingProgram(
   { folder, searchPath }: Pick<Machine, "folder" | "searchPath">,
 ): string[] {
   const place = resolve(folder, cwd ?? ".");
-  const found = statSync(place, { throwIfNoEntry: false });
+  const found = statOf(place);
   if (found === undefined) return [`there is no folder ${place}`];
   if (!found.isDirectory()) return [`cwd: ${place} is a file, and no program runs in one: name a folder`];
   const [program] = command ?? [];
@@ -192,4 +192,13 @@ export const isTimeout = (error: unknown) => error instanceof HookgateError && e
 /** How a program ended, for people: `exited with 3`, `was ended by SIGSEGV`. */
 export function endingOf(end: ProgramEnd): string {
   return end.signal === null ? `exited with ${end.exitCode}` : `was ended by ${end.signal}`;
+}
+
+/** Undefined also for a link that leads in a circle. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }

@@ -27,7 +27,12 @@ afterAll(async () => {
 const FAR_EAST = "Pacific/Kiritimati";
 
 const post = (url: string, options: Record<string, unknown> = {}) => ({
-  http: { url, secret_env: ["OUT_SECRET", "OUT_SECRET_OLD"], backoff: "10ms", max_backoff: "100ms", ...options },
+  http: {
+    url,
+    secret_env: ["OUT_SECRET", "OUT_SECRET_OLD"],
+    ...(options.attempts === 1 ? {} : { backoff: "10ms", max_backoff: "100ms" }),
+    ...options,
+  },
 });
 const variables = { OUT_SECRET: SECRET, OUT_SECRET_OLD: OLD, MODEL_KEY: "sk-a-key-that-nobody-may-see" };
 const onEvent = (id: string, run: unknown, more: Record<string, unknown> = {}) => ({

@@ -2,11 +2,10 @@
 import { formatAddress } from "../../domain/address.js";
 import { isOpen, type NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
-import { accountsOf } from "../people.js";
+import { accountsOf, readMention } from "../people.js";
 import type { Plan } from "../plan.js";
 import { isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
-import { mentionedIn } from "../tell/paged-elsewhere.js";
 import { shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
@@ -84,7 +83,7 @@ function privateChats(
   alerting: Alerting,
 ): string[] {
   const { direct, inhibitors } = alerting;
-  const uncalled = groupBy(mentions.map(mentionedIn), ({ name }) => name).filter(
+  const uncalled = groupBy(mentions.map(readMention), ({ name }) => name).filter(
     (person) => !elsewhere.some((one) => isReachedNow(one, person, alerting)),
   );
   const platform = lostAt.split(":")[0];

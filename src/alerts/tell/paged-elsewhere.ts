@@ -1,6 +1,6 @@
 /** A page that waited for its chat is posted there late: who was notified of it in another chat meanwhile is not notified again. */
 import type { Alert, Notice } from "../../domain/alert.js";
-import type { Mentioned } from "../people.js";
+import { type Mentioned, readMention } from "../people.js";
 import { isReached } from "../reach.js";
 import { groupBy } from "./group-by.js";
 import { shownAs } from "./shown-as.js";
@@ -15,7 +15,7 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
   if (copies.length === 0) return notice;
   const kept: string[] = [];
   const sentences: string[] = [];
-  for (const person of groupBy(mentions.map(mentionedIn), ({ name }) => name)) {
+  for (const person of groupBy(mentions.map(readMention), ({ name }) => name)) {
     const copy = copies.find((one) => isNotified(one, person, telling));
     if (copy === undefined) kept.push(...person.map(({ ref, name }) => `${ref}|${name}`));
     else sentences.push(`${person[0]?.name} was notified in ${shownAs(copy.destination, telling.placeName)}`);
@@ -38,10 +38,4 @@ async function copiesOf({ alertId, key, destination }: Notice, since: number, te
 function isNotified({ destination }: Notice, person: readonly Mentioned[], { personOf, readers }: Telling): boolean {
   const accounts = person.filter(({ ref }) => /^[^:]+:[^:]+$/.test(ref) && !readers.cannotRead(destination, ref));
   return isReached(destination, accounts, personOf);
-}
-
-/** `platform:id|name`, as notices keep it. */
-export function mentionedIn(mention: string): Mentioned {
-  const [ref = "", name = ref] = mention.split("|");
-  return { ref, name };
 }
