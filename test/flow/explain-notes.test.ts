@@ -110,7 +110,11 @@ describe("a refused command", () => {
   it("is explained with the role, and with the line in the room, or why there is none", async () => {
     const first = await say("guest", "/status");
     const line = await lineWith("You may not do that here");
-    const path = await why(`/hooks why ${first}`);
+    const path = await until(async () => {
+      const text = await why(`/hooks why ${first}`);
+      // The line stands there a moment before it is stored as sent.
+      return text.includes(`sent as ${line.id}`) ? text : undefined;
+    }, "the line being stored as sent");
     expect(path).toContain("refused: /status needs the role viewer, and the sender has no role");
     expect(path).toMatch(new RegExp(`d_o\\w+ \\(a line, in the room because .*\\) sent as ${line.id}`));
     const second = await say("guest", "/status");
