@@ -5,6 +5,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { causeWords } from "../cause-words.js";
 import type { CommandDeps } from "../deps.js";
+import { mayHearIn, needToReveal, type Revealed } from "../reveal.js";
 import { code, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { effectOf } from "./effect.js";
@@ -22,11 +23,13 @@ export async function showAutomationRun(
   const isOpen = context.options.reveal === true;
   if (isOpen) {
     needForReveal(deps, context, whole.hookId);
+    await needToReveal(deps, context, revealedOf(whole));
     await recordReveal(deps, context, whole.id);
   }
   const reading = readingOf(deps, context, whole.hookId, isOpen);
   const run = readableRun(deps, context, whole);
   const effect = await effectOf(deps, context, whole);
+  const mayHear = isOpen || (await mayHearIn(deps, context, revealedOf(whole)));
   const now = deps.clock.now();
   const last = run.attempts.at(-1);
   const id = word(run.hookId);
@@ -53,7 +56,7 @@ export async function showAutomationRun(
         ...(mayFireLive(deps, context, [run.hookId])
           ? [commandButton("Run again", `/fire-hook ${id} dry-run=false`)]
           : []),
-        ...(!isOpen && hasContent(run) && mayReveal(deps, context, run.hookId)
+        ...(!isOpen && hasContent(run) && mayReveal(deps, context, run.hookId) && mayHear
           ? [commandButton("Reveal", `/run ${word(run.id)} reveal=true`)]
           : []),
         commandButton("The hook", `/hooks show ${id}`),
@@ -62,6 +65,11 @@ export async function showAutomationRun(
       ],
     ],
   });
+}
+
+/** Its steps and output may quote the payload of the dispatch. */
+function revealedOf({ id, dispatchId = id, cause, payload }: AutomationRun): Revealed {
+  return { id: dispatchId, cause, payload };
 }
 
 async function causeText(

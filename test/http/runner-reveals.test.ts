@@ -1,0 +1,72 @@
+/** What a runner of a higher role says stays with that role: in dispatches, messages and runs of hooks, revealed or not. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
+
+const WORDS = { ours: "for owners only", theirs: "for admins, too" };
+let app: RunningApp;
+beforeAll(async () => {
+  app = await runApp({
+    operators: { admin: ["web:2"] },
+    orchestrator: {
+      runners: {
+        ours: { shell: { sh: `echo ${WORDS.ours}` }, role: "owner" },
+        theirs: { shell: { sh: `echo ${WORDS.theirs}` }, role: "admin" },
+      },
+    },
+    hooks: [
+      {
+        id: "quotes",
+        on: "task:complete",
+        phase: "after",
+        run: { chat: { to: "web:web:dm-1", text: "It said {{ event.result.output }}" } },
+      },
+    ],
+  });
+});
+afterAll(() => app.close());
+
+const say = async (line: string, token = OWNER) =>
+  JSON.stringify((await app.call(token, "POST", "/api/command", { line })).body);
+
+/** The one of these records that holds the words. */
+async function recordWith(words: string, list: string, pattern: RegExp, line: (id: string) => string): Promise<string> {
+  return until(
+    async () => {
+      for (const [id] of (await say(list)).matchAll(pattern))
+        if ((await say(line(id))).includes(words)) return line(id);
+      return undefined;
+    },
+    `${words} in ${list}`,
+    15_000,
+  );
+}
+
+it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", async (runner) => {
+  const words = WORDS[runner];
+  const text = `/task add ${runner} look`;
+  await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", { text, nonce: `nonce-of-task-for-${runner}` });
+  const revealLetter = (id: string) => `/outbox show ${id} reveal=true`;
+  const dispatch = await recordWith(
+    words,
+    "/runs task:complete",
+    /t_\w+:\d+:task:complete:after(?!\/)/g,
+    (id) => `/run ${id} reveal=true`,
+  );
+  const lines = [
+    dispatch,
+    // The hook's run in it, whose steps may quote the payload.
+    dispatch.replace(" reveal", "/1 reveal"),
+    // The card of the task, and the message of the hook.
+    await recordWith(words, "/outbox list sent", /d_(?!once_)\w+/g, revealLetter),
+    await recordWith(words, "/outbox list sent", /d_once_[\w-]+/g, revealLetter),
+  ];
+  for (const line of lines) {
+    const shown = await say(line, BOB);
+    expect(shown.includes("It shows what the runner of a task said"), line).toBe(runner === "ours");
+    if (runner === "ours") expect(shown, line).not.toContain(words);
+    else if (line !== lines[1]) expect(shown, line).toContain(words);
+  }
+  // Fired by hand with the last payload, it renders texts of the payload masked, to everybody.
+  expect(await say("/fire-hook quotes payload=last dry-run=true", BOB)).not.toContain(words);
+});
