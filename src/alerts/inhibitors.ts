@@ -19,7 +19,7 @@ export interface Inhibitors {
   endRest(destination: string): boolean;
 }
 
-/** A person who has blocked the bot does not get every page; a later one finds out whether that is over. */
+/** A person who has blocked the bot does not get every page; a later one finds out whether the chat works again. */
 const REST_MS = 10 * 60_000;
 
 /** Undelivered messages are no news while their platform is away. */

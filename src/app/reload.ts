@@ -233,7 +233,7 @@ export async function asRead(loaded: LoadedConfig): Promise<Marks> {
   return { ...marks, file: loaded.mark ?? marks.file };
 }
 
-/** Changes of the file, which may not be there yet, and of those under `hooks/` beside it, are taken over as they are saved. */
+/** Applies changes of the file, which may not be there yet, and of those under `hooks/` beside it as they are saved. */
 export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
   const { read, reread, reload, isWanted, clock, logger } = parts;
   const watch = await watchDefinitions({ file, folder: hooksFolder(file), read }, { clock, logger }, () => {

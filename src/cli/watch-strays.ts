@@ -60,7 +60,7 @@ function strayProblem(
   return problemAt(owner?.module, `${who} ${what}`, loaded);
 }
 
-/** Of what a plugin does besides its setup, at its entry in the configuration. */
+/** A problem that a plugin causes besides its setup, at its entry in the configuration. */
 export function problemAt(
   plugin: string | undefined,
   message: string,

@@ -85,7 +85,7 @@ const firstLine = (error: unknown) => errorMessage(error).split("\n")[0];
 function check(source: string, variables: Readonly<Record<string, JsonSchema>>): void {
   const result = typedFor(variables).check(source);
   if (!result.valid) throw result.error ?? new Error("it cannot be read");
-  // Of a value whose type is not known, arithmetic gives one that is not known either, and never yes or no.
+  // Arithmetic with a value of unknown type has an unknown type too, and never gives yes or no.
   const computes = result.type === "dyn" && evaluation().parse(source).ast.op in ARITHMETIC;
   if (computes) throw new Error("it computes a value, not yes or no");
   if (result.type !== "bool" && result.type !== "dyn") throw new Error(`it gives a ${result.type}, not yes or no`);

@@ -38,7 +38,7 @@ export function toIssues(
   const keysAt = typeof keys === "function" ? keys : (at: Path) => (at.length === 0 ? keys : []);
   if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
   const known = keysAt(path);
-  // Of several forms, such as those of a login, one was taken: a key of another form is known, and wrong beside the keys of this one.
+  // A setting with several forms, such as a login, was read as one of them: a key of another form is known, and wrong beside the keys of this one.
   const others = known.filter((key) => !issue.keys.includes(key));
   const named = issue.keys.slice(0, MAX_KEYS).map((key) => ({
     path: [...path, key],

@@ -166,20 +166,21 @@ describe("a message behind a pause of its chat", () => {
 });
 
 describe("a message that was given up, and that an operator had tried again", () => {
-  it("is not said never to have failed, and its path has the end before", async () => {
-    const description = "Bad Request: message text is broken";
+  /** The answer is refused, tried again by the owner, and sent. */
+  async function sayRefusedOnce(text: string, why: string): Promise<string> {
     const chatId = Number(group().chatId);
-    stack.telegram.fail({
-      method: "sendMessage",
-      chatId,
-      times: 1,
-      action: { kind: "refuse", status: 400, description },
-    });
-    const row = await say("owner", "say it is broken");
+    const action = { kind: "refuse" as const, status: 400, description: `Bad Request: ${why}` };
+    stack.telegram.fail({ method: "sendMessage", chatId, times: 1, action });
+    const row = await say("owner", text);
+    await deliveryIs(`d_${row}r`, "dead");
+    await invoke(stack.gateway.url, `/outbox retry d_${row}r`);
+    await deliveryIs(`d_${row}r`, "sent");
+    return row;
+  }
+
+  it("is not said never to have failed, and its path has the end before", async () => {
+    const row = await sayRefusedOnce("say it is broken", "message text is broken");
     const id = `d_${row}r`;
-    await deliveryIs(id, "dead");
-    await invoke(stack.gateway.url, `/outbox retry ${id}`);
-    await deliveryIs(id, "sent");
     const givenUp = `${id}: it was given up, and Owner had it tried again`;
     for (const line of [`delivery_failed ${id}`, `failed ${row}`]) {
       const text = await why(`/hooks why ${line}`);
@@ -193,19 +194,8 @@ describe("a message that was given up, and that an operator had tried again", ()
   });
 
   it("has the reason where a hook was notified of it", async () => {
-    const description = "Bad Request: message text is too odd";
-    const chatId = Number(group().chatId);
     await invoke(stack.gateway.url, "/hooks enable failed");
-    stack.telegram.fail({
-      method: "sendMessage",
-      chatId,
-      times: 1,
-      action: { kind: "refuse", status: 400, description },
-    });
-    const row = await say("owner", "say it is odd");
-    await deliveryIs(`d_${row}r`, "dead");
-    await invoke(stack.gateway.url, `/outbox retry d_${row}r`);
-    await deliveryIs(`d_${row}r`, "sent");
+    const row = await sayRefusedOnce("say it is odd", "message text is too odd");
     const path = await why(`/hooks why ${row}`);
     expect(path).toMatch(new RegExp(`d_${row}r was given up: .*too odd`));
     expect(path).not.toContain("not on record");

@@ -36,6 +36,13 @@ function simulate(counts: readonly number[], writeMs: (n: number) => number): { 
   return written;
 }
 
+/** A group that takes twenty requests a minute: whether a request goes at that time. */
+function groupOfTwenty(): (name: string, now: number, urgency: Urgency) => boolean {
+  const limiter = new RateLimiter();
+  const group = new LoopbackAdapter(new LoopbackPlatform("loop", { limits: { perSecond: 30, perGroupPerMinute: 20 } }));
+  return (name, now, urgency) => limiter.take(group, at("-g"), name, now, urgency).at <= now;
+}
+
 function most(times: readonly { at: number }[], lengthMs: number): number {
   return Math.max(
     0,
@@ -73,12 +80,7 @@ describe("the rate limiter", () => {
   });
 
   it("leaves new messages half of what a group takes in a minute, however many changes wait that may come later", () => {
-    const limiter = new RateLimiter();
-    const group = new LoopbackAdapter(
-      new LoopbackPlatform("loop", { limits: { perSecond: 30, perGroupPerMinute: 20 } }),
-    );
-    const goes = (name: string, now: number, urgency: Urgency) =>
-      limiter.take(group, at("-g"), name, now, urgency).at <= now;
+    const goes = groupOfTwenty();
     const changes = Array.from({ length: 13 }, (_, n) => goes(`edit ${n}`, n, 1)).filter(Boolean);
     expect(changes).toHaveLength(10);
     const messages = Array.from({ length: 10 }, (_, n) => goes("messages", 1_000 + n, 2)).filter(Boolean);
@@ -93,12 +95,7 @@ describe("the rate limiter", () => {
   });
 
   it("lets changes of cards go before those of what has ended", () => {
-    const limiter = new RateLimiter();
-    const group = new LoopbackAdapter(
-      new LoopbackPlatform("loop", { limits: { perSecond: 30, perGroupPerMinute: 20 } }),
-    );
-    const goes = (name: string, now: number, urgency: Urgency) =>
-      limiter.take(group, at("-g"), name, now, urgency).at <= now;
+    const goes = groupOfTwenty();
     for (let n = 0; n < 10; n++) expect(goes(`edit ${n}`, n, 1)).toBe(true);
     expect(goes("ended", 100, 0)).toBe(false);
     expect(goes("card", 101, 1)).toBe(false);

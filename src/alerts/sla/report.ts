@@ -94,7 +94,7 @@ function missedAt({ breachedAt, violatedAt, startedAt }: SlaClock, fromMs: numbe
 
 function quantiles(sorted: readonly number[]): Pick<Attainment, "medianMs" | "p90Ms" | "maxMs"> {
   const p90Ms = sorted[Math.ceil(sorted.length * 0.9) - 1];
-  // Of an even number the mean of the two in the middle: the lower one alone flatters.
+  // For an even number the mean of the two in the middle: the lower one alone flatters.
   const [lower, upper] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
   const medianMs = lower === undefined || upper === undefined ? undefined : (lower + upper) / 2;
   const maxMs = sorted.at(-1);

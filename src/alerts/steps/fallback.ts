@@ -75,7 +75,7 @@ export function fallback(
 /** In the history: what besides the card of its alert did not arrive. */
 export const notTaken = (text: string) => ` did not take "${text.split(". ")[0]}"`;
 
-/** Of those whom no message in these chats notifies, on platforms other than that of the chat that did not take it. */
+/** For the people whom no message in these chats notifies; on platforms other than that of the chat that did not take it. */
 function privateChats(
   mentions: readonly string[],
   elsewhere: readonly string[],

@@ -111,7 +111,7 @@ function overLimit(row: LaneRow, call: ChatCall, inbound: Inbound): Handling | u
   return { kind: "settled", outcome: "denied", reason, deliveries };
 }
 
-/** Of a press whose answer replaces the message with the button: any other message comes beside it. */
+/** Where the answer to a press replaces the message with the button, any other message comes beside it. */
 function channelOf({ interaction, inPlaceOf }: ChatCall): InteractionRef | undefined {
   return interaction && inPlaceOf !== undefined ? { ...interaction, isFollowUp: true } : interaction;
 }
