@@ -38,8 +38,8 @@ const FILE_INVALID: ReadonlySet<number | string> = new Set([20009, 50046, 50110,
 const TEMPORARY: ReadonlySet<number | string> = new Set([
   40004, 40006, 40333, 110001, 130000, 20016, 20022, 20028, 20029, 30046, 40003, 40062, 160006,
 ]);
-/** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
-const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
+/** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token, too many follow-ups. */
+const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027, 40094]);
 /** Errors before anything was written to the wire, of those that do not say so themselves. */
 const NOT_WRITTEN: ReadonlySet<string> = new Set([
   "ECONNREFUSED",

@@ -79,7 +79,8 @@ function refused(
     return { kind: "retry", error, afterMs, scope: floods.scopeOf(attempt.chatId, afterMs, now) };
   }
   if (movedTo !== undefined) return { kind: "moved", toChatId: movedTo };
-  if (status >= 500) return unanswered(true, error, attempt);
+  // A request that timed out (408) may have been taken all the same.
+  if (status >= 500 || status === 408) return unanswered(true, error, attempt);
   // Asked for a second time before: see send. Nothing is lost meanwhile.
   if (isTokenRefused(failure)) return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
   // Every method that sends exists, so it is a mistake of a server in between.

@@ -904,6 +904,17 @@ describe("interactions", () => {
     expect(await rig.say({ text: "x" }, { interaction: unknown })).toMatchObject({ kind: "interaction-closed" });
   });
 
+  it("too many follow-ups close the interaction, so that the rest is posted in the channel", async () => {
+    const { reply } = await deferred(false);
+    fake.fail({
+      method: "POST",
+      action: { kind: "status", status: 400, body: { code: 40094, message: "Max follow ups" } },
+    });
+    expect(await rig.say({ text: "b" }, { interaction: { ...reply, isPrivate: true, first: false } })).toMatchObject({
+      kind: "interaction-closed",
+    });
+  });
+
   it("an answer whose place was deleted closes the interaction", async () => {
     rig.gateway.acknowledge = () => ({ kind: "defer-update" });
     const id = await sentId({ text: "card", buttons: [[{ label: "Go", token: "tok-8" }]] });

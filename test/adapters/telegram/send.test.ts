@@ -599,6 +599,7 @@ describe("what a send reports", () => {
       { kind: "retry", afterMs: 2_000 },
     ],
     ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
+    ["a request that timed out", refuse(408, "Request Timeout"), { kind: "ambiguous" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }, { kind: "ambiguous" }],
     ...[400, 403, 404, 407].map((status): [string, Fault["action"], object] => [
       `a proxy's refusal (${status})`,
