@@ -30,6 +30,7 @@ import { listeningOf } from "./listening.js";
 import { MovedChats } from "./moved-chats.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { discard } from "./outbound/discard.js";
+import { heldWith } from "./outbound/find-target.js";
 import { HandOver, type Open } from "./outbound/hand-over.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Owed } from "./outbound/owed.js";
@@ -292,6 +293,8 @@ class RunningGateway implements Gateway {
     if (!delivery) return true;
     if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
     this.#lookAnew(queueOf(delivery));
+    const edits = await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS });
+    for (const edit of edits.reverse()) if (edit.reason === heldWith(deliveryId)) await this.release(edit.id);
     return true;
   }
 
@@ -480,6 +483,8 @@ class RunningGateway implements Gateway {
 }
 
 const RESUME_PAGE = 500;
+/** Edits that were held with the message that they change and are released with it, newest first: far more than are ever made. */
+const HELD_EDITS = 100;
 /** For writing down that requests were given up. */
 const LAST_WORDS_MS = 1_000;
 

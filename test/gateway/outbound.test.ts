@@ -254,6 +254,22 @@ describe("an answer that is lost", () => {
     expect(rig.platform.texts()).toEqual(["once", "next"]);
   });
 
+  it("and was held is released with what it was edited to since", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "throw" });
+    const id = await send(rig, "draft");
+    expect(await ended(rig, id)).toMatchObject({ status: "held" });
+    for (const text of ["better", "best"]) {
+      const edit = await rig.gateway.edit(id, { text }, { cause });
+      expect(await ended(rig, edit)).toMatchObject({ status: "held", reason: `what it changes is held: ${id}` });
+    }
+    expect(await rig.gateway.release(id)).toBe(true);
+    await rig.clock.advance(2_000);
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["best"]);
+    expect(rig.platform.requests.map(({ kind }) => kind)).toEqual(["create", "create", "edit"]);
+  });
+
   it("and was held is sent again when an operator releases it, or taken as sent when they confirm it", async () => {
     const sent: string[] = [];
     const rig = await startRig({

@@ -9,6 +9,9 @@ export type Target =
   | { kind: "ended"; status: "held" | "dead" | "sent" | "cancelled"; reason: string }
   | { kind: "later"; at: number };
 
+/** Why an edit is held: releasing the message that it changes releases it too. */
+export const heldWith = (targetId: string) => `what it changes is held: ${targetId}`;
+
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };
 /** The target is in another conversation (its chat moved) and not sent yet. */
@@ -21,7 +24,7 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
   if (target.status === "waiting" || target.status === "sending")
     return { kind: "later", at: out.clock.now() + LOOK_AGAIN_MS };
   if (target.status === "held") {
-    if (!isDelete) return { kind: "ended", status: "held", reason: `what it changes is held: ${target.id}` };
+    if (!isDelete) return { kind: "ended", status: "held", reason: heldWith(target.id) };
     await out.store.outbox.finish(target.id, "cancelled", "deleted before it was sent", out.clock.now());
   }
   const { ids: posted, outOfReach } = await postedIds(target, delivery.address, out);
