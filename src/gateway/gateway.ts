@@ -185,6 +185,7 @@ class RunningGateway implements Gateway {
       ignored: this.#ignored,
       perMinute: createPerMinute(this.#parts.clock),
       tokens,
+      confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
       lookOutbox: (queue) => this.#lookAnew(queue),
       handOver: (deliveries, at) => {
         for (const delivery of deliveries) this.#sendingWork.look(this.#handOver.offer(delivery, at));
@@ -296,6 +297,12 @@ class RunningGateway implements Gateway {
     const edits = await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS });
     for (const edit of edits.reverse()) if (edit.reason === heldWith(deliveryId)) await this.release(edit.id);
     return true;
+  }
+
+  async #confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void> {
+    const { store, clock } = this.#parts;
+    await store.outbox.partSent(deliveryId, partIndex, messageId, clock.now());
+    await this.release(deliveryId, true);
   }
 
   discard(deliveryIds: readonly string[]): Promise<string[]> {

@@ -20,6 +20,7 @@ import { forward, originOf } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
 import { judge, type Sender } from "./inbound/judge.js";
 import type { LaneRow } from "./inbound/lanes.js";
+import { noteArrival } from "./inbound/note-arrival.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
@@ -139,6 +140,7 @@ async function handleCommand(row: LaneRow, event: CommandEvent, inbound: Inbound
 /** A press on a button, or a form sent in: done as the person who pressed. */
 async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound): Promise<Handling> {
   const { message } = event;
+  await noteArrival(event, inbound);
   const plan = await planAction(event, inbound);
   const interaction = usable(event.interaction, plan);
   switch (plan.kind) {

@@ -975,6 +975,34 @@ it("names the pages among the messages that wait for an operator: whom they call
   );
 });
 
+it("of a page of which nobody knows whether it arrived, says no more than that", async () => {
+  const platform = new LoopbackPlatform("loop");
+  let lost = 0;
+  platform.script = ({ address, ...operation }) =>
+    address.chatId === "ops" && JSON.stringify(operation).includes("Escalated") && lost++ === 0
+      ? { kind: "lost" }
+      : undefined;
+  const on = await watch(
+    {
+      watch_gateway: { undelivered_after: "1m", offline_after: "2m" },
+      routes: {
+        default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "1m", to: [OPS], mention: ["loop:7"] }] },
+      },
+      people: { Olga: ["loop:7"] },
+      fallback: [ADMINS],
+    },
+    platform,
+  );
+  const { id } = await on.raise();
+  await on.advance(5 * MINUTE);
+  const said = on.posted(ADMINS).map(({ text }) => text.replaceAll("\\", ""));
+  expect(said.join()).toContain(`(it may not have arrived at ${OPS})`);
+  expect(said.join()).toContain(
+    `Not delivered: the page to Olga about "Reply to Bob" (${OPS}, ${id}), which may have arrived`,
+  );
+  expect(said.join()).not.toContain("it did not arrive");
+});
+
 describe("in quiet hours", () => {
   it("no reminder is used up: they come after the end", async () => {
     const on = await watch({

@@ -4,6 +4,7 @@ import { outboxSpec } from "../../commands/outbox.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { OutboundMessage } from "../../src/domain/message.js";
 import type { Command } from "../../src/gateway/commands.js";
+import { messageAddress } from "../../src/gateway/inbound/receiving.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { type LogLine, logTo } from "../hooks/points.js";
 import { until } from "../support/until.js";
@@ -335,6 +336,23 @@ describe("a button", () => {
     await next.receive(press(tokenOf(next), "1", "p2"));
     await next.idle();
     expect(next.platform.texts()).toEqual(["page 3"]);
+  });
+
+  it("of a message that nobody knew to have arrived proves that it did: it is held no longer, and can be edited", async () => {
+    const rig = await start();
+    rig.platform.script = (_, n) => (n === 1 ? { kind: "lost" } : undefined);
+    const buttons = [[{ label: "ack", action: { kind: "command" as const, line: "/list 2" } }]];
+    const cause = { kind: "alert", id: "pager", depth: 0 } as const;
+    const id = await rig.gateway.send(messageAddress(messageOf("")), { text: "a page", buttons }, { cause });
+    await until(async () => (await rig.store.outbox.get(id))?.status === "held");
+    const message = messageOf("", { userId: "7", messageId: rig.platform.messages[0]?.id ?? "" });
+    await rig.receive(press(tokenOf(rig), "7", "p1", { message }));
+    await rig.idle();
+    const { status, parts } = (await rig.store.outbox.get(id)) ?? {};
+    expect({ status, parts }).toMatchObject({ status: "sent", parts: [{ messageId: message.messageId }] });
+    await rig.gateway.edit(id, { text: "the page, acknowledged" }, { cause });
+    await rig.idle();
+    expect(rig.platform.messages[0]?.text).toBe("the page, acknowledged");
   });
 
   it("pressed by a stranger is refused privately, audited, and changes nothing", async () => {

@@ -1,6 +1,7 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
 import { isOpen, type NewNotice } from "../../domain/alert.js";
+import { IN_DOUBT } from "../../domain/given-up.js";
 import type { Alerting } from "../alerting.js";
 import { accountsOf, readMention } from "../people.js";
 import type { Plan } from "../plan.js";
@@ -21,8 +22,9 @@ export interface Undelivered {
   isAgain?: boolean;
 }
 
-/** Part of the text of what is posted elsewhere because it did not arrive. */
-export const LOST = "it did not arrive at";
+/** Of a text that is posted elsewhere because it did not arrive, or nobody knows whether it did. */
+export const isCopy = (text: string) => COPY.test(text);
+const COPY = /\(it (?:did not arrive|may not have arrived) at /;
 
 export function fallback(
   plan: Plan,
@@ -47,9 +49,9 @@ export function fallback(
   const whom = name === undefined ? [] : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
   if (notice?.kind === "escalation") {
-    const text = notice.text.includes(LOST)
+    const text = isCopy(notice.text)
       ? notice.text
-      : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
+      : `${notice.text} (it ${notArrived(reason)} at ${shownAs(destination, placeName)})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
     for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
     for (const one of name === undefined ? privateChats(mentions, elsewhere, destination, alerting) : []) {
@@ -63,14 +65,15 @@ export function fallback(
     }
   }
   // Of a copy that is lost, its chat has an alert of its own.
-  if (notice?.kind === "escalation" && !notice.text.includes(LOST))
-    correct(plan, destination, notice, reason, elsewhere);
+  if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, reason, elsewhere);
   plan.record(
     "undelivered",
     { id: destination, name: "the outbox", source: "gateway" },
     `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${reason}`,
   );
 }
+
+const notArrived = (reason: string) => (reason.includes(IN_DOUBT) ? "may not have arrived" : "did not arrive");
 
 /** In the history: what besides the card of its alert did not arrive. */
 export const notTaken = (text: string) => ` did not take "${text.split(". ")[0]}"`;
@@ -103,7 +106,7 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, inf
     // Another of its people may have got theirs.
     if (urging.direct.length === 0) urging.unreached = urging.steps;
   }
-  const text = `The private message to ${name} did not arrive: ${reason}`;
+  const text = `The private message to ${name} ${notArrived(reason)}: ${reason}`;
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
     plan.notices.push({
       alertId: alert.id,

@@ -1,4 +1,5 @@
 /** Escalations among the messages that wait for an operator: whom they were to call, where, and about what. */
+import { IN_DOUBT } from "../../domain/given-up.js";
 import { sentDirectlyTo } from "../steps/escalate.js";
 import { shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
@@ -9,18 +10,21 @@ const NAMED = 3;
 export async function lostPages({
   store,
   placeName,
-}: Pick<Telling, "store" | "placeName">): Promise<string | undefined> {
+  deliveryOf,
+}: Pick<Telling, "store" | "placeName" | "deliveryOf">): Promise<string | undefined> {
   const notices = await store.lostPages();
   // One message may call about several alerts.
   const pages = [...new Map(notices.map((one) => [one.deliveryId, one] as const)).values()];
   if (pages.length === 0) return undefined;
   const named = await Promise.all(
-    pages.slice(0, NAMED).map(async ({ alertId, destination, text, mentions }) => {
+    pages.slice(0, NAMED).map(async ({ alertId, destination, deliveryId, text, mentions }) => {
+      const reason = deliveryId === undefined ? undefined : (await deliveryOf(deliveryId))?.reason;
+      const doubt = reason?.includes(IN_DOUBT) ? ", which may have arrived" : "";
       const title = (await store.get(alertId))?.signal.title ?? alertId;
       const direct = sentDirectlyTo(text);
       const people = direct === undefined ? mentions.map((one) => one.slice(one.indexOf("|") + 1)) : [direct];
       const whom = people.length === 0 ? "" : ` to ${people.join(", ")}`;
-      return `the page${whom} about "${title}" (${shownAs(destination, placeName)}, ${alertId})`;
+      return `the page${whom} about "${title}" (${shownAs(destination, placeName)}, ${alertId})${doubt}`;
     }),
   );
   const more = pages.length > NAMED ? `, and ${pages.length - NAMED} more` : "";

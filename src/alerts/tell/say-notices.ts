@@ -16,7 +16,7 @@ import { quietUntil } from "../quiet-hours.js";
 import { isOfWoken } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { UNREACHED } from "../steps/escalate.js";
-import { LOST } from "../steps/fallback.js";
+import { isCopy } from "../steps/fallback.js";
 import { remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "./called-off.js";
@@ -275,7 +275,7 @@ async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf
 /** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */
 async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telling): Promise<void> {
   const { entity, source } = alert.signal;
-  if (!key.endsWith(UNREACHED) || source.kind === OWN_KIND || text.includes(LOST)) return;
+  if (!key.endsWith(UNREACHED) || source.kind === OWN_KIND || isCopy(text)) return;
   const [, route = "", step = ""] = /^escalation:[^:]*:(.*):(\d+):unreached$/.exec(key) ?? [];
   const { mention = [] } = telling.config.routes[route]?.escalate[Number(step) - 1] ?? {};
   const own = unreached(alert, { route, step, mention });

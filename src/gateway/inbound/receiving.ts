@@ -32,6 +32,8 @@ export interface Inbound extends Parts {
   ignored: Ignored;
   /** Counts the commands of each person. */
   perMinute: PerMinute;
+  /** This part of a held delivery did arrive, as this message of its platform: it is taken as sent. */
+  confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void>;
   /** Something changed in this queue of the outbox: it is read from the store. */
   lookOutbox(queue: string): void;
   /** These were put into the outbox just now, and were not there before. */

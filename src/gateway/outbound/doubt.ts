@@ -3,9 +3,6 @@ import type { Adapter } from "../../domain/adapter.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
-/** Part of the reason of a delivery that was sent and got no answer. */
-export const IN_DOUBT = "may or may not have arrived";
-
 /** True when repeating is harmless, or the policy accepts that it may show twice. */
 export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {
   return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out);

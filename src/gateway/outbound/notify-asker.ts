@@ -4,12 +4,13 @@
  * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
  * the hook that failed would withhold it, too.
  */
+
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
+import { IN_DOUBT } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
-import { IN_DOUBT } from "./doubt.js";
 import type { Outbound } from "./sending.js";
 
 export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
