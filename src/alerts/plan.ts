@@ -13,6 +13,8 @@ export class Plan {
   readonly notices: NewNotice[] = [];
   /** Where it is not told any more. */
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
+  /** The step that a route took last reached nobody, because this private chat did not take its page: the next person of its rota is called. */
+  lostPage: { route: string; destination: string; reason: string } | undefined;
   /** As it was before anything happened. */
   readonly was: Alert;
   /** What a person did has changed something. */

@@ -188,6 +188,36 @@ it("the next person who can be notified has a private chat only: the message in 
   expect(on.posted(OPS).some(({ text }) => /Sent to ann in a private chat.*did not arrive/.test(text))).toBe(true);
 });
 
+it("a private page that is lost goes to the next person of the rota, and to the one after that, until one gets it", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben", "dm-cid");
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OPS],
+      people: { ann: ["other:7"], ben: ["other:8"], cid: ["other:9"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ann", "ben", "cid"], from: "2025-12-25T09:00", every: "7d" } },
+      },
+    },
+    {
+      platform: loop,
+      direct: (ref) => parseAddress(`loop:bot:dm-${{ "other:7": "ann", "other:8": "ben", "other:9": "cid" }[ref]}`),
+    },
+  );
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  expect(loop.requests.map(({ address: { chatId } }) => chatId)).toEqual(expect.arrayContaining(["dm-ben", "dm-cid"]));
+  const called = on.posted("loop:bot:dm-ann");
+  expect(called.filter(({ text }) => text.includes("Escalated: step 1 of 1 (ann)"))).toHaveLength(1);
+  expect(escalated(called)).toContain("ann is the next person who can be notified, and is notified in a private chat");
+  expect(on.posted()[0]?.text).not.toContain("notified none of its people");
+  const steps = (await on.alerts.history(id)).filter(({ event }) => event === "escalate");
+  expect(steps.map(({ reason }) => /step 1 of 1 \((\w+)\)/.exec(reason ?? "")?.[1])).toEqual(["ben", "cid", "ann"]);
+  await on.advance(10 * MINUTE);
+  expect(on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
+});
+
 it("a rota without anyone who can be notified: every message says that no one is notified, and where the copy is", async () => {
   const on = await watch({
     ...route({ escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),

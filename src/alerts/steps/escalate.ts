@@ -28,6 +28,7 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
     (alert.state === "firing" && !isPaused) || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
+  callNext(plan, routes, alerting);
   for (const route of routes) await escalateBy(plan, route, { routes, asker }, alerting);
 }
 
@@ -57,6 +58,27 @@ async function escalateBy(
   }
 }
 
+/** A page in a private chat was lost, and nobody else got it: the step is taken again for the next person of its rota, if there is one. */
+function callNext(plan: Plan, routes: readonly Route[], alerting: Alerting): void {
+  const { alert, lostPage, now } = plan;
+  const route = routes.find(({ name }) => name === lostPage?.route);
+  if (lostPage === undefined || route === undefined) return;
+  const urging = urgingOf(alert, route);
+  const step = route.settings.escalate[urging.steps - 1];
+  if (step === undefined) return;
+  const insteadOf = lostPage.destination;
+  // The alert that says so is raised after this.
+  const inhibitors = {
+    ...alerting.inhibitors,
+    refuses: (one: string) => one === insteadOf || alerting.inhibitors.refuses(one),
+    refusalOf: (one: string, at: number) =>
+      one === insteadOf ? lostPage.reason : alerting.inhibitors.refusalOf(one, at),
+  };
+  const around = { ...alerting, inhibitors };
+  if (reachOf(step, placesOf(plan, route, routes), around, now).standIns.length === 0) return;
+  take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf }, around);
+}
+
 function nextStep({ alert }: Plan, route: Route): Step | undefined {
   return route.settings.escalate[urgingOf(alert, route).steps];
 }
@@ -74,14 +96,24 @@ interface Taking {
   urging: Urging;
   by: Actor;
   lateMs: number;
+  /** The step was taken already, and nobody got the page that it sent to this private chat. */
+  insteadOf?: string;
 }
 
-function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Taking, alerting: Alerting): void {
+function take(
+  plan: Plan,
+  step: Step,
+  { route, routes, urging, by, lateMs, insteadOf }: Taking,
+  alerting: Alerting,
+): void {
   const { alert, now } = plan;
   const count = route.settings.escalate.length;
   const there = placesOf(plan, route, routes);
-  const number = ++urging.steps;
-  alert.steps++;
+  if (insteadOf === undefined) {
+    urging.steps++;
+    alert.steps++;
+  }
+  const number = urging.steps;
   const reach = reachOf(step, there, alerting, now);
   const names = namesOf(reach.notified, alerting);
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
@@ -99,9 +131,11 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   // It is posted nowhere yet.
   if (ends.every((end) => end > now)) urging.quietUntil = Math.min(...ends);
   const facts = (at?: string) => [...sentencesFor(at, step, reach, alerting, now), ...held];
+  // These have it already, without what is new.
+  const keyThere = insteadOf === undefined ? key : `${key}:instead of:${insteadOf}`;
   for (const destination of [...reach.posted, ...reach.elsewhere]) {
     const sentences = [first, ...facts(destination), ...last];
-    notify(plan, destination, { key, group, mentioned, sentences }, alerting);
+    notify(plan, destination, { key: keyThere, group, mentioned, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {
     const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting))];

@@ -104,7 +104,10 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, inf
   if (urging?.direct && urging.steps === Number(step)) {
     urging.direct = urging.direct.filter((one) => one !== lostAt);
     // Another of its people may have got theirs.
-    if (urging.direct.length === 0) urging.unreached = urging.steps;
+    if (urging.direct.length === 0) {
+      urging.unreached = urging.steps;
+      plan.lostPage = { route, destination: lostAt, reason };
+    }
   }
   const text = `The private message to ${name} ${notArrived(reason)}: ${reason}`;
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
