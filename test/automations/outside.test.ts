@@ -404,7 +404,7 @@ describe("the guard of outgoing requests, through the product", () => {
     const product = await startProduct({
       hooks: [
         ...places.map((url, n) => onEvent(`to-${n}`, { http: { url } })),
-        onEvent("by-template", { http: { url: "http://{{ event.host }}/" } }),
+        onEvent("by-template", { http: { url: "{{ event.url }}" } }),
         onEvent(
           "by-step",
           { chat: { to: ROOM, text: "{{ step_0 }}" } },
@@ -414,7 +414,7 @@ describe("the guard of outgoing requests, through the product", () => {
     });
     try {
       for (const n of places.keys()) await product.event({}, { name: `to-${n}` });
-      await product.event({ host: `127.0.0.1:${endpoint.port}` }, { name: "by-template" });
+      await product.event({ url: `http://127.0.0.1:${endpoint.port}/` }, { name: "by-template" });
       await product.event({}, { name: "by-step" });
       for (const id of [...places.keys()].map((n) => `to-${n}`).concat("by-template", "by-step")) {
         const [run] = await product.ended(id);

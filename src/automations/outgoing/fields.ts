@@ -7,13 +7,31 @@ import { isWebAddress } from "../../lib/web-address.js";
 import type { Machine } from "../handler.js";
 import { isTemplate } from "../template/is-template.js";
 
+/** Tags that print nothing themselves. */
+const CONDITIONS = /\{%-?(?!\s*(?:echo|liquid|cycle|increment|decrement)).*?%\}/gs;
+
+/** The server of each address in a template, as it is written. */
+const SERVERS = (template: string) =>
+  [...template.replace(CONDITIONS, "").matchAll(/https?:\/\/([^/?#]*)/gi)].map(([, server = ""]) => server);
+
+/** Nothing that happens decides which server it leads to. */
+const hasFixedServer = (url: string) =>
+  !isTemplate(url) || /^https?:\/\//i.test(url.replace(CONDITIONS, "").trimStart());
+
 export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_SECRET");
 
 /** One with a template in it can only be judged when it runs. */
 export const webAddress = z.string().superRefine((text, context) => {
-  if (isTemplate(text)) return;
+  if (isTemplate(text)) {
+    if (SERVERS(text).some((server) => server.includes("{")))
+      context.addIssue({
+        code: "custom",
+        message: `a value of what happened would decide which server is asked: write the server's name, and templates behind it (https://ci.example.org/{{ … }}), or give the whole address as one template`,
+      });
+    return;
+  }
   if (isWebAddress(text)) return;
   context.addIssue({ code: "custom", message: `expected an address that starts with https: or http:, got "${text}"` });
 });
@@ -75,10 +93,16 @@ function isHeaderValue(name: string, value: string): boolean {
 
 /** `auth` would replace a header that was written. */
 export function checkAuth(
-  { headers: given, auth: login }: { headers: Readonly<Record<string, string>>; auth?: Auth | undefined },
+  { headers: given, auth: login, url }: { headers: Readonly<Record<string, string>>; auth?: Auth | undefined } & Target,
   context: { addIssue(issue: { code: "custom"; message: string; path: string[] }): void },
 ): void {
   if (login === undefined) return;
+  if (url !== undefined && !hasFixedServer(url))
+    context.addIssue({
+      code: "custom",
+      message: `a value of what happened would decide which server gets this secret: begin \`url\` with the server (https://ci.example.org/{{ … }})`,
+      path: ["auth"],
+    });
   const set = "header" in login ? login.header : "Authorization";
   const twice = Object.keys(given).find((name) => name.toLowerCase() === set.toLowerCase());
   if (twice !== undefined)

@@ -317,6 +317,24 @@ hooks:
       `id: a\non: message_received\ncontext:\n  - http: { url: https://x.example, method: POST, body: '["{{ event.message.text | json }}"]' }\n${RUN}`,
       [expect.stringMatching(/^5 context\.0\.http\.body: a value with a quote in it/)],
     ],
+    ...[
+      "http://{{ event.input.x }}.example.org/a",
+      "http://example.org{{ event.input.x }}",
+      "https://{% if event.message %}{% echo event.reason %}{% endif %}:80/",
+    ].map((url): [string, string, unknown[]] => [
+      `a value as the server of ${url}`,
+      `id: a\non: message_received\nrun:\n  http: { url: '${url}' }\n`,
+      [expect.stringMatching(/^5 run\.http\.url: a value of what happened would decide which server is asked/)],
+    ]),
+    [
+      "a secret for a server that a value decides",
+      `id: a\non: message_received\nrun:\n  http: { url: '{{ event.input.x }}', auth: { bearer_env: CI_TOKEN } }\n`,
+      [
+        expect.stringMatching(
+          /^5 run\.http\.auth: a value of what happened would decide which server gets this secret/,
+        ),
+      ],
+    ],
     [
       "files without a path",
       `id: a\ntrigger: { files: {} }\n${RUN}`,
