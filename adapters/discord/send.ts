@@ -149,9 +149,12 @@ function created(context: SendContext, operation: Create, upload: Upload): Promi
 }
 
 async function post(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
-  const { chatId } = operation.address;
-  if (isCardKnownRefused(context.channels, chatId, upload)) return CARD_REFUSED;
-  if (context.channels.isForum(chatId)) return startThread(context, chatId, upload);
+  const { address, firstMessageId } = operation;
+  if (isCardKnownRefused(context.channels, address.chatId, upload)) return CARD_REFUSED;
+  const isForum = context.channels.isForum(address.chatId);
+  if (isForum && firstMessageId === undefined) return startThread(context, address.chatId, upload);
+  // What does not fit into the first message of a post follows in its thread.
+  const chatId = isForum && firstMessageId !== undefined ? firstMessageId : address.chatId;
   const replyToId = context.channels.mayReplyIn(chatId) ? upload.body.replyToId : undefined;
   const body = {
     nonce: operation.nonce,
@@ -323,19 +326,20 @@ async function remove(context: SendContext, operation: SendOperation & { kind: "
 /** Through the interaction while it is open (a private message has no other handle); a forum's post stands in its own thread. */
 function messageRoute(
   context: SendContext,
-  { address, messageId, interaction }: SendOperation & { kind: "edit" | "delete" },
+  operation: SendOperation & { kind: "edit" | "delete" },
 ): { route: `/${string}`; isInteraction: boolean } {
+  const { messageId, interaction } = operation;
   if (interaction)
     return { route: Routes.webhookMessage(context.applicationId, interaction.token, messageId), isInteraction: true };
-  const chatId = chatOf(context, { address, messageId });
+  const chatId = chatOf(context, operation);
   return { route: Routes.channelMessage(chatId, messageId), isInteraction: false };
 }
 
 function chatOf(
   { channels }: SendContext,
-  { address, messageId }: Pick<SendOperation & { kind: "edit" }, "address" | "messageId">,
+  { address, messageId, firstMessageId = messageId }: SendOperation & { kind: "edit" | "delete" },
 ): string {
-  return channels.isForum(address.chatId) ? messageId : address.chatId;
+  return channels.isForum(address.chatId) ? firstMessageId : address.chatId;
 }
 
 const isArchived = (error: unknown) => error instanceof DiscordAPIError && error.code === ARCHIVED;

@@ -96,7 +96,10 @@ export interface EncodedPart {
   hasFile?: true;
 }
 
-export type SendOperation =
+export type SendOperation = {
+  /** The platform's message that its message begins with, once that is posted: what follows belongs to it (a post in a forum). */
+  firstMessageId?: string;
+} & (
   | {
       kind: "create";
       address: Address;
@@ -118,7 +121,8 @@ export type SendOperation =
       interaction?: InteractionRef;
       isLastAttempt?: boolean;
     }
-  | { kind: "delete"; address: Address; messageId: string; interaction?: InteractionRef };
+  | { kind: "delete"; address: Address; messageId: string; interaction?: InteractionRef }
+);
 
 /** The adapter says what happened; the gateway alone decides what follows. */
 export type SendResult =

@@ -12,7 +12,17 @@ beforeAll(async () => {
     match: { when: 'payload.message.text.contains("open a thread")' },
     run: { chat: { thread: "run", text: "the words of the hook" } },
   };
-  stack = await startStack({ config: { hooks: [hook] } });
+  const report = {
+    id: "to-forum",
+    on: "message_received",
+    match: { when: 'payload.message.text.contains("a long report")' },
+  };
+  const text = "a line of the report\n".repeat(200);
+  stack = await startStack({
+    config: ({ discord }) => ({
+      hooks: [hook, { ...report, run: { chat: { to: `discord::${discord.forumId}`, text } } }],
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => stack.discord.faults.clear());
@@ -69,6 +79,19 @@ describe("an answer to a command that Discord refuses", () => {
     await until(() => notice() !== undefined, "the reason");
     expect(JSON.stringify(notice()?.body)).toContain("Missing Permissions (50013)");
   });
+});
+
+it("a long message to a forum is one post: what does not fit into its first message follows in the thread", async () => {
+  const { discord, platforms } = stack;
+  const posts = () => [...discord.world.channels.values()].filter(({ parentId }) => parentId === discord.forumId);
+  const before = posts().length;
+  await platforms.discord.say(platforms.discord.places[0], "guest", "a long report");
+  const said = () =>
+    posts()
+      .slice(before)
+      .map(({ messages }) => [...messages.values()].map(({ content }) => content.length));
+  await until(() => said()[0]?.length === 3, "the three messages of the post");
+  expect(said()).toHaveLength(1);
 });
 
 it("a hook's message whose thread cannot be opened goes to the chat", async () => {

@@ -49,6 +49,27 @@ describe("a message that is too long", () => {
     expect(platform.texts().join("")).toMatch(/^yz.*… \(shortened: 60,000 characters\)$/s);
   });
 
+  it("in several messages names the first of them with each of the others, also when it is edited", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    const rig = await startRig({ platforms: [platform] });
+    const id = await rig.gateway.send(ROOM, { text: "x".repeat(100) }, { cause });
+    await rig.idle();
+    const first = platform.messages[0]?.id;
+    const named = () => platform.requests.splice(0).map(({ kind, firstMessageId }) => [kind, firstMessageId]);
+    expect(named()).toEqual([
+      ["create", undefined],
+      ["create", first],
+      ["create", first],
+    ]);
+    await rig.gateway.edit(id, { text: "y".repeat(60) }, { cause });
+    await rig.idle();
+    expect(named()).toEqual([
+      ["edit", first],
+      ["edit", first],
+      ["delete", first],
+    ]);
+  });
+
   it("is left alone up to the limit", async () => {
     const platform = wide();
     const rig = await startRig({ platforms: [platform] });

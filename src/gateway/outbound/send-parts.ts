@@ -134,6 +134,12 @@ function noteResult(
 }
 
 function operationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): SendOperation {
+  const operation = bareOperationOf(delivery, part, out);
+  const [{ messageId: firstMessageId } = {}] = delivery.parts;
+  return firstMessageId === undefined ? operation : { ...operation, firstMessageId };
+}
+
+function bareOperationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): SendOperation {
   const { interaction } = delivery;
   const address = whereTo(delivery.address, delivery.frozen);
   const { messageId = "" } = part;
