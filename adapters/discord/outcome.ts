@@ -53,6 +53,9 @@ const NOT_WRITTEN: ReadonlySet<string> = new Set([
 /** With a time given, waiting for the network or for a new token uses up no attempts of the delivery. */
 const UNREACHABLE_PAUSE_MS = 5000;
 
+/** A check of the token is done by then. */
+const TOKEN_CHECK_MS = 1000;
+
 /** A proxy's or a portal's page: it may be another one in a moment, and it says nothing of the message. */
 const PAGE_PAUSE_MS = 10_000;
 /** Instead of the code that an answer of Discord's own has. */
@@ -171,8 +174,9 @@ function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
   if (sent.isInteraction && INTERACTION_CLOSED.has(code)) return { kind: "interaction-closed", error };
   if (TEMPORARY.has(code)) return { kind: "retry", error, scope: "chat" };
   if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
+  // The token is asked about at once, and everything stops when it is refused again. One refusal says nothing of other chats.
   if (status === 401)
-    return { kind: "retry", error: "Discord refuses the token (401)", afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
+    return { kind: "retry", error: "Discord refused the token (401) once", afterMs: TOKEN_CHECK_MS, scope: "chat" };
   if (status === 408) return unknownOutcome(error, sent);
   if (code === INVALID_FORM) {
     const isFormatting = /"(content|embeds|components)"/.test(JSON.stringify(rawError));

@@ -143,7 +143,7 @@ function create(context: SendContext, operation: Create, signal: AbortSignal): P
 
 function created(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
   const { interaction } = operation;
-  if (interaction?.first) return answer(context, interaction, upload);
+  if (interaction?.first) return answer(context, operation.address.chatId, interaction, upload);
   if (interaction?.isPrivate) return followUp(context, interaction, upload);
   return post(context, operation, upload);
 }
@@ -194,15 +194,27 @@ function withoutReply(upload: Upload): Upload {
 }
 
 /** The deferred answer: edited in, so repeating it is harmless. */
-async function answer(context: SendContext, interaction: InteractionRef, upload: Upload): Promise<SendResult> {
+async function answer(
+  context: SendContext,
+  chatId: string,
+  interaction: InteractionRef,
+  upload: Upload,
+): Promise<SendResult> {
   const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
   try {
     return sentMessage(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
     if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
     const less = lighter(upload, error);
-    if (less) return answer(context, interaction, less);
+    if (less) return answer(context, chatId, interaction, less);
     const outcome = failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
+    if (isArchived(error))
+      return reopened(
+        context,
+        chatId,
+        () => answer(context, chatId, interaction, upload),
+        () => outcome,
+      );
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
     const isForbidden =
       error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";

@@ -64,20 +64,28 @@ describe("an answer to a command that Discord refuses", () => {
     expect(JSON.stringify(followUps()[0]?.body)).toMatch(/discord.*"flags":64/);
   });
 
-  it("everywhere leaves no pending answer, and the person gets the reason as a direct message", async () => {
+  it.each([
+    [403, 50013, "Missing Permissions"],
+    [404, 10003, "Unknown Channel"],
+  ])("everywhere (%i, %i) leaves the person with the reason as a direct message", async (status, code, message) => {
     const { discord } = stack;
-    discord.fail({ method: "PATCH", path: "original$", times: 100, action: forbidden(50013) });
-    discord.fail({ method: "POST", path: "^/webhooks/", times: 100, action: forbidden(50013) });
+    const action: FaultAction = { kind: "status", status, body: { code, message } };
+    discord.fail({ method: "PATCH", path: "original$", times: 100, action });
+    discord.fail({ method: "POST", path: "^/webhooks/", times: 100, action });
     const before = discord.calls.length;
     discord.people.slash("status");
     const calls = () => discord.calls.slice(before);
-    const notice = () => calls().find(({ body }) => JSON.stringify(body)?.includes("its answer was given up"));
-    await until(
-      () => calls().some(({ method, path }) => method === "DELETE" && path.endsWith("original")),
-      "the end of thinking",
-    );
-    await until(() => notice() !== undefined, "the reason");
-    expect(JSON.stringify(notice()?.body)).toContain("Missing Permissions (50013)");
+    const notice = () =>
+      calls().find(
+        ({ status: answered, path, body }) =>
+          answered === 200 &&
+          path.startsWith("/channels/") &&
+          JSON.stringify(body)?.includes("its answer was given up"),
+      );
+    await until(() => notice() !== undefined, "the reason as a direct message");
+    expect(JSON.stringify(notice()?.body)).toContain(`${message} (${code})`);
+    if (status === 403)
+      expect(calls().some(({ method, path }) => method === "DELETE" && path.endsWith("original"))).toBe(true);
   });
 });
 

@@ -57,7 +57,8 @@ const textOf = ({ part }: DeliveryPart): OutboundMessage => ({ text: part?.text 
 export async function withoutInteraction(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   const left = unsent(delivery);
   const isNew = left.every((part) => part.operation === "create");
-  const address = delivery.interaction?.isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
+  const isPrivate = delivery.interaction?.isPrivate || delivery.isCourtesy;
+  const address = isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, ...(address ? { address } : {}) });
   // It waits with the conversation's others now.
   out.look(queueOf({ id: delivery.id, address: address ?? delivery.address }));

@@ -60,6 +60,8 @@ export async function takeResult(
     case "interaction-closed":
       return withoutInteraction(delivery, adapter, out);
     case "permanent":
+      // That there is no answer is refused in the answer's place, too: the person is told privately.
+      if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
       await sayOpenly(delivery, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
   }

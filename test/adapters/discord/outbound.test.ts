@@ -776,7 +776,7 @@ describe("trouble", () => {
       await own.stop();
     });
     own.fail({ method: "POST", path: "/messages$", action: REFUSED });
-    expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "bot" });
+    expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "chat" });
     await until(() => own.calls.some(({ path }) => path.endsWith("/users/@me")), "the token being checked");
     expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "sent" });
   });
@@ -810,7 +810,7 @@ describe("trouble", () => {
       action: REFUSED,
     });
     own.fail({ method: "GET", path: "^/users/@me$", action: REFUSED });
-    expect(await revoked.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "bot" });
+    expect(await revoked.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "chat" });
     expect((await revoked.ended).error).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
     await own.stop();
   });
@@ -872,6 +872,16 @@ describe("interactions", () => {
         .map((call) => call.kind),
     ).toEqual(["original-edit", "send"]);
     expect(fake.calls.at(-1)?.body).toMatchObject({ enforce_nonce: true });
+  });
+
+  it("in a thread that was archived meanwhile reopens it", async () => {
+    const thread = fake.world.addChannel({ type: 11, parentId: fake.channelId, isArchived: true });
+    const { reply } = await deferred(false);
+    const body = { message: "Thread is archived", code: 50083 };
+    fake.fail({ method: "PATCH", path: "original$", action: { kind: "status", status: 400, body } });
+    const said = await rig.say({ text: "late" }, { chatId: thread.id, interaction: { ...reply, first: true } });
+    expect(said).toMatchObject({ kind: "sent" });
+    expect(thread.isArchived).toBe(false);
   });
 
   it("a private answer can be edited through its interaction", async () => {
