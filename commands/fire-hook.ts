@@ -107,7 +107,7 @@ function showFiring(
   // What a person wrote is not shown by way of a test: /run … reveal asks for the role and is recorded.
   // What a configured hook made may hold what its steps read in other chats.
   const isOpen = source !== "last" && !record.runs.some(({ hookId }) => deps.automations?.get(hookId) !== undefined);
-  const failed = record.runs.some(hasFailed);
+  const failed = hasFailed(record) || record.runs.some(hasFailed);
   const line = `/fire-hook ${word(name)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [

@@ -58,7 +58,7 @@ export function replay(deps: CommandDeps): Command {
             : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
         ],
         data: { ...dispatchData(record, false), replayOf: past.id, changes },
-        outcome: record.runs.some(hasFailed) ? "failed" : "done",
+        outcome: hasFailed(record) || record.runs.some(hasFailed) ? "failed" : "done",
         buttons: [
           [
             ...(!isLive &&

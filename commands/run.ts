@@ -15,7 +15,16 @@ import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
 import { needToReveal } from "./reveal.js";
-import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
+import {
+  dispatchData,
+  dispatchLine,
+  failedRun,
+  hasFailed,
+  open,
+  resultText,
+  runDetails,
+  runTable,
+} from "./show-dispatch.js";
 import { clip, code, jsonBlock } from "./text.js";
 import { conversationText } from "./who.js";
 
@@ -129,6 +138,7 @@ export async function showDispatch(
   remark?: string,
 ): Promise<CommandAnswer> {
   const { cause, runs } = dispatch;
+  const failed = runs.find(hasFailed) ?? failedRun(dispatch);
   const by = namedBy(dispatch.point);
   const id = word(dispatch.id);
   const mayReveal = hasRole(operator.role, "admin");
@@ -154,9 +164,7 @@ export async function showDispatch(
       [
         commandButton("Replay (dry run)", `/replay ${id}`),
         ...(isOpen || !mayReveal ? [] : [commandButton("Reveal", `/run ${id} reveal=true`)]),
-        ...(runs.find(hasFailed)
-          ? [commandButton("The hook that failed", `/hooks show ${word(runs.find(hasFailed)?.hookId ?? "")}`)]
-          : []),
+        ...(failed ? [commandButton("The hook that failed", `/hooks show ${word(failed.hookId)}`)] : []),
       ],
     ],
   });

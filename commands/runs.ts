@@ -13,7 +13,7 @@ import { whatCounted } from "./journey/counted.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
-import { dispatchData, dispatchOutcome, hasFailed, runOutcomeText } from "./show-dispatch.js";
+import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./show-dispatch.js";
 import { clockTime, code, count, plain, table } from "./text.js";
 import { conversationText } from "./who.js";
 
@@ -147,7 +147,7 @@ const DECIDING: ReadonlySet<string> = new Set(["claimed", "cancelled", "blocked"
 /** Who failed, where failures are looked for or one decided; else who decided; else who changed something, or ran. */
 function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
   const ran = runs.filter((run) => run.outcome !== "skipped");
-  const failed = ran.find(hasFailed);
+  const failed = ran.find(hasFailed) ?? failedRun({ runs, outcome });
   const decided = ran.find((run) => DECIDING.has(run.outcome));
   const isEnd = isFailed || outcome === "failed" || outcome === "timed_out";
   const one =

@@ -37,6 +37,15 @@ export function hasFailed(run: Pick<RunRecord, "outcome">): boolean {
   return run.outcome === "failed" || run.outcome === "timed_out";
 }
 
+/** What refuses a call: the hook did not run, and its failure policy holds all the same. */
+const NOT_CALLED = /^(cap|concurrency|breaker): /;
+
+/** The run that ended a failed dispatch: it failed, or its hook is fail-closed and was not called. */
+export function failedRun({ runs, outcome }: Pick<DispatchRecord, "runs" | "outcome">): RunRecord | undefined {
+  if (outcome !== "failed" && outcome !== "timed_out") return undefined;
+  return runs.find(hasFailed) ?? runs.findLast((run) => run.outcome === "skipped" && NOT_CALLED.test(run.reason ?? ""));
+}
+
 /** One line a run: order, outcome, hook, time. */
 export function runTable(runs: readonly RunRecord[]): string {
   return table(

@@ -131,7 +131,7 @@ export function readableDispatch(deps: CommandDeps, context: CommandContext, dis
   return shown;
 }
 
-const FAIL_CLOSED = /^(Hook "([^"]+)" failed at \S+ and is fail-closed: )/;
+const FAIL_CLOSED = /^(Hook "([^"]+)" (?:failed|was not called) at \S+ and is fail-closed: )/;
 
 /** The same for what became of a message. Its reason may be a hook's: of one that blocks, or of one that failed. */
 export function readableEnd<T extends { status: string; reason?: string; error?: string }>(

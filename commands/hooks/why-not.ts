@@ -5,7 +5,7 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
-import { hasFailed } from "../show-dispatch.js";
+import { failedRun } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
@@ -41,14 +41,18 @@ export async function wasRegistered(
 }
 
 /** The run after which no other hook had a turn. */
-export function enderOf({ runs, outcome }: DispatchRecord): RunRecord | undefined {
-  return runs.find((run) => run.outcome === "claimed") ?? (outcome === "failed" ? runs.find(hasFailed) : undefined);
+export function enderOf(dispatch: DispatchRecord): RunRecord | undefined {
+  return dispatch.runs.find((run) => run.outcome === "claimed") ?? failedRun(dispatch);
 }
+
+/** `failed`, `was not called`; a claim has words of its own. */
+const endingVerb = ({ outcome }: RunRecord): string =>
+  outcome === "skipped" ? "was not called" : outcome.replace("_", " ");
 
 function endedText(ender: RunRecord): string {
   const verb =
     ender.outcome !== "claimed"
-      ? ender.outcome.replace("_", " ")
+      ? endingVerb(ender)
       : isPutOff(ender)
         ? "put off"
         : isBlock(ender)
@@ -105,7 +109,8 @@ export function endedEarlier(
       ? `${putOff}. Hooks after it get their turn when the message is offered again.`
       : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
   }
+  const why = ender.error ?? ender.reason;
   return ender.outcome === "claimed"
     ? `${before} and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
-    : `${before} and ${ender.outcome.replace("_", " ")}${ender.error ? ` (${plain(ender.error)})` : ""}. It is fail-closed, so the hooks after it did not run.`;
+    : `${before} and ${endingVerb(ender)}${why ? ` (${plain(why)})` : ""}. It is fail-closed, so the hooks after it did not run.`;
 }

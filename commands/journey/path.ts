@@ -107,7 +107,7 @@ function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): b
 /** Those in which a hook failed come first, then those that decided something, then the others; shown in their order. */
 function shownDispatches(dispatches: readonly DispatchRecord[]): DispatchRecord[] {
   const withRuns = dispatches.filter(({ runs }) => runs.length > 0);
-  const failed = withRuns.filter(({ runs }) => runs.some(hasFailed)).slice(-MAX_BUTTONS);
+  const failed = withRuns.filter((one) => hasFailed(one) || one.runs.some(hasFailed)).slice(-MAX_BUTTONS);
   const calm = withRuns.filter((one) => !failed.includes(one));
   const decided = ({ outcome }: DispatchRecord) => !["passed", "skipped", "backgrounded"].includes(outcome);
   const others = [...calm.filter(decided), ...calm.filter((one) => !decided(one))];

@@ -1,4 +1,5 @@
 /** A definition becomes a subscription of the registry, like any other; what its runs decide becomes what its point takes. */
+import { HookNotCalledError } from "../hooks/errors.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
@@ -93,7 +94,8 @@ async function decide(
       // An earlier hook overruled it, or a part of it: the dispatch sees to that, and journals it.
       if (isHeard && outcome.decision !== undefined) return pointResult(outcome.decision, point, definition.phase);
       // A hook that must not fail open does not fail open because there was no room for it.
-      if (definition.onFailure !== "open" && UNFIT.has(outcome.by)) throw failed(outcome);
+      if (definition.onFailure !== "open" && UNFIT.has(outcome.by))
+        throw new HookNotCalledError(reasonOf(outcome) ?? "");
       context.state("skipped", reasonOf(outcome) ?? "");
       return { kind: "nothing" };
     case "failed":

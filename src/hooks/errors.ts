@@ -2,6 +2,15 @@
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 
+/** The breaker of a hook, or a limit of its runs, refused the call: the handler did not run, and its failure policy holds all the same. */
+export class HookNotCalledError extends HookgateError {
+  /** `reason`: with what refused it first, `breaker: it failed 5 times in a row`. */
+  constructor(reason: string) {
+    super({ code: "HOOK_NOT_CALLED", message: reason });
+    this.name = "HookNotCalledError";
+  }
+}
+
 /** A fail-closed handler failed, or the fallback of a failed one was refused: what was about to happen must not. */
 export class HookFailedError extends HookgateError {
   readonly hook: string;
@@ -12,9 +21,10 @@ export class HookFailedError extends HookgateError {
   /** `isOfFallback`: `cause` is why the fallback was refused, else what the handler failed with. */
   constructor(facts: { hook: string; id: string; cause: unknown; isOfFallback?: boolean }) {
     const why = facts.isOfFallback ? "and its fallback was refused" : "and is fail-closed";
+    const verb = facts.cause instanceof HookNotCalledError ? "was not called" : "failed";
     super({
       code: "HOOK_FAILED_CLOSED",
-      message: `Hook "${facts.id}" failed at ${facts.hook} ${why}: ${errorMessage(facts.cause)}`,
+      message: `Hook "${facts.id}" ${verb} at ${facts.hook} ${why}: ${errorMessage(facts.cause)}`,
       hint: `Repair the hook, or disable it: /hooks disable ${facts.id}`,
       cause: facts.cause,
     });
@@ -28,7 +38,7 @@ export class HookFailedError extends HookgateError {
 /** For the log: without the words of a hook that failed, which may quote a message. Its own error is logged where it was thrown. */
 export function loggableError(error: unknown): string {
   return error instanceof HookFailedError
-    ? `hook "${error.id}" failed at ${error.hook} ${error.why}`
+    ? `hook "${error.id}" ${error.cause instanceof HookNotCalledError ? "was not called" : "failed"} at ${error.hook} ${error.why}`
     : errorMessage(error);
 }
 

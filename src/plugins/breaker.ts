@@ -2,10 +2,10 @@
  * The circuit breaker of a plugin's hooks. A hook that gave no answer several times in a row is not called for a while, so that messages
  * do not wait for its deadline each time; then one call tries it. A hook that answers in time, also with an error, closes its breaker.
  */
+import { HookNotCalledError } from "../hooks/errors.js";
 import type { FailurePolicy } from "../hooks/registration.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { HookContext } from "../hooks/signatures.js";
-import { HookgateError } from "../lib/errors.js";
 
 /** Any handler; what it takes and gives was checked where it was registered. */
 export type Handler = (first: never, second: never) => unknown;
@@ -64,8 +64,8 @@ function checked(hookId: string, handler: Handler, registry: HookRegistry, break
 
 function refuse(hookId: string, reason: string, context: HookContext, registry: HookRegistry): undefined {
   const policy = registry.get(hookId)?.failurePolicy ?? "fail-open";
-  if (!OPEN_POLICIES.has(policy)) throw new HookgateError({ code: "HOOK_BREAKER_OPEN", message: reason });
-  context.state("skipped", reason);
+  if (!OPEN_POLICIES.has(policy)) throw new HookNotCalledError(`breaker: ${reason}`);
+  context.state("skipped", `breaker: ${reason}`);
 }
 
 function watch(call: () => unknown, signal: AbortSignal, onAnswer: () => void): unknown {

@@ -8,7 +8,7 @@ import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
 import type { Armed } from "../deadline-wheel.js";
 import type { Entry } from "../entry.js";
-import { HookFailedError } from "../errors.js";
+import { HookFailedError, HookNotCalledError } from "../errors.js";
 import { type IsolationNote, isolate, isolateOwned } from "../isolate.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
@@ -185,13 +185,15 @@ export abstract class Dispatch implements IsolationNote {
   /** A failure of a run that goes on beside the caller: it closes nothing. */
   protected reportDetached(entry: Entry, startedMs: number, thrown: unknown, outcome: "failed" | "timed_out"): void {
     const error = lookable(thrown);
-    this.note(entry, startedMs, { outcome, error });
+    // It did not run, so it is no run that failed; what follows for the dispatch is the same.
+    const isRefused = error instanceof HookNotCalledError;
+    this.note(entry, startedMs, isRefused ? { outcome: "skipped", reason: error.message } : { outcome, error });
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
       this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
     const place = errorPlace(error) ?? entry.place;
     this.kernel.logger.error(
       { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error, cause: errorMessage(error) },
-      `Hook "${entry.id}" ${outcome === "failed" ? "failed" : "timed out"} at ${this.point.name}`,
+      `Hook "${entry.id}" ${isRefused ? "was not called" : outcome === "failed" ? "failed" : "timed out"} at ${this.point.name}`,
     );
   }
 
