@@ -282,7 +282,16 @@ async function connectError(
   signal: AbortSignal,
 ): Promise<HookgateError> {
   if (error instanceof HookgateError) return error;
-  if (isTokenRefused(error) && (await isRefusedAgain(rest, signal))) return wrongToken();
+  if (isTokenRefused(error))
+    return (await isRefusedAgain(rest, signal))
+      ? wrongToken()
+      : new HookgateError({
+          code: "DISCORD_REFUSED_ONCE",
+          message: "Discord refused the token once (401), and took it when it was asked again",
+          hint: "Hookgate connects again by itself. When this comes back, look at what stands between Hookgate and Discord.",
+          retryable: true,
+          cause: error,
+        });
   const message = describeFailure(error);
   if (error instanceof RateLimitError) pause(limitedForMs(error), message);
   if (error instanceof RateLimitError || error instanceof InvalidRequestPause)

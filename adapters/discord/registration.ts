@@ -41,15 +41,17 @@ export async function keepRegistered(
       return;
     } catch (error) {
       if (signal.aborted) return;
-      const trouble = troubleOf(error, commands, applicationId);
-      logger.warn(
-        { attempt, error: describeFailure(error), hint: trouble.hint },
-        "could not register the slash commands with Discord",
-      );
+      let hint = "Hookgate tries again within a minute. The commands that were registered before stay.";
       if (isRefused(error) || attempt >= QUICK_ATTEMPTS) {
+        const trouble = troubleOf(error, commands, applicationId);
+        hint = trouble.hint;
         report(trouble);
         pauseMs = REFUSED_PAUSE_MS;
       }
+      logger.warn(
+        { attempt, error: describeFailure(error), hint },
+        "could not register the slash commands with Discord",
+      );
     }
     await wait(clock, pauseMs, signal).catch(() => {}); // the loop's condition sees the end of the run
   }

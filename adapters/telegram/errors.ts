@@ -83,7 +83,7 @@ export function requestError(thrown: unknown, code: string, what: string): Hookg
   });
 }
 
-function retryAfterOf(failure: ApiFailure): number | undefined {
+export function retryAfterOf(failure: ApiFailure): number | undefined {
   return failure.kind === "refused" ? failure.retryAfterMs : undefined;
 }
 
@@ -105,6 +105,13 @@ export function runError(thrown: unknown, isWrong = false): HookgateError {
       message: "Telegram refuses the token",
       hint: "Check TELEGRAM_TOKEN (@BotFather shows the right one) and, when it is set, TELEGRAM_API_URL. Then restart Hookgate. Without a restart it tries the same token again every minute.",
       retryAfterMs: TOKEN_PAUSE_MS,
+    });
+  if (isTokenRefused(failure))
+    return new HookgateError({
+      code: "TELEGRAM_REFUSED_ONCE",
+      message: `Telegram refused the token once (${describeFailure(failure)}), and took it when it was asked again`,
+      hint: "Hookgate connects again by itself. When this comes back, look at what stands between Hookgate and Telegram.",
+      retryable: true,
     });
   if (failure.kind === "refused" && failure.status === 429)
     return new HookgateError({

@@ -35,12 +35,12 @@ const NO_TOPIC =
 const NO_CAPTION = /caption is too long|CAPTION_TOO_LONG/i;
 /** In the words of servers of several years; also refused where `allow_sending_without_reply` is set: a message of another topic. */
 const NO_REPLY =
-  /(message to be replied|replied message|reply message|message to reply) not found|REPLY_MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
+  /(message to be replied|replied message|reply message|message to reply) not found|MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
 const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
 const NO_ENTITIES = /can't parse entit|entity beginning|ENTITY_/i;
 const NO_TEXT = /there is no text in the message to edit/i;
 /** Of a message that is older than 48 hours. https://core.telegram.org/bots/api#deletemessage */
-const NO_DELETION = /message can't be deleted/i;
+const NO_DELETION = /message can't be deleted|MESSAGE_DELETE_FORBIDDEN/i;
 /** It is there, and neither its text nor a caption of it can change. */
 const NO_EDIT = /message can't be edited|there is no caption in the message to edit/i;
 /** Stands where a message was that cannot be taken away. */

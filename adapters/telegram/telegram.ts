@@ -9,12 +9,22 @@ import type {
   SendResult,
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
-import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
+import { wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { registerCommands } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
-import { describeFailure, isTokenRefused, isTokenWrong, readFailure, requestError, runError } from "./errors.js";
+import {
+  describeFailure,
+  isPassing,
+  isTokenRefused,
+  isTokenWrong,
+  readFailure,
+  requestError,
+  retryAfterOf,
+  runError,
+} from "./errors.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
@@ -33,6 +43,9 @@ export interface TelegramAdapter extends Adapter {
    */
   webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
 }
+
+const MENU_ATTEMPTS = 6;
+const MENU_PAUSE = { firstMs: 2_000, maxMs: 60_000 };
 
 /** https://core.telegram.org/bots/api#getfile */
 const DOWNLOAD_MAX = 20_000_000;
@@ -205,12 +218,19 @@ async function serve(
 
   /** The menu is a convenience: without it every command still works. */
   async function register(): Promise<void> {
-    try {
-      await registerCommands(transport, commands, logger, signal);
-    } catch (thrown) {
-      if (signal.aborted) return;
-      const error = describeFailure(readFailure(thrown));
-      logger.warn({ error }, "the command menu could not be registered; the next start tries again");
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        await registerCommands(transport, commands, logger, signal);
+        return;
+      } catch (thrown) {
+        const failure = readFailure(thrown);
+        const isLast = attempt === MENU_ATTEMPTS || !isPassing(failure);
+        const then = isLast ? "the next start tries again" : "it is tried again";
+        if (!signal.aborted)
+          logger.warn({ error: describeFailure(failure) }, `the command menu could not be registered; ${then}`);
+        if (isLast) return;
+        await wait(clock, retryAfterOf(failure) ?? backoffMs(MENU_PAUSE, attempt), signal).catch(() => {});
+      }
     }
   }
 }

@@ -482,7 +482,7 @@ describe("the watch", () => {
   it("one refused start is tried again soon; a token refused twice is tried again after a minute", async () => {
     fake.fail({ path: "/gateway/bot", action: REFUSED });
     const once = await start({ isOnlineAwaited: false });
-    expect(await failureOf(once)).toMatchObject({ code: "DISCORD_UNREACHABLE", retryable: true });
+    expect(await failureOf(once)).toMatchObject({ code: "DISCORD_REFUSED_ONCE", retryable: true });
     expect(fake.calls.map(({ path }) => path)).toContain("/users/@me");
     const wrong = await start({ isOnlineAwaited: false, options: { token: "wrong" } });
     expect(await failureOf(wrong)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false, retryAfterMs: 60_000 });

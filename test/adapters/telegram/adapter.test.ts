@@ -40,6 +40,14 @@ describe("the command menu", () => {
     await until(() => fake.callsOf("setMyCommands").length === 2);
   });
 
+  it("is tried again after a limit", async () => {
+    const fake = await newFake();
+    fake.fail({ method: "setMyCommands", action: { kind: "rate-limit", retryAfterS: 1 } });
+    const { lines } = await startAdapter({ fake });
+    await until(() => fake.callsOf("setMyCommands").length === 2, "the second try");
+    expect(lines.join()).toContain("could not be registered; it is tried again");
+  });
+
   it("failing holds nothing up", async () => {
     const fake = await newFake();
     fake.fail({ method: "setMyCommands", action: { kind: "rate-limit", retryAfterS: 60 } });

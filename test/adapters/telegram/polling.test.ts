@@ -238,7 +238,7 @@ describe("trouble while polling", () => {
       fake.fail({ method, action: { kind: "refuse", status: 401, description: "Unauthorized" } });
       fake.people.says("there is something to poll", { dm: true });
       const { ended } = await startAdapter({ fake, isTroubled: true, cursors: await withOwnWebhook() });
-      expect(await ended).toMatchObject({ code: "TELEGRAM_UNREACHABLE", retryable: true });
+      expect(await ended).toMatchObject({ code: "TELEGRAM_REFUSED_ONCE", retryable: true });
     },
   );
 

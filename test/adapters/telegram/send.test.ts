@@ -560,6 +560,16 @@ describe("a delete", () => {
   });
 });
 
+it("what Telegram calls by the ids of its own servers is handled like what it says in words: a reply, a deletion", async () => {
+  const running = await startAdapter();
+  const refused = (description: string): Fault["action"] => ({ kind: "refuse", status: 400, description });
+  running.fake.fail({ method: "sendMessage", action: refused("Bad Request: MESSAGE_ID_INVALID") });
+  expect(await running.say({ text: "without the reference", replyToId: "999" })).toMatchObject([{ kind: "sent" }]);
+  running.fake.fail({ method: "deleteMessage", action: refused("Bad Request: MESSAGE_DELETE_FORBIDDEN") });
+  expect(await running.send({ kind: "delete", address: running.at, messageId: "1" })).toMatchObject({ kind: "sent" });
+  expect(posted(running)).toEqual([expect.objectContaining({ text: "(deleted)" })]);
+});
+
 describe("what a send reports", () => {
   const refuse = (status: number, description: string, parameters?: Record<string, unknown>): Fault["action"] => ({
     kind: "refuse",
