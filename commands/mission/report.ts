@@ -5,7 +5,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { maySeeReasons, readableReasons } from "../hook-reasons.js";
-import { mayHear, needTasks } from "../tasks/parts.js";
+import { mayHearHere, needTasks } from "../tasks/parts.js";
 import { clip, code, count, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
@@ -21,7 +21,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
   const whole = { ...unread, gates: readableReasons(context, unread.gates) };
   // What a runner says is for those who may give it work; an outcome may be the reason of a hook.
   const desk = needTasks(deps);
-  const isTold = (task: TaskReport) => mayHear(desk, context.operator, task) && maySeeReasons(context);
+  const isTold = (task: TaskReport) => mayHearHere(desk, context, task) && maySeeReasons(context);
   const told = whole.tasks.map((task) => (isTold(task) ? task : withoutOutcome(task)));
   const report = { ...whole, tasks: told, files: [...new Set(told.flatMap(({ files }) => files))] };
   const { tasks, gates, files } = report;

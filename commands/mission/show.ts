@@ -8,7 +8,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
-import { mayHear, needTasks } from "../tasks/parts.js";
+import { mayHearHere, needTasks } from "../tasks/parts.js";
 import { nameOf, readableTask } from "../tasks/rows.js";
 import { clockTime, code, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
@@ -36,7 +36,7 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
     data: {
       ...missionData(mission),
       ...(link === undefined ? {} : { link }),
-      tasks: tasks.map((task) => taskData(task, mayHear(desk, context.operator, task))),
+      tasks: tasks.map((task) => taskData(task, mayHearHere(desk, context, task))),
     },
     buttons: [buttonsOf(mission)],
   });

@@ -7,7 +7,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { code, plain } from "../text.js";
-import { actorOf, assigneeFrom, isTaskOf, mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, textOf } from "./parts.js";
 import { nameOf, taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
@@ -180,13 +180,13 @@ async function said(
   const isPassed = await desk.pass(noted, words, from, `d_${task.id}_n${noted.version}`);
   return answer({
     text: [isPassed ? "Passed on." : "Noted; there is no conversation to pass it on to."],
-    data: taskData(noted, mayHear(desk, context.operator, noted)),
+    data: taskData(noted, mayHearHere(desk, context, noted)),
   });
 }
 
-function told(desk: TaskDesk, { operator }: CommandContext, came: Transitioned): CommandAnswer {
+function told(desk: TaskDesk, context: CommandContext, came: Transitioned): CommandAnswer {
   const { task } = came;
-  const isOpen = mayHear(desk, operator, task);
+  const isOpen = mayHearHere(desk, context, task);
   const data = taskData(task, isOpen);
   const buttons = [[commandButton("Show", `/task show ${task.id}`)]];
   if (came.kind === "moved") return answer({ text: [taskLine(task, isOpen)], data, buttons });
@@ -198,8 +198,8 @@ function told(desk: TaskDesk, { operator }: CommandContext, came: Transitioned):
   return answer({ text, data: { ...data, error }, buttons, outcome: "failed" });
 }
 
-function changed(desk: TaskDesk, { operator }: CommandContext, task: Task): CommandAnswer {
-  const isOpen = mayHear(desk, operator, task);
+function changed(desk: TaskDesk, context: CommandContext, task: Task): CommandAnswer {
+  const isOpen = mayHearHere(desk, context, task);
   const due = task.deadline === undefined ? "It has no deadline." : `Due <t:${Math.floor(task.deadline / 1000)}:f>.`;
   return answer({ text: [`${taskLine(task, isOpen)}\n${due}`], data: taskData(task, isOpen) });
 }

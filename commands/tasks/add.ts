@@ -7,7 +7,7 @@ import { answer, badUsage, choosing, commandButton, missing } from "../answer.js
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { expectationsFrom } from "./expect.js";
-import { actorOf, assigneeFrom, mayHear, needTasks, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, mayHearHere, needTasks, type TaskDesk, textOf } from "./parts.js";
 import { taskData } from "./rows.js";
 import { whenOf } from "./when.js";
 
@@ -45,7 +45,7 @@ export async function addTask(
   const task = await choosing(names.to, to ?? "me", creating);
   return answer({
     text: [`✓ Added **${plain(task.title, 120)}**, for ${whoText(task.assignTo, operator)}.\n${code(task.id)}`],
-    data: taskData(task, mayHear(desk, operator, task)),
+    data: taskData(task, mayHearHere(desk, context, task)),
     buttons: [[commandButton("Show", `/task show ${task.id}`)]],
   });
 }

@@ -7,7 +7,7 @@ import { answer, commandButton, word } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
-import { assigneeFrom, mayHear, type TaskDesk, textOf } from "./parts.js";
+import { assigneeFrom, mayHearHere, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, readableTask, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
@@ -63,7 +63,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
       summary,
     ],
     data: {
-      tasks: page.entries.map((task) => taskData(readableTask(task, context), mayHear(desk, context.operator, task))),
+      tasks: page.entries.map((task) => taskData(readableTask(task, context), mayHearHere(desk, context, task))),
       total: found.length,
       page: page.number,
       pages: page.pages,

@@ -76,6 +76,17 @@ export function mayHear(
   return hasRole(operator.role, role) || (isTaskOf(task, operator) && hasRole("operator", role));
 }
 
+/** The same of an answer in chat: where others read it, it has only what any operator may hear. */
+export function mayHearHere(
+  desk: Pick<TaskDesk, "roleToHear">,
+  { operator, from }: Pick<CommandContext, "operator" | "from">,
+  task: Pick<Task, "assignTo" | "saidBy" | "owner">,
+): boolean {
+  return (
+    mayHear(desk, operator, task) && (from?.isAnsweredOpenly !== true || hasRole("operator", desk.roleToHear(task)))
+  );
+}
+
 /** Who is to do it, as people write it: `me` is whoever writes. */
 export function assigneeFrom(given: string, { platform, userId }: Operator): string {
   return given.toLowerCase() === "me" ? `person:${platform}:${userId}` : given;

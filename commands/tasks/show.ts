@@ -4,11 +4,12 @@ import type { Task } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { saidElsewhere } from "../../src/orchestrator/card.js";
 import { answer, commandButton } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker, mayAct, type TaskAction } from "./act.js";
-import { mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
+import { mayHear, mayHearHere, needTask, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, readableTask, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
@@ -27,13 +28,14 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
     event.kind === "refused" ? readableReasons(context, event) : event,
   );
   const link = await desk.linkOf({ id: task.id, type: "task" });
-  const maySeeOutput = mayHear(desk, context.operator, task);
+  const maySeeOutput = mayHearHere(desk, context, task);
+  const isElsewhere = task.attempt > 0 && mayHear(desk, context.operator, task);
   return answer({
     text: [
       taskLine(task, maySeeOutput),
       task.description && plain(task.description, 1_000),
       factsOf(task, desk, now, link),
-      maySeeOutput && outputOf(desk, task),
+      maySeeOutput ? outputOf(desk, task) : isElsewhere && saidElsewhere(task.id, desk.roleToHear(task)),
       `**History**\n${events.map((event) => eventLine(event, desk, now, maySeeOutput)).join("\n")}`,
     ],
     data: {

@@ -38,6 +38,8 @@ export interface CommandContext {
     isListenedTo?: boolean;
     /** Other people could read the line. */
     isOpen?: boolean;
+    /** Other people can read the answer. */
+    isAnsweredOpenly?: boolean;
   };
   /** What the ids of dispatches begin with that the command's own message set off; undefined on the CLI, and over HTTP without an Idempotency-Key. */
   causeId?: string;

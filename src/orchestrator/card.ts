@@ -73,8 +73,13 @@ const said = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput 
 /** Where there is something to read, who may read it, and how. */
 function unsaid({ task: { id, attempt }, isPersons, roleNeeded }: CardView): string {
   if (isPersons || attempt === 0) return "";
+  return saidElsewhere(id, roleNeeded);
+}
+
+/** In place of what it says, where people without the role read along. */
+export function saidElsewhere(id: string, roleNeeded: Role): string {
   const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;
-  return `What it says is for ${whom}, and this chat has other readers: \`/task show ${id}\` shows it.`;
+  return `What it says is for ${whom}, and this chat has other readers: \`/task show ${id}\` in a direct chat with the bot shows it.`;
 }
 
 /** What was found wanting, for whoever does it again. */

@@ -20,6 +20,7 @@ beforeAll(async () => {
             },
             concurrency: 4,
           },
+          own: { shell: { sh: 'echo "of-the-owner $HOOKGATE_TASK_TITLE"' }, role: "owner" },
           web: { person: { user: "web:1", at: "web:web:general" } },
           discord: { person: { user: `discord:${discord.userId}`, at: `discord::${discord.channelId}` } },
           telegram: { person: { user: `telegram:${telegram.userId}`, at: `telegram::${telegram.chatId}` } },
@@ -242,13 +243,61 @@ describe.each(NAMES)("work for a program on %s", (name) => {
   }, 60_000);
 });
 
+describe.each(NAMES)("what a runner for owners says on %s", (name) => {
+  const words = `of-the-owner keys-${name}`;
+
+  it("is in no answer that others read, typed or pressed; a private answer has it", async () => {
+    const platform = stack.platforms[name];
+    const room = platform.places[0];
+    // Typed: the answer to a slash command of Discord is private.
+    await platform.say(room, "owner", `/task add own keys-${name}`);
+    const added = await only(name, room, "✓ Added", `keys-${name}`);
+    const id = /t_\w+/.exec(plain(added.text))?.[0] ?? "none";
+    await until(async () => (await statusOf(id)).status === "done", "the end");
+    await platform.press(room, "owner", added.id, "Show");
+    await platform.say(room, "owner", `/task show ${id}`);
+    const shown = await until(async () => {
+      const found = (await platform.seen(room, "owner")).filter(
+        ({ text }) => text.includes("History") && plain(text).includes(`keys-${name}`),
+      );
+      return found.length === 2 ? found : undefined;
+    }, "both answers");
+    const isPrivate = name === "web";
+    for (const { text } of shown) {
+      expect(plain(text).includes(words), text).toBe(isPrivate);
+      expect(plain(text).includes("in a direct chat with the bot"), text).toBe(!isPrivate);
+    }
+    for (const { text } of await platform.seen(room, "stranger")) expect(plain(text)).not.toContain(words);
+
+    if (name === "discord") await platform.command(room, "owner", `/task show ${id}`);
+    if (name === "telegram")
+      stack.telegram.people.says(`/task show ${id}`, { chatId: stack.telegram.world.dmWith(stack.telegram.userId).id });
+    if (!isPrivate)
+      await until(
+        async () =>
+          [...(await platform.seenPrivately("owner")), ...(await platform.seen(room, "owner"))].some(({ text }) =>
+            plain(text).includes(words),
+          ),
+        "the private answer",
+      );
+    for (const { text } of await platform.seen(room, "stranger")) expect(plain(text)).not.toContain(words);
+  }, 60_000);
+});
+
 it("completes what a command is about on Discord, by what is to be done", async () => {
   const place = { channelId: stack.discord.channelId, userId: stack.discord.userId };
   const complete = async (command: string, option: string, typed: string, given: Record<string, string>) =>
     ((await stack.discord.people.completes(command, option, typed, { ...place, given })) as { value: string }[]).map(
       ({ value }) => value,
     );
-  expect(await complete("task", "id", "", { action: "add" })).toEqual(["me", "pack", "web", "discord", "telegram"]);
+  expect(await complete("task", "id", "", { action: "add" })).toEqual([
+    "me",
+    "pack",
+    "own",
+    "web",
+    "discord",
+    "telegram",
+  ]);
   expect(await complete("mission", "id", "tele", { action: "run" })).toEqual(["telegram-release"]);
   const { data } = await invoke(stack.gateway.url, "/mission list");
   const known = (data as { missions: { id: string; planId: string }[] }).missions.find(

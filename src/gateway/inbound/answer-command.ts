@@ -58,6 +58,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
         ...message,
         isListenedTo: isListenedTo(message, inbound),
         isOpen: !message.isDm && interaction === undefined,
+        isAnsweredOpenly: await isAnsweredOpenly(call, at, inbound),
       },
       causeId: causeId(row),
       ...(by === undefined ? {} : { givenBy: by }),
@@ -114,6 +115,22 @@ function overLimit(row: LaneRow, call: ChatCall, inbound: Inbound): Handling | u
 /** Where the answer to a press replaces the message with the button, any other message comes beside it. */
 function channelOf({ interaction, inPlaceOf }: ChatCall): InteractionRef | undefined {
   return interaction && inPlaceOf !== undefined ? { ...interaction, isFollowUp: true } : interaction;
+}
+
+/**
+ * Whether others read the answer. A slash command is answered privately, and so is every command where one person can be answered in
+ * place. A press on a button of an earlier answer is answered as that was.
+ */
+async function isAnsweredOpenly(
+  { message, interaction, inPlaceOf }: ChatCall,
+  at: Address,
+  { adapters, store }: Inbound,
+): Promise<boolean> {
+  if (message.isDm || adapters.get(message.platform)?.traits.privateAddress(at, message.userId) === undefined)
+    return false;
+  const channel = inPlaceOf === undefined ? interaction : (await store.outbox.get(inPlaceOf))?.interaction;
+  // A notice holds one short word: the answer is a message like any other.
+  return channel === undefined || channel.isNotice === true;
 }
 
 /** Whether the access list has the place, whoever writes there. */
