@@ -77,7 +77,8 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
         if (SESSION_OVER.has(code)) context.session(shardId).drop();
         logger.info({ shardId, code }, "the Discord connection closed; reconnecting");
         watch.offline(shardId);
-        context.onReconnecting(`connection closed (${code})`);
+        const why = code === RESUMING ? ": Discord asked for a new one, or did not answer heartbeats" : "";
+        context.onReconnecting(`connection closed (${code})${why}`);
       },
     },
   );
@@ -257,6 +258,9 @@ function refusedConnection(code: number, why: string): HookgateError {
     retryAfterMs: REFUSED_PAUSE_MS,
   });
 }
+
+/** @discordjs/ws closed it itself, to resume the session. */
+const RESUMING = 4200;
 
 /** A token that is refused may be accepted again: it is tried so often. */
 const TOKEN_PAUSE_MS = 60_000;
