@@ -34,7 +34,9 @@ export async function wasRegistered(
   { id: hookId, hook: point }: HookInfo,
   dispatch: DispatchRecord,
 ): Promise<"yes" | "no" | "not known"> {
-  if (registry.explain(hookId).registeredAt <= dispatch.at) return "yes";
+  const { registeredAt, stays } = registry.explain(hookId);
+  if (registeredAt <= dispatch.at || stays.some(({ from, until }) => from <= dispatch.at && dispatch.at < until))
+    return "yes";
   if (dispatch.at >= about.startedAt) return "no";
   const earlier = await store.journal.list({ hookId, point, before: dispatch.id, limit: 1 });
   return earlier.length > 0 ? "yes" : "not known";

@@ -29,6 +29,8 @@ export interface Entry {
   readonly seq: number;
   /** Since when a hook of this id is registered at this point without a gap: a reload replaces it. Milliseconds since the epoch. */
   registeredAt: number;
+  /** Since when it is enabled without a gap, reloads included; undefined while it is disabled. Milliseconds since the epoch. */
+  enabledAt: number | undefined;
   /** Among equals of priority, before the order of registration. */
   rank: number;
   readonly priority: number;
@@ -134,6 +136,7 @@ export function makeEntry({ id, seq, registeredAt, point, phase, handler, option
     options,
     seq,
     registeredAt,
+    enabledAt: undefined,
     rank: 0,
     priority: options.priority ?? DEFAULT_PRIORITY,
     pluginId: options.pluginId,

@@ -17,6 +17,10 @@ export interface Explanation {
   checks: readonly ExplainedCheck[];
   /** Since when it is registered at its point, reloads included. Milliseconds since the epoch. */
   registeredAt: number;
+  /** Since when it is enabled, reloads included; undefined while it is disabled. Milliseconds since the epoch. */
+  enabledAt: number | undefined;
+  /** When else a hook of its id was registered at its point, in this process. Milliseconds since the epoch. */
+  stays: readonly { readonly from: number; readonly until: number }[];
 }
 export interface ExplainedCheck {
   check: "enabled" | "only" | "plugin" | "breaker" | "sync" | "access" | "match" | "dependency" | "order";
@@ -32,7 +36,7 @@ export function explainEntry(
   payload: unknown,
   options: DispatchOptions,
   kernel: Kernel,
-): Explanation {
+): Omit<Explanation, "stays"> {
   const checks: ExplainedCheck[] = [
     check("enabled", entry.enabled, entry.enabled ? "It is enabled." : "It is disabled."),
   ];
@@ -49,7 +53,7 @@ export function explainEntry(
   checks.push(...checkDependencies(entry, peers));
   const runs = checks.every(({ passed }) => passed);
   checks.push(checkOrder(entry, peers));
-  return { hook: infoOf(entry), runs, checks, registeredAt: entry.registeredAt };
+  return { hook: infoOf(entry), runs, checks, registeredAt: entry.registeredAt, enabledAt: entry.enabledAt };
 }
 
 function check(name: ExplainedCheck["check"], passed: boolean, detail: string): ExplainedCheck {

@@ -408,6 +408,6 @@ export class HookRegistry<P extends Points = Catalogue> {
         hint: "/hooks lists them.",
       });
     const peers = this.#roster.points.get(entry.point.name)?.ordered(entry.phase) ?? [];
-    return explainEntry(entry, peers, payload, options, this.#kernel);
+    return { ...explainEntry(entry, peers, payload, options, this.#kernel), stays: this.#roster.stays(entry) };
   }
 }

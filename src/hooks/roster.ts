@@ -28,6 +28,18 @@ export interface Applicant {
 
 /** Who comes back within this time was replaced, and was not away: a reload takes a hook out and registers it again. */
 const REPLACED_WITHIN_MS = 1_000;
+/** Earlier stays that are remembered: of one hook, and of how many hooks. */
+const MAX_STAYS = 20;
+const MAX_LEFT = 1_000;
+
+/** A hook was registered at a point, and was taken out. Milliseconds since the epoch. */
+interface Stay {
+  readonly point: string;
+  readonly phase: LifecyclePhase | undefined;
+  readonly from: number;
+  readonly until: number;
+  readonly enabledAt: number | undefined;
+}
 
 export class Roster {
   /** By canonical name. */
@@ -35,8 +47,8 @@ export class Roster {
   readonly entries = new Map<string, Entry>();
   readonly #overrides: Readonly<Record<string, Override>>;
   readonly #clock: Clock;
-  /** Taken out within `REPLACED_WITHIN_MS`, the oldest first. */
-  readonly #justLeft = new Map<string, { entry: Entry; at: number }>();
+  /** By the id of a hook that was taken out, the last one last. */
+  readonly #left = new Map<string, Stay[]>();
   /** How many ids were derived from a name. */
   readonly #counts = new Map<string, number>();
   #seq = 0;
@@ -104,8 +116,9 @@ export class Roster {
     });
     this.#override(entry);
     if (holder !== undefined) this.remove(holder);
-    const before = this.#leftJustNow(id);
-    if (before?.point.name === point.name && before.phase === entry.phase) entry.registeredAt = before.registeredAt;
+    const replaced = this.#replacedBy(entry);
+    entry.registeredAt = replaced?.from ?? entry.registeredAt;
+    if (entry.enabled) entry.enabledAt = replaced?.enabledAt ?? this.#clock.now();
     this.entries.set(id, entry);
     handlers.all.add(entry);
     handlers.changed();
@@ -127,31 +140,38 @@ export class Roster {
   #takeOut(entry: Entry): void {
     if (this.entries.get(entry.id) !== entry) return;
     this.entries.delete(entry.id);
-    this.#forgetOld();
-    this.#justLeft.delete(entry.id);
-    this.#justLeft.set(entry.id, { entry, at: this.#clock.now() });
+    this.#remember(entry);
     const handlers = this.points.get(entry.point.name);
     handlers?.all.delete(entry);
     handlers?.changed();
   }
 
-  #leftJustNow(id: string): Entry | undefined {
-    this.#forgetOld();
-    const entry = this.#justLeft.get(id)?.entry;
-    this.#justLeft.delete(id);
-    return entry;
+  #remember({ id, point, phase, registeredAt: from, enabledAt }: Entry): void {
+    const stays = this.#left.get(id) ?? [];
+    stays.push({ point: point.name, phase, from, until: this.#clock.now(), enabledAt });
+    if (stays.length > MAX_STAYS) stays.shift();
+    this.#left.delete(id);
+    this.#left.set(id, stays);
+    const [oldest] = this.#left.keys();
+    if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
   }
 
-  #forgetOld(): void {
-    const now = this.#clock.now();
-    for (const [id, { at }] of this.#justLeft) {
-      if (Math.abs(now - at) < REPLACED_WITHIN_MS) break;
-      this.#justLeft.delete(id);
-    }
+  /** The stay that this registration goes on with; it is forgotten as one of its own. */
+  #replacedBy({ id, point, phase }: Entry): Stay | undefined {
+    const stays = this.#left.get(id) ?? [];
+    const last = stays.at(-1);
+    if (last === undefined || last.point !== point.name || last.phase !== phase) return undefined;
+    return Math.abs(this.#clock.now() - last.until) < REPLACED_WITHIN_MS ? stays.pop() : undefined;
+  }
+
+  /** The earlier stays of this hook where it is now. */
+  stays({ id, point, phase }: Entry): readonly Stay[] {
+    return (this.#left.get(id) ?? []).filter((one) => one.point === point.name && one.phase === phase);
   }
 
   switch(entry: Entry, enabled: boolean): void {
     entry.enabled = enabled;
+    this.#noteEnabled(entry);
     refresh(entry);
     this.points.get(entry.point.name)?.changed();
   }
@@ -173,6 +193,7 @@ export class Roster {
     if (entry === undefined) return;
     restoreOwn(entry);
     this.#override(entry);
+    this.#noteEnabled(entry);
     this.points.get(entry.point.name)?.changed();
   }
 
@@ -208,6 +229,11 @@ export class Roster {
     };
   }
 
+  /** It may have been switched. */
+  #noteEnabled(entry: Entry): void {
+    entry.enabledAt = entry.enabled ? (entry.enabledAt ?? this.#clock.now()) : undefined;
+  }
+
   #freeId(point: HookPoint, name: string | undefined): string {
     if (name !== undefined && !this.entries.has(name)) return name;
     const base = name ?? point.name;
@@ -238,8 +264,8 @@ export class Roster {
   }
 }
 
-function stateOf({ enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place }: Entry) {
-  return { enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place };
+function stateOf({ enabled, enabledAt, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place }: Entry) {
+  return { enabled, enabledAt, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place };
 }
 
 /** An id is taken once. The same plugin registering it again replaces its own: a plugin loaded twice is there once. */

@@ -57,3 +57,28 @@ hooks:
   expect(first(enabled)).toContain("brk did not run for the last inbound_claim. It was skipped: breaker: ");
   expect(first(enabled)).toContain("Now it would run.");
 });
+
+it("a hook that was removed and added again was registered before", async () => {
+  const config = (id: string) => `
+hooks:
+  - { id: taker, on: inbound_claim, priority: 1, run: { shell: { sh: "echo taken >&2; exit 2" } } }
+  - { id: ${id}, on: inbound_claim, run: { shell: { command: ["true"] } } }
+`;
+  const { live, ask, say } = await lab(config("brk"));
+  const row = await say("one", /blocked by taker/);
+  const reason = "taker runs before it and blocked the message (taken). Hooks after a claim do not run.";
+  expect(await ask(`/hooks why brk ${row}`)).toContain(reason);
+  for (const id of ["brk2", "brk"]) {
+    live.write("hookgate.yaml", `${GATEWAY}\n${config(id)}`);
+    await until(async () => live.app.automations.get(id) !== undefined, `${id} being registered`);
+    // Longer than a reload takes to replace a hook.
+    if (id === "brk2") {
+      const at = Date.now();
+      await until(() => Date.now() > at + 1_100, "it being away");
+    }
+  }
+  for (const answer of [await ask(`/hooks why brk ${row}`), await ask("/hooks why brk")]) {
+    expect(answer).toContain(reason);
+    expect(answer).not.toContain("registered");
+  }
+});
