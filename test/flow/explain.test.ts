@@ -504,9 +504,11 @@ describe("a delivery that was not sent in time", () => {
     expect(pauses).toMatch(paused);
     expect(bare((await run("/status")).text)).toMatch(paused);
     await deliveryIs(`d_${row}r`, "dead");
+    const behind = await platformOf("telegram").say(roomOf("telegram"), "owner", addressed("telegram", "say later"));
+    const later = await rowOf("telegram", behind);
     const path = bare((await run(`/hooks why ${row}`)).text);
     expect(path).toMatch(`d_${row}r dead: 429 Too Many Requests`);
-    expect(path).toContain("given up before the next try, because that would be in 10 min");
+    expect(path).toContain("given up before the next try, because that would have been 10 min later");
     expect(bare((await run("/outbox")).text)).toMatch(new RegExp(`d_${row}r in ${title} \\(telegram:`));
     expect(path).toMatch(/Too Many Requests/i);
     expect(bare((await run(`/hooks why mine.sent ${row}`)).text)).toContain(
@@ -514,5 +516,15 @@ describe("a delivery that was not sent in time", () => {
     );
     expect(bare((await run(`/hooks why mine.footer ${row}`)).text)).toContain("It ran, ✓ passed");
     expect(bare((await run(`/hooks why mine.lost ${row}`)).text)).toContain("It ran");
+    // Of one that waited behind the pause, the end of the pause is kept as a time: the record is read long after.
+    await until(
+      () => rows("SELECT 1 FROM deliveries WHERE id = ? AND status = 'dead'", `d_${later}r`).length > 0,
+      "its end",
+      40_000,
+    );
+    for (const line of [`/hooks why ${later}`, `/outbox show d_${later}r`])
+      expect(bare((await run(line)).text), line).toMatch(
+        /dead: not sent in time .*; sending was paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: 429 Too Many Requests/,
+      );
   });
 });

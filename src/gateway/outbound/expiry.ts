@@ -24,7 +24,7 @@ export function endsBefore({ expiresAt }: Delivery, at: number): boolean {
 export function givenUpReason(delivery: Delivery, error: string, at: number, now: number, ttl: number): string {
   const { expiresAt = at, parts } = delivery;
   const left = formatDuration(Math.max(0, expiresAt - now));
-  return `${error}${partCountText(parts)}; ${GIVEN_UP}, because that would be in ${formatDuration(at - now)}, and the message may be sent for ${left} more only (${limitText(delivery, ttl)})`;
+  return `${error}${partCountText(parts)}; ${GIVEN_UP}, because that would have been ${formatDuration(at - now)} later, and the message could be sent for ${left} more only (${limitText(delivery, ttl)})`;
 }
 
 function limitText({ expiresAt, createdAt, round }: Delivery, ttl: number): string {

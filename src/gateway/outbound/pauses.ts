@@ -1,7 +1,6 @@
 /** Pauses that a platform asked for (`retry_after`), kept on disk so that a restart does not forget them. */
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { Pause, PauseStore } from "../../domain/store.js";
-import { formatDuration } from "../../lib/duration.js";
 
 export class Pauses {
   readonly #store: PauseStore;
@@ -73,13 +72,13 @@ export class Pauses {
     await Promise.all(moved.map((pause) => this.#store.set(pause)));
   }
 
-  /** `sending is paused for 10 min more: …`; undefined when nothing holds this chat back. */
+  /** `sending was paused until 2026-01-31 14:03:12 UTC: …`, for a reason that is kept; undefined when nothing holds this chat back. */
   textOf(at: Address, now: number): string | undefined {
     const until = this.until(at, now);
     const pause = [at.platform, botKey(at), chatKey(at)]
       .map((key) => this.#pauses.get(key))
       .find((one) => one?.until === until);
-    return pause && `sending is paused for ${formatDuration(until - now)} more: ${pause.reason}`;
+    return pause && `sending was paused until ${utcTime(until)}: ${pause.reason}`;
   }
 
   lasting(now: number): Pause[] {
@@ -101,6 +100,8 @@ export class Pauses {
     return 0;
   }
 }
+
+const utcTime = (at: number) => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 const botKey = ({ platform, botId }: Address) => `${platform}:${botId}`;
 const chatKey = ({ platform, botId, chatId }: Address) => formatAddress({ platform, botId, chatId });
