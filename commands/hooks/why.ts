@@ -86,10 +86,16 @@ async function whyPoint(
 
 /** The whole path of one message. */
 export async function whatHappened(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
-  if (asked.startsWith("t_") && (await deps.tasks?.store.get(asked)) !== undefined)
-    return unknownId(deps, context, asked);
+  const taskId = await taskOf(deps, asked);
+  if (taskId === asked) return unknownId(deps, context, asked);
   const found = await readJourney(deps, context, asked);
-  return "journey" in found ? showPath(deps, found.journey) : found.answer;
+  return "journey" in found ? showPath(deps, found.journey, taskId) : found.answer;
+}
+
+/** The task that the id is of, or a dispatch or run of it; undefined when it is of another thing, or there is no such task. */
+async function taskOf({ tasks }: CommandDeps, asked: string): Promise<string | undefined> {
+  const [id] = /^t_[^:/]+/.exec(asked) ?? [];
+  return id === undefined ? undefined : (await tasks?.store.get(id))?.id;
 }
 
 async function readJourney(

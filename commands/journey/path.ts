@@ -28,7 +28,8 @@ const MAX_SHOWN = 4;
 /** Dispatches that can be opened. */
 const MAX_BUTTONS = 3;
 
-export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
+/** `taskId`: the task, when what was named is a dispatch of a task that there is. */
+export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): CommandAnswer {
   const { id, row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
   const now = deps.clock.now();
   const failures = failureLines(dispatches, decisions, now);
@@ -36,7 +37,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
   const lines = [
     ...(own && origin ? [`sent by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
-    ...(row || own ? [] : journalLines(asked, dispatches, now)),
+    ...(row || own ? [] : journalLines(asked, taskId, dispatches, now)),
     ...inOrder([
       ...(row ? inboundEnd(journey, row, now) : []),
       ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, journey, now) })),
@@ -92,6 +93,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     buttons: [
       [
         ...(row || own ? [commandButton("The message", `/outbox show ${word(id)}`)] : []),
+        ...(taskId === undefined ? [] : [commandButton("The task", `/task show ${word(taskId)}`)]),
         ...dispatchButtons(shownDispatches(dispatches)),
       ],
     ],
@@ -124,7 +126,12 @@ function dispatchButtons(dispatches: readonly DispatchRecord[]) {
 }
 
 /** One line a point; the last one where it fired several times. */
-function journalLines(asked: string, dispatches: readonly DispatchRecord[], now: number): string[] {
+function journalLines(
+  asked: string,
+  taskId: string | undefined,
+  dispatches: readonly DispatchRecord[],
+  now: number,
+): string[] {
   const last = new Map(dispatches.map((one) => [one.point, one]));
   const ended = [...last.values()]
     .sort((a, b) => a.at - b.at)
@@ -135,6 +142,8 @@ function journalLines(asked: string, dispatches: readonly DispatchRecord[], now:
       const again = times === 1 ? "" : ` (${times} times; this is the last)`;
       return `${clockTime(one.at, now)} ${code(one.point)}: ${dispatchOutcome(one)}${by}${again}`;
     });
+  if (taskId !== undefined)
+    return [`A dispatch of task ${code(taskId)}: ${code(`/task show ${taskId}`)} shows the task.`, ...ended];
   const gone = asked.startsWith("t_") ? "There is no such task." : "The queues no longer have it.";
   return [`${gone} The journal has:`, ...ended];
 }

@@ -303,4 +303,10 @@ it("of a task, a point without an enabled hook is not recorded, and is not said 
   expect(await again(`/hooks why task:complete ${second}`)).toContain(
     `Whether task:complete fired for ${second} is not recorded.`,
   );
+  // The id of the dispatch, as /runs shows it.
+  const dispatchId = /t_\w+:\S*task:create\S*/.exec(await again("/runs task:create"))?.[0] as string;
+  const path = await again(`/hooks why ${dispatchId}`);
+  expect(path).toContain(`A dispatch of task ${second}: /task show ${second} shows the task.`);
+  expect(path).toMatch(/task:create: . \w+/);
+  expect(path).not.toContain("no such task");
 });
