@@ -14,9 +14,11 @@ export interface AnswerParts {
   attachments?: OutboundMessage["attachments"];
   outcome?: CommandAnswer["outcome"];
   isQuestion?: boolean;
+  audited?: CommandAnswer["audited"];
 }
 
-export function answer({ text, data, buttons, card, attachments, outcome, isQuestion }: AnswerParts): CommandAnswer {
+export function answer(parts: AnswerParts): CommandAnswer {
+  const { text, data, buttons, card, attachments, outcome, isQuestion, audited } = parts;
   const rows = (buttons ?? []).filter((row) => row.length > 0).map((row) => [...row]);
   return {
     message: {
@@ -26,6 +28,7 @@ export function answer({ text, data, buttons, card, attachments, outcome, isQues
       ...(attachments && attachments.length > 0 ? { attachments } : {}),
     },
     data,
+    ...(audited ? { audited } : {}),
     ...(isQuestion ? { outcome: "refused", isQuestion } : outcome && outcome !== "done" ? { outcome } : {}),
   };
 }

@@ -4,7 +4,7 @@ import type { AuditEntry } from "../src/domain/store.js";
 import type { Command } from "../src/gateway/commands.js";
 import { answer, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
-import { optionsOf } from "./journey/audit.js";
+import { optionsOf, readableEntry } from "./journey/audit.js";
 import { pageButtons, pageOf, pageText } from "./page.js";
 import { clockTime, code, count, plain, table } from "./text.js";
 
@@ -33,7 +33,8 @@ export const auditSpec: CommandSpec = {
 export function audit(deps: CommandDeps): Command {
   return {
     ...auditSpec,
-    async run({ options }) {
+    async run(context) {
+      const { options } = context;
       const asked = typeof options.filter === "string" ? options.filter.trim() : "";
       const found = await search(deps, asked.toLowerCase());
       const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
@@ -60,7 +61,12 @@ export function audit(deps: CommandDeps): Command {
           ),
           found.length === REACH && plain(`These are the newest ${REACH}; there may be more.`),
         ],
-        data: { entries: page.entries, total: found.length, page: page.number, pages: page.pages },
+        data: {
+          entries: page.entries.map((one) => readableEntry(deps, context, one)),
+          total: found.length,
+          page: page.number,
+          pages: page.pages,
+        },
         buttons: [pageButtons(page, `/audit${asked === "" ? "" : ` ${word(asked)}`}`)],
       });
     },

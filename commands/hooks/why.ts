@@ -110,7 +110,11 @@ async function readJourney(
       const stored = new Map([...found.journey.stored].map(([id, run]) => [id, readableRun(deps, context, run)]));
       const deliveries = found.journey.deliveries.map((one) => readableEnd(deps, context, one));
       const row = found.journey.row && readableEnd(deps, context, found.journey.row);
-      return { journey: { ...found.journey, dispatches, stored, deliveries, row } };
+      const decisions = found.journey.decisions.map((one) => ({
+        ...one,
+        was: one.was && readableEnd(deps, context, one.was),
+      }));
+      return { journey: { ...found.journey, dispatches, stored, deliveries, row, decisions } };
     }
     case "several":
       return { answer: whichChat(deps, asked, found.places) };

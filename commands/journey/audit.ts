@@ -1,6 +1,10 @@
 /** What the audit knows of hooks and deliveries: who switched a hook, who purged, released and retried what. */
+import { z } from "zod";
 import type { AuditEntry, Delivery, InboxRow } from "../../src/domain/store.js";
+import type { CommandContext } from "../../src/gateway/commands.js";
+import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
+import type { FormerEnd } from "../outbox/acted.js";
 
 /** How far the audit is read back. */
 const MAX_ENTRIES = 2_000;
@@ -49,6 +53,8 @@ export interface Decision {
   id: string;
   kind: "released" | "retried" | "confirmed";
   by: AuditEntry["operator"];
+  /** How it had ended before; undefined for what an earlier version recorded. */
+  was: FormerEnd | undefined;
 }
 
 const KINDS: Readonly<Record<string, Decision["kind"]>> = {
@@ -78,11 +84,13 @@ export async function decisionsOn(
     const { at, operator: by, action, details } = entry;
     const recorded = KINDS[action];
     if (recorded)
-      return open.filter(({ id }) => idsOf(entry).includes(id)).map(({ id }) => ({ at, id, kind: recorded, by }));
+      return open
+        .filter(({ id }) => idsOf(entry).includes(id))
+        .map(({ id }) => ({ at, id, kind: recorded, by, was: formerEndOf(id, details) }));
     const { action: asked, id: named, confirmed } = optionsOf(details);
     if (asked !== "release" && asked !== "retry") return [];
     const kind = asked === "retry" ? "retried" : confirmed === true ? "confirmed" : "released";
-    return open.filter(({ id }) => named === id).map(({ id }) => ({ at, id, kind, by }));
+    return open.filter(({ id }) => named === id).map(({ id }) => ({ at, id, kind, by, was: formerEndOf(id, details) }));
   });
 }
 
@@ -113,6 +121,23 @@ function idsOf({ details }: AuditEntry): readonly unknown[] {
   return typeof details === "object" && details !== null && "ids" in details && Array.isArray(details.ids)
     ? details.ids
     : [];
+}
+
+/** What `formerEnds` put there. */
+const audited = z.looseObject({
+  was: z.array(z.object({ status: z.enum(["dead", "held"]), reason: z.string().optional(), ids: z.array(z.string()) })),
+});
+
+function formerEndOf(id: string, details: unknown): FormerEnd | undefined {
+  const end = audited.safeParse(details).data?.was.find(({ ids }) => ids.includes(id));
+  return end && { id, status: end.status, reason: end.reason };
+}
+
+/** The entry as the reader may see it: the reason of a former end may be the words of a program. */
+export function readableEntry(deps: CommandDeps, context: CommandContext, entry: AuditEntry): AuditEntry {
+  const { data } = audited.safeParse(entry.details);
+  if (data === undefined) return entry;
+  return { ...entry, details: { ...data, was: data.was.map((end) => readableEnd(deps, context, end)) } };
 }
 
 /** The options of an audited command. */

@@ -1,4 +1,8 @@
-/** Deliveries that were given up before an operator sent them again: what hooks were notified of, and what is not on record. */
+/**
+ * What was given up or held before an operator decided on it: what hooks were notified of, what the audit kept, and what is not on
+ * record. The release of a row clears its reason.
+ */
+import { IN_DOUBT } from "../../src/domain/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import { ago, clockTime, code, plain } from "../text.js";
@@ -22,15 +26,36 @@ export function earlierEnds({ dispatches, decisions }: Journey, now: number): { 
     });
 }
 
-/** Only a delivery that was given up can be tried again, and the release of its row cleared the reason. Empty where hooks were notified of it. */
-export function unrecordedEndText(decision: Decision, { dispatches, decisions }: Journey): string {
-  const { id, at, kind } = decision;
-  if (kind !== "retried" || !id.startsWith("d_")) return "";
+const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {
+  released: (id) => `released ${id}`,
+  retried: (id) => `had ${id} tried again`,
+  confirmed: (id) => `confirmed that it arrived (${id})`,
+};
+
+/** What an operator decided, and how the message had ended before that. */
+export function decisionText(decision: Decision, journey: Journey): string {
+  const by = operatorName(decision.by);
+  return `${by} ${DECISIONS[decision.kind](code(decision.id))}${formerEndText(decision, journey, by)}`;
+}
+
+function formerEndText(decision: Decision, journey: Journey, by: string): string {
+  const { id, kind, was } = decision;
+  // It has a line of its own.
+  if (wasHeardOf(decision, journey)) return "";
+  if (was === undefined)
+    return kind === "retried" && id.startsWith("d_") ? ", after it was given up (why is not on record)" : "";
+  const why = was.reason === undefined ? "" : `: ${plain(was.reason)}`;
+  if (was.status === "dead") return `, after ${id.startsWith("d_") ? "it" : "handling it"} was **given up**${why}`;
+  const isDoubled = kind === "released" && was.reason?.includes(IN_DOUBT) === true;
+  return `; until then it was **held**${why}${isDoubled ? `. ${by} said that it had not arrived, so it was sent once more` : ""}`;
+}
+
+/** Hooks were notified of the end before the decision. */
+function wasHeardOf({ id, at }: Decision, { dispatches, decisions }: Journey): boolean {
   const since = decisions.findLast((one) => one.id === id && one.at < at)?.at ?? 0;
-  const isRecorded = dispatches.some(
+  return dispatches.some(
     (one) => one.point === "delivery_failed" && rootOf(one.id) === id && one.at >= since && one.at < at,
   );
-  return isRecorded ? "" : ", after it was given up (why is not on record)";
 }
 
 /** Why `delivery_failed` is not on record for a delivery that an operator sent again; undefined for one that was never given up. */
@@ -43,6 +68,12 @@ export function wasGivenUpText(
   const last = decisions.findLast((one) => one.id === id);
   const retry = decisions.findLast((one) => one.id === id && one.kind === "retried");
   const notHeard = `no hook was enabled at ${code("delivery_failed")} then`;
+  if (last?.was !== undefined && last.kind !== "confirmed") {
+    const why = last.was.reason === undefined ? "" : ` (${plain(last.was.reason)})`;
+    const ended = last.was.status === "dead" ? "given up" : "held";
+    const remark = last.was.status === "dead" ? `N${notHeard.slice(1)}` : "That it was held is no failure";
+    return `it was ${ended}${why}, and ${operatorName(last.by)} had it sent again ${ago(last.at, now)}: ${state}. ${remark}.`;
+  }
   if (retry)
     return `it was given up, and ${operatorName(retry.by)} had it tried again ${ago(retry.at, now)}: ${state}. Why it was given up is not on record, because ${notHeard}.`;
   // What is confirmed was held. A release is of what was held or was given up, and the audit may not reach back to a retry.

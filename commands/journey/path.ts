@@ -11,13 +11,13 @@ import { pausedText } from "../hooks/pause.js";
 import { isOpen, tries } from "../outbox/letter.js";
 import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
-import { operatorName, placeWords } from "../who.js";
+import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
-import { earlierEnds, unrecordedEndText } from "./given-up.js";
+import { decisionText, earlierEnds } from "./given-up.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
 import { refusedLines, wasPausedText } from "./refused.js";
 import { ownWordText, runningText } from "./surroundings.js";
@@ -40,7 +40,10 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
     ...(row || own ? [] : journalLines(asked, taskId, dispatches, now)),
     ...inOrder([
       ...(row ? inboundEnd(journey, row, now) : []),
-      ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, journey, now) })),
+      ...decisions.map((one) => ({
+        at: decidedAt(one, journey),
+        text: `${clockTime(one.at, now)} ${decisionText(one, journey)}`,
+      })),
       ...failures.slice(0, MAX_SHOWN),
       ...vetoLines(dispatches, now),
       ...unfinishedRuns(journey.stored, now),
@@ -376,17 +379,6 @@ function nextTryText({ status, attempts, dueAt }: Delivery, now: number): string
 
 function unsaidText({ id, line }: Journey["unsaid"][number], now: number): string {
   return `nothing was posted in the room in place of ${code(id)}: the room gets one such line a person in ten minutes, and ${code(line.id)} was it, ${ago(line.createdAt, now)}`;
-}
-
-const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {
-  released: (id) => `released ${id}`,
-  retried: (id) => `had ${id} tried again`,
-  confirmed: (id) => `confirmed that it arrived (${id})`,
-};
-
-function decisionLine(decision: Decision, journey: Journey, now: number): string {
-  const { at, id, kind, by } = decision;
-  return `${clockTime(at, now)} ${operatorName(by)} ${DECISIONS[kind](code(id))}${unrecordedEndText(decision, journey)}`;
 }
 
 function postedIds({ parts }: Delivery): string[] {

@@ -1,4 +1,7 @@
-/** What a command did to which messages, in the audit: its own line names a status or a chat, and not what it found there. */
+/**
+ * What a command did to which messages, in the audit: its own line names a status or a chat, and not what it found there. A retry and a
+ * release also keep there how each message had ended, because the row of the message forgets that.
+ */
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
 
@@ -7,6 +10,25 @@ const MAX_IDS = 500;
 
 export type Acted = "purge" | "release" | "confirm" | "retry";
 
+/** How a message had ended before an operator had it sent or handled again. */
+export interface FormerEnd {
+  id: string;
+  status: "dead" | "held";
+  reason?: string | undefined;
+}
+
+/** As the audit keeps it: many messages of a flood ended alike. */
+export function formerEnds(ends: readonly FormerEnd[]): { was: { status: string; reason?: string; ids: string[] }[] } {
+  const groups = new Map<string, { status: string; reason?: string; ids: string[] }>();
+  for (const { id, status, reason } of ends) {
+    const key = `${status} ${reason ?? ""}`;
+    const group = groups.get(key);
+    if (group) group.ids.push(id);
+    else groups.set(key, reason === undefined ? { status, ids: [id] } : { status, reason, ids: [id] });
+  }
+  return { was: [...groups.values()] };
+}
+
 export async function recordActed(
   { store, clock }: CommandDeps,
   { operator }: CommandContext,
@@ -14,14 +36,18 @@ export async function recordActed(
   /** As it was named: a status, an id, `all`. */
   target: string,
   ids: readonly string[],
+  ends: readonly FormerEnd[] = [],
 ): Promise<void> {
-  for (let from = 0; from < ids.length; from += MAX_IDS)
+  for (let from = 0; from < ids.length; from += MAX_IDS) {
+    const some = ids.slice(from, from + MAX_IDS);
+    const ended = ends.filter(({ id }) => some.includes(id));
     await store.audit.record({
       at: clock.now(),
       operator,
       action,
       target,
-      details: { ids: ids.slice(from, from + MAX_IDS) },
+      details: ended.length === 0 ? { ids: some } : { ids: some, ...formerEnds(ended) },
       outcome: "done",
     });
+  }
 }

@@ -5,7 +5,7 @@ import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
-import { recordActed } from "./acted.js";
+import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
 import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
 import { findLetter, isAmbiguous } from "./letter.js";
 
@@ -59,6 +59,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
         : `${code(id)} is on its way.${delivery.frozen ? "" : " It goes through the hooks first."}`,
     ],
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
+    audited: formerEnds([{ id, status: delivery.status, reason: delivery.reason }]),
   });
 }
 
@@ -75,13 +76,14 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   const unclear = held.filter(({ isAmbiguous }) => isAmbiguous).length;
   // Confirmed: they did arrive, which can be true only of those that may have.
   const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
-  const ids: string[] = [];
-  for (const { id, isAmbiguous } of wanted) {
+  const ends: FormerEnd[] = [];
+  for (const { id, isAmbiguous, reason } of wanted) {
     context.signal.throwIfAborted();
-    if (await deps.release(id, isAmbiguous && confirmed === true)) ids.push(id);
+    if (await deps.release(id, isAmbiguous && confirmed === true)) ends.push({ id, status: "held", reason });
   }
-  const released = ids.length;
-  await recordActed(deps, context, confirmed === true ? "confirm" : "release", "held", ids);
+  const released = ends.length;
+  const ids = ends.map(({ id }) => id);
+  await recordActed(deps, context, confirmed === true ? "confirm" : "release", "held", ids, ends);
   const isAsking = unclear > 0 && typeof confirmed !== "boolean";
   const done = confirmed === true ? "counted as sent" : "on the way again";
   return answer({

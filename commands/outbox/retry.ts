@@ -4,7 +4,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
-import { recordActed } from "./acted.js";
+import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
 import { type Chosen, chosenBy, riskyButton } from "./filter.js";
 import { findLetter } from "./letter.js";
 
@@ -25,6 +25,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
       return answer({
         text: [`${code(`m${letter.row.id}`)} is handled again.`],
         data: { retried: [`m${letter.row.id}`] },
+        audited: formerEnds([{ id: `m${letter.row.id}`, status: "dead", reason: letter.row.error }]),
       });
     throw notDead(`m${letter.row.id}`, letter.row.status);
   }
@@ -36,7 +37,11 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
       hint: `Look at it with /outbox show ${delivery.id}, then decide with /outbox release.`,
     });
   if (delivery.status === "dead" && (await deps.release(delivery.id, false)))
-    return answer({ text: [`${code(delivery.id)} is sent again.`], data: { retried: [delivery.id] } });
+    return answer({
+      text: [`${code(delivery.id)} is sent again.`],
+      data: { retried: [delivery.id] },
+      audited: formerEnds([{ id: delivery.id, status: "dead", reason: delivery.reason }]),
+    });
   throw notDead(delivery.id, delivery.status);
 }
 
@@ -46,20 +51,21 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
     asked === "inbox" ? [] : deps.store.outbox.letters(["dead"], chosen),
     deps.store.inbox.letters(chosen),
   ]);
-  const retried: string[] = [];
+  const ends: FormerEnd[] = [];
   // Oldest first: what was said first goes out first.
-  for (const { id } of deliveries) {
+  for (const { id, reason } of deliveries) {
     context.signal.throwIfAborted();
-    if (await deps.release(id, false)) retried.push(id);
+    if (await deps.release(id, false)) ends.push({ id, status: "dead", reason });
   }
   // What may end the process is left out, unless the reason names the crash and the operator said yes.
   const takesRisky = chosen.namesCrash && context.options.yes === true;
   const risky = rows.filter(({ mayCrash }) => mayCrash && !takesRisky);
-  for (const { id } of rows.filter(({ mayCrash }) => !mayCrash || takesRisky)) {
+  for (const { id, reason } of rows.filter(({ mayCrash }) => !mayCrash || takesRisky)) {
     context.signal.throwIfAborted();
-    if (await deps.revive(id)) retried.push(`m${id}`);
+    if (await deps.revive(id)) ends.push({ id: `m${id}`, status: "dead", reason });
   }
-  await recordActed(deps, context, "retry", asked, retried);
+  const retried = ends.map(({ id }) => id);
+  await recordActed(deps, context, "retry", asked, retried, ends);
   return answer({
     text: [
       retried.length > 0

@@ -19,6 +19,8 @@ export const HOOKS_MAY_CRASH = "they may crash the gateway";
 export interface InboxLetterRef {
   id: number;
   at: number;
+  /** Why it is dead. */
+  reason?: string;
   /** Its reason has `MAY_CRASH`. */
   mayCrash: boolean;
 }
@@ -26,6 +28,7 @@ export interface InboxLetterRef {
 export interface LetterRef {
   id: string;
   at: number;
+  reason?: string;
   /** It may have arrived. */
   isAmbiguous: boolean;
   /** It is held, and its reason has `HOOKS_MAY_CRASH`. */

@@ -17,6 +17,8 @@ export interface CommandAnswer {
   isQuestion?: boolean;
   /** Why a command was refused: the role that it needs, and the one that the sender has. It is kept in the row of the inbox, which `/hooks why` explains. */
   refusal?: string;
+  /** What the audit keeps of it beside the options: what the command itself overwrites. Nobody is shown it in the answer. */
+  audited?: Readonly<Record<string, unknown>>;
   /**
    * Short, and for nobody but the person: when a press gave the command, it is shown to them alone, and not at all where it cannot
    * be. What it did shows elsewhere.

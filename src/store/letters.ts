@@ -18,17 +18,23 @@ export function createDeliveryLetters({ database, read }: Connection) {
       const { sql, parameters } = conditions(filter, { chat: "conversation", at: "created_at", reason: "reason" });
       const isOpen = statuses.every((one) => one === "waiting" || one === "sending");
       // A part that was written to the wire without an answer.
-      const found = database.prepare<Parameters, { id: string; at: number; isAmbiguous: number; mayCrash: number }>(
-        `SELECT id, created_at AS at, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous,
+      const found = database.prepare<
+        Parameters,
+        { id: string; at: number; reason: string | null; isAmbiguous: number; mayCrash: number }
+      >(
+        `SELECT id, created_at AS at, reason, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous,
            status = 'held' AND instr(ifnull(reason, ''), ?) > 0 AS mayCrash
          FROM deliveries WHERE ${isOpen ? IS_OPEN : IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
       );
-      return found.all(HOOKS_MAY_CRASH, ...statuses, ...parameters).map(({ id, at, isAmbiguous, mayCrash }) => ({
-        id,
-        at,
-        isAmbiguous: isAmbiguous === 1,
-        mayCrash: mayCrash === 1,
-      }));
+      return found
+        .all(HOOKS_MAY_CRASH, ...statuses, ...parameters)
+        .map(({ id, at, reason, isAmbiguous, mayCrash }) => ({
+          id,
+          at,
+          ...withReason(reason),
+          isAmbiguous: isAmbiguous === 1,
+          mayCrash: mayCrash === 1,
+        }));
     });
 }
 
@@ -36,12 +42,16 @@ export function createInboxLetters({ database, read }: Connection) {
   return (filter: LetterFilter): Promise<InboxLetterRef[]> =>
     read(() => {
       const { sql, parameters } = conditions(filter, { chat: "lane", at: "received_at", reason: "error" });
-      const found = database.prepare<Parameters, { id: number; at: number; mayCrash: number }>(
-        `SELECT id, received_at AS at, instr(ifnull(error, ''), ?) > 0 AS mayCrash FROM inbox WHERE status = 'dead'${sql} ORDER BY id`,
+      const found = database.prepare<Parameters, { id: number; at: number; reason: string | null; mayCrash: number }>(
+        `SELECT id, received_at AS at, error AS reason, instr(ifnull(error, ''), ?) > 0 AS mayCrash FROM inbox WHERE status = 'dead'${sql} ORDER BY id`,
       );
-      return found.all(MAY_CRASH, ...parameters).map(({ id, at, mayCrash }) => ({ id, at, mayCrash: mayCrash === 1 }));
+      return found
+        .all(MAY_CRASH, ...parameters)
+        .map(({ id, at, reason, mayCrash }) => ({ id, at, ...withReason(reason), mayCrash: mayCrash === 1 }));
     });
 }
+
+const withReason = (reason: string | null) => (reason === null ? undefined : { reason });
 
 /** A chat means its threads and its commands, too. */
 function conditions(

@@ -129,6 +129,14 @@ it("a hook that ended the process may have run, and so may its point", async () 
   expect(await ask("/hooks list never")).not.toContain("lab.die");
   // Of a point that the message never came to, it is known.
   expect(await ask("/hooks show lab.sends")).toContain("never fired");
+  // The crashes stay in the story when an operator has it handled again.
+  await ask("/hooks disable lab.die");
+  await ask(`/outbox retry ${row}`);
+  const path = await until(async () => {
+    const text = await ask(`/hooks why ${row}`);
+    return text.includes("claimed by lab.last") ? text : undefined;
+  }, "the answer");
+  expect(path).toMatch(new RegExp(`had ${row} tried again, after handling it was given up: .*crash the gateway`));
 });
 
 it("a hook that ended the process while an answer was on its way out may have run", async () => {

@@ -167,13 +167,13 @@ describe("a message behind a pause of its chat", () => {
 
 describe("a message that was given up, and that an operator had tried again", () => {
   /** The answer is refused, tried again by the owner, and sent. */
-  async function sayRefusedOnce(text: string, why: string): Promise<string> {
+  async function sayRefusedOnce(text: string, why: string, retried = ""): Promise<string> {
     const chatId = Number(group().chatId);
     const action = { kind: "refuse" as const, status: 400, description: `Bad Request: ${why}` };
     stack.telegram.fail({ method: "sendMessage", chatId, times: 1, action });
     const row = await say("owner", text);
     await deliveryIs(`d_${row}r`, "dead");
-    await invoke(stack.gateway.url, `/outbox retry d_${row}r`);
+    await invoke(stack.gateway.url, `/outbox retry ${retried || `d_${row}r`}`);
     await deliveryIs(`d_${row}r`, "sent");
     return row;
   }
@@ -181,15 +181,24 @@ describe("a message that was given up, and that an operator had tried again", ()
   it("is not said never to have failed, and its path has the end before", async () => {
     const row = await sayRefusedOnce("say it is broken", "message text is broken");
     const id = `d_${row}r`;
-    const givenUp = `${id}: it was given up, and Owner had it tried again`;
+    const givenUp = `${id}: it was given up (400 Bad Request: message text is broken), and Owner had it sent again`;
     for (const line of [`delivery_failed ${id}`, `failed ${row}`]) {
       const text = await why(`/hooks why ${line}`);
       expect(text).toContain(givenUp);
-      expect(text).toContain("then it was sent. Why it was given up is not on record, because no hook was enabled");
+      expect(text).toContain("then it was sent. No hook was enabled at delivery_failed then.");
       expect(text).not.toContain("nothing failed");
     }
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toContain(
+      `Owner had ${id} tried again, after it was given up: 400 Bad Request: message text is broken`,
+    );
+    expect(path).not.toContain("not on record");
+  });
+
+  it("has the reason also where all were tried again at once", async () => {
+    const row = await sayRefusedOnce("say it is torn", "message text is torn", "dead");
     expect(await why(`/hooks why ${row}`)).toContain(
-      `Owner had ${id} tried again, after it was given up (why is not on record)`,
+      `Owner had d_${row}r tried again, after it was given up: 400 Bad Request: message text is torn`,
     );
   });
 
@@ -200,6 +209,39 @@ describe("a message that was given up, and that an operator had tried again", ()
     expect(path).toMatch(new RegExp(`d_${row}r was given up: .*too odd`));
     expect(path).not.toContain("not on record");
     expect(await why(`/hooks why failed ${row}`)).toContain("It ran");
+  });
+});
+
+describe("a message that may have arrived, and that an operator decided on", () => {
+  /** The platform fails while it posts the answer. */
+  async function sayInDoubt(text: string, decision: string): Promise<string> {
+    const chatId = Number(group().chatId);
+    stack.telegram.fail({ method: "sendMessage", chatId, times: 1, action: { kind: "drop-after" } });
+    const row = await say("owner", text);
+    await deliveryIs(`d_${row}r`, "held");
+    await invoke(stack.gateway.url, `/outbox release ${decision.replace("ID", `d_${row}r`)}`);
+    await deliveryIs(`d_${row}r`, "sent");
+    return row;
+  }
+  const doubt = "it may or may not have arrived: ";
+
+  it.each(["ID confirmed=false", "all confirmed=false"])("was sent once more: /outbox release %s", async (decision) => {
+    const row = await sayInDoubt(`say it is vague ${decision.length}`, decision);
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toMatch(
+      new RegExp(
+        `Owner released d_${row}r; until then it was held: ${doubt}.*\\. Owner said that it had not arrived, so it was sent once more`,
+      ),
+    );
+    expect(await why(`/hooks why failed ${row}`)).toContain(`it was held (${doubt}`);
+    expect(await why(`/hooks why failed ${row}`)).toContain("That it was held is no failure.");
+  });
+
+  it("counts as sent", async () => {
+    const row = await sayInDoubt("say it is there", "ID confirmed=true");
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toContain(`Owner confirmed that it arrived (d_${row}r); until then it was held: ${doubt}`);
+    expect(path).not.toContain("once more");
   });
 });
 

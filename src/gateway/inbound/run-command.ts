@@ -39,7 +39,7 @@ export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswe
   const answer = mapTexts(await run({ ...call, progress }, parts), parts.shown);
   const outcome = answer.outcome ?? "done";
   const options = call.parsed.kind === "options" ? call.parsed.options : {};
-  await audit(call, options, answer.isQuestion ? "asked" : outcome, parts);
+  await audit(call, { options, ...answer.audited }, answer.isQuestion ? "asked" : outcome, parts);
   const payload = {
     command: call.command.name,
     options,
@@ -166,7 +166,7 @@ export function failure({ code, message, hint }: Pick<HookgateError, "code" | "m
 
 async function audit(
   { command, operator, at }: Call,
-  options: Record<string, OptionValue>,
+  details: Readonly<Record<string, unknown>>,
   outcome: AuditEntry["outcome"],
   { store, clock, logger }: Parts,
 ): Promise<void> {
@@ -176,7 +176,7 @@ async function audit(
       operator,
       action: "command",
       target: command.name,
-      details: { options, ...(at ? { at } : {}) },
+      details: { ...details, ...(at ? { at } : {}) },
       outcome,
     });
   } catch (error) {
