@@ -1,16 +1,8 @@
 /** Pieces of Markdown that every command's answer is made of. Text from people and hooks goes in escaped, never raw. */
 import { formatDuration } from "../src/lib/duration.js";
+import { clip, plainLine } from "../src/lib/markdown/escape.js";
 
-/** Cut so that a table fits a phone and a paragraph stays a paragraph. */
-export function clip(text: string, maxCharacters: number): string {
-  const characters = [...text];
-  return characters.length <= maxCharacters ? text : `${characters.slice(0, maxCharacters - 1).join("")}…`;
-}
-
-/** Text of unknown origin on one line, with nothing in it that Markdown or a chat would act on. */
-export function plain(text: string, maxCharacters = 300): string {
-  return clip(text.replace(/\s+/g, " ").trim(), maxCharacters).replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
-}
+export { clip, plainLine as plain };
 
 /** Inline code; a text that holds back-ticks gets a longer fence. */
 export function code(text: string): string {

@@ -6,9 +6,9 @@ import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
-import { code, plain } from "../text.js";
+import { plain } from "../text.js";
 import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, textOf } from "./parts.js";
-import { nameOf, taskData, taskLine } from "./rows.js";
+import { nameOf, passedOn, taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
 export type TaskAction =
@@ -176,7 +176,7 @@ async function said(
 ): Promise<CommandAnswer> {
   const from = isWorker(task, context.operator) ? "worker" : "others";
   const noted = await desk.note(task.id, text, actorOf(context));
-  const words = `${action === "ask" ? "❓" : "💬"} ${plain(nameOf(noted.lastNote?.by ?? "", desk), 64)} on **${plain(task.title, 120)}** (${code(task.id)}): ${plain(text, 2_000)}`;
+  const words = passedOn(action === "ask" ? "❓" : "💬", noted.lastNote?.by ?? "", task, text, desk);
   const isPassed = await desk.pass(noted, words, from, `d_${task.id}_n${noted.version}`);
   return answer({
     text: [isPassed ? "Passed on." : "Noted; there is no conversation to pass it on to."],

@@ -2,8 +2,9 @@
 import { isEnded, type Task } from "../../src/domain/task.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { saidText } from "../../src/lib/markdown/escape.js";
 import { readableReasons } from "../hook-reasons.js";
-import { plain } from "../text.js";
+import { code, plain } from "../text.js";
 
 export function taskLine({ title, status, reason }: Task, isOpen: boolean): string {
   const why = reason === undefined || !isOpen ? "" : `: ${plain(reason, 300)}`;
@@ -41,6 +42,17 @@ export function nameOf(who: string, desk: { nameOf(ref: string): string | undefi
   const bare = who.replace(/^person:/, "");
   const [, ref = bare, name] = /^(\w+:\S+) \((.+)\)$/.exec(bare) ?? [];
   return name ?? desk.nameOf(ref) ?? bare;
+}
+
+/** Words about a task, as a message of their own. */
+export function passedOn(
+  sign: "💬" | "❓",
+  by: string,
+  { id, title }: Pick<Task, "id" | "title">,
+  text: string,
+  desk: { nameOf(ref: string): string | undefined },
+): string {
+  return `${sign} ${plain(nameOf(by, desk), 64)} on **${plain(title, 120)}** (${code(id)}): ${saidText(text, 2_000)}`;
 }
 
 /** `in 2 h`, `3 h overdue`; empty without a deadline or when it is over anyway. */

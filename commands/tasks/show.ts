@@ -1,10 +1,9 @@
 /** `/task show ID`: one task whole, with its history: who made what of it, and why. */
 import { hasRole } from "../../src/domain/identity.js";
-import type { Task } from "../../src/domain/task.js";
+import { saidElsewhere, type Task } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { saidElsewhere } from "../../src/orchestrator/card.js";
 import { answer, commandButton } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";

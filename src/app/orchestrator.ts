@@ -1,6 +1,7 @@
 /** The orchestrator, put together from the parts of the product, and what commands are given of it. */
 import { dirname, resolve } from "node:path";
 import type { CommandDeps } from "../../commands/deps.js";
+import { passedOn } from "../../commands/tasks/rows.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import { formatAddress } from "../domain/address.js";
@@ -120,7 +121,12 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     if (!known.some((event) => event.cause?.id === causeId))
       await orchestrator.note(task.id, words.slice(0, 4_000), { by: nameOf(operator), cause });
     const from = isTheirs ? "worker" : "others";
-    const passed = await pass(task, passedOn(task, "💬", nameOf(operator), words), from, `d_${task.id}_${causeId}`);
+    const passed = await pass(
+      task,
+      passedOn("💬", nameOf(operator), task, words, desk),
+      from,
+      `d_${task.id}_${causeId}`,
+    );
     return { text: passed ? "Noted on the task, and passed on." : "Noted on the task." };
   };
   return { orchestrator, desk, repliedTo };
@@ -131,9 +137,6 @@ const RECENT = 50;
 
 const nameOf = ({ platform, userId, displayName }: Operator) =>
   displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
-
-const passedOn = (task: Task, sign: string, by: string, words: string) =>
-  `${sign} ${by} on "${task.title}" (${task.id}): ${words.slice(0, 2_000)}`;
 
 /** Of runners: what they print is masked with them. */
 export function runnerSecrets({ orchestrator }: Config): string[] {

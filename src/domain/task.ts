@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { parseInstant } from "../lib/instant.js";
 import { address } from "./address.js";
+import type { Role } from "./identity.js";
 import { CAUSE_KINDS, type Cause } from "./journal.js";
 
 export const TASK_STATUSES = [
@@ -51,6 +52,12 @@ export function mayBecome(from: TaskStatus, to: TaskStatus): boolean {
 /** Over; a failed or cancelled one may still be retried by a person. */
 export function isEnded(status: TaskStatus): boolean {
   return status === "done" || status === "failed" || status === "cancelled";
+}
+
+/** Shown in place of what its runner said, where people without the role read along. */
+export function saidElsewhere(id: string, roleNeeded: Role): string {
+  const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;
+  return `What it says is for ${whom}, and this chat has other readers: \`/task show ${id}\` in a direct chat with the bot shows it.`;
 }
 
 export const retryPolicy = z.object({

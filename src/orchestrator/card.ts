@@ -1,8 +1,12 @@
-/** A task as a message: what it is, how it stands, what is running now, and the buttons for what one does next. */
+/**
+ * A task as a message: what it is, how it stands, what is running now, and the buttons for what one does next. Texts come from people,
+ * programs and other systems: they are shown as they are, never as Markdown.
+ */
 import type { Role } from "../domain/identity.js";
 import type { Button, Card, OutboundMessage } from "../domain/message.js";
-import { isEnded, type Task, type TaskStatus } from "../domain/task.js";
+import { isEnded, saidElsewhere, type Task, type TaskStatus } from "../domain/task.js";
 import { formatDuration } from "../lib/duration.js";
+import { plainLine, quotedLines, saidText } from "../lib/markdown/escape.js";
 import type { Progress } from "./runners/runner.js";
 
 export interface CardView {
@@ -44,6 +48,7 @@ const TONES: Partial<Record<TaskStatus, Card["tone"]>> = {
 };
 const LONGEST_OUTPUT = 1_200;
 const LONGEST_TEXT = 800;
+const LONGEST_NAME = 64;
 
 export function cardOf(view: CardView): OutboundMessage {
   const { task } = view;
@@ -65,7 +70,7 @@ export function cardOf(view: CardView): OutboundMessage {
 }
 
 function description({ description: text, status }: Task): string {
-  return isEnded(status) ? "" : clip(text, LONGEST_TEXT);
+  return isEnded(status) || text.trim() === "" ? "" : quotedLines(text, LONGEST_TEXT);
 }
 
 const said = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput ? output(view) : ""];
@@ -76,16 +81,10 @@ function unsaid({ task: { id, attempt }, isPersons, roleNeeded }: CardView): str
   return saidElsewhere(id, roleNeeded);
 }
 
-/** In place of what it says, where people without the role read along. */
-export function saidElsewhere(id: string, roleNeeded: Role): string {
-  const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;
-  return `What it says is for ${whom}, and this chat has other readers: \`/task show ${id}\` in a direct chat with the bot shows it.`;
-}
-
 /** What was found wanting, for whoever does it again. */
 function lacking({ feedback, status }: Task): string {
   if (feedback === undefined || feedback === "" || isEnded(status) || status === "review") return "";
-  return `↩️ To fix: ${clip(feedback, LONGEST_TEXT)}`;
+  return `↩️ To fix: ${saidText(feedback, LONGEST_TEXT)}`;
 }
 
 const CELLS = 12;
@@ -101,7 +100,7 @@ export function progressBar(progress: Progress | undefined): string {
   const full = percent === undefined ? undefined : Math.round((percent / 100) * CELLS);
   const parts = [
     ...(full === undefined ? [] : [`${"▰".repeat(full)}${"▱".repeat(CELLS - full)} ${Math.round(percent ?? 0)} %`]),
-    ...(now === undefined ? [] : [clip(now, 200)]),
+    ...(now === undefined ? [] : [plainLine(now, 200)]),
   ];
   return parts.join(" · ");
 }
@@ -123,8 +122,8 @@ export function outputBlock(output: string, longest: number): string {
 /** Who wrote it is kept as `web:3 (Otto)`, or as the account alone. */
 function note({ task: { lastNote }, nameOf }: CardView): string {
   if (lastNote === undefined) return "";
-  const by = /^\S+ \((.+)\)$/.exec(lastNote.by)?.[1] ?? nameOf(lastNote.by);
-  return `💬 ${by}: ${clip(lastNote.text, LONGEST_TEXT)}`;
+  const by = /^\S+ \((.+)\)$/s.exec(lastNote.by)?.[1] ?? nameOf(lastNote.by);
+  return `💬 ${plainLine(by, LONGEST_NAME)}: ${saidText(lastNote.text, LONGEST_TEXT)}`;
 }
 
 function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fields"]> {
@@ -137,14 +136,18 @@ function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fi
       : undefined;
   return [
     ...field("State", status.replaceAll("_", " ")),
-    ...field("Who", nameOf((owner ?? assignTo).replace(/^person:/, ""))),
+    ...field("Who", plainLine(nameOf((owner ?? assignTo).replace(/^person:/, "")), LONGEST_NAME)),
     ...field("Attempt", attempt === 0 ? undefined : tries),
     ...field(
       "Took",
       endedAt === undefined || startedAt === undefined ? undefined : formatDuration(endedAt - startedAt),
     ),
     ...field("Due", deadline === undefined || isEnded(status) ? undefined : dueText(deadline, now)),
-    ...field("Why", reason === undefined || !isOpen ? undefined : clip(withNames(reason, nameOf), LONGEST_TEXT), false),
+    ...field(
+      "Why",
+      reason === undefined || !isOpen ? undefined : plainLine(withNames(reason, nameOf), LONGEST_TEXT),
+      false,
+    ),
   ];
 }
 
@@ -202,5 +205,3 @@ function buttonsOf({ task, isPersons }: CardView): Button[] {
       return [];
   }
 }
-
-const clip = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

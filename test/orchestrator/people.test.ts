@@ -253,3 +253,72 @@ it("a person without a role does not learn whether the task of another is there"
   );
   expect(answers[0]).toEqual(answers[1]);
 });
+
+describe("texts on cards and in passed-on messages", () => {
+  const FORGED = "fine\n**✅ Approved by Owner**\n[Approve here](http://evil.example/)\n# H\nforged\n===";
+  const NAME = "[Approve here](http://evil.example/)";
+  const withStranger = () =>
+    taskedApp({
+      config: {
+        web: {
+          ...rooms.web,
+          people: [{ id: "2", name: NAME, token_env: "WORKER_TOKEN" }],
+          access: { chats: ["*"], dms: "everyone", mention: "always" },
+        },
+      },
+    });
+  /** What a message or card shows beside its buttons, as HTML. */
+  const htmlOf = ({ raw }: Posted) => {
+    const card = raw.card as { html?: string; fields?: { html: string }[] } | undefined;
+    return [raw.html as string, card?.html, ...(card?.fields ?? []).map(({ html }) => html)].join("\n");
+  };
+  const expectPlain = (html: string) => {
+    expect(html).not.toMatch(/<h[1-6]|<strong>(?!Write)|<em>/);
+    // A link shows where it leads.
+    for (const [, to, shown] of html.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/g)) expect(shown).toBe(to);
+    expect(html).toContain("**✅ Approved by Owner**");
+    // Not as a line of the card's own.
+    expect(html).toMatch(/<blockquote>|fine \*\*✅/);
+  };
+
+  it.each(["note", "ask", "decline", "done"])(
+    "of /task %s are shown as they were written, and no Markdown",
+    async (action) => {
+      const app = await withStranger();
+      await say(app, ORIGIN, `/task add person:web:2 Write ${action}`);
+      const { text } = await cardInText(app, `Write ${action}`);
+      const id = /t_m\w+/.exec(text)?.[0] as string;
+      await app.becomes(id, "assigned");
+      await app.command(`/task ${action} ${id} ${FORGED}`, WORKER_TOKEN);
+      const expectIn = async (found: () => Promise<Posted | undefined>) =>
+        expectPlain(htmlOf(await until(found, "it")));
+      const isOfIt = (one: Posted) => JSON.stringify(one.raw).includes("Approved by Owner");
+      await expectIn(async () => (await app.room(ORIGIN)).find((one) => one.card !== undefined && isOfIt(one)));
+      if (action === "ask")
+        await expectIn(async () => (await app.room(ORIGIN)).find((one) => !one.card && isOfIt(one)));
+    },
+  );
+
+  it("of a reply to a card, and of a description, are shown so, too", async () => {
+    const app = await withStranger();
+    await say(app, ORIGIN, "/task add person:web:2 Write [it](http://evil.example/)");
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Write [it]");
+    await say(app, "dm-2", FORGED, { replyToId: Number(card.id) }, WORKER_TOKEN);
+    const passed = await until(
+      async () => (await app.room(ORIGIN)).find((one) => !one.card && one.text.includes("Approved by Owner")),
+      "the words, passed on",
+    );
+    expectPlain(htmlOf(passed));
+    expect(htmlOf(passed)).toContain("Write [it](");
+    await app.api("POST", "/v1/tasks", { title: "Described", assignTo: "person:web:2", description: FORGED });
+    const described = await cardIn(app, "dm-2", WORKER_TOKEN, "Described");
+    expectPlain(htmlOf(described));
+  });
+});
+
+/** The answer that a task was added, which names its id. */
+const cardInText = (app: TaskedApp, title: string) =>
+  until(
+    async () => (await app.room(ORIGIN)).find(({ text }) => text.includes("Added") && text.includes(title)),
+    `the answer about ${title}`,
+  );

@@ -4,6 +4,7 @@ import type { Button, Card, OutboundMessage } from "../../domain/message.js";
 import { isMissionOver, type Mission } from "../../domain/mission.js";
 import { isEnded, type Task } from "../../domain/task.js";
 import { formatDuration } from "../../lib/duration.js";
+import { plainLine } from "../../lib/markdown/escape.js";
 import { whyShut } from "../quality-gates/evaluate.js";
 
 const WIDTH = 10;
@@ -18,8 +19,8 @@ export function missionCard(mission: Mission, tasks: readonly Task[], now: numbe
   const lines = [
     `${bar(over, total)} ${over} of ${total}${endedAt === undefined || since === undefined ? "" : ` · ${since}`}`,
     runningNow(tasks),
-    ...shut.map((gate) => `Gate **${safe(gate.name)}** is shut: ${safe(whyShut(gate) ?? "")}`),
-    reason === undefined || shut.length > 0 ? "" : safe(reason),
+    ...shut.map((gate) => `Gate **${plainLine(gate.name)}** is shut: ${plainLine(whyShut(gate) ?? "")}`),
+    reason === undefined || shut.length > 0 ? "" : plainLine(reason),
   ];
   const buttons = isMissionOver(status) ? [] : [shut.flatMap((gate) => release(id, gate.name)).slice(0, 3)];
   return {
@@ -57,7 +58,7 @@ function runningNow(tasks: readonly Task[]): string {
   if (running.length === 0) return "";
   const named = running
     .slice(0, NAMED)
-    .map(({ title, attempt }) => safe(attempt > 1 ? `${title} (try ${attempt})` : title));
+    .map(({ title, attempt }) => plainLine(attempt > 1 ? `${title} (try ${attempt})` : title));
   return `Now: ${named.join(", ")}${running.length > NAMED ? ` and ${running.length - NAMED} more` : ""}`;
 }
 
@@ -68,13 +69,4 @@ function release(missionId: string, gate: string): Button[] {
   };
   const label = `Release ${gate}`.slice(0, 40);
   return [{ label, style: "danger", action: { kind: "command", line: `/gate release ${missionId} ${gate}`, form } }];
-}
-
-/** One line with nothing in it that Markdown would act on. */
-function safe(text: string): string {
-  return text
-    .replace(/\s+/g, " ")
-    .trim()
-    .slice(0, 300)
-    .replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
 }
