@@ -29,7 +29,12 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       const until = untilAt === undefined ? {} : { until: untilAt };
       const before = alert.ack;
       alert.ack = { by: by.name, at: now, ...until };
-      if (!plan.move("ack", by)) {
+      // An escalation called others after the first acknowledgement: one of them has it now.
+      if (alert.state === "acked" && alert.called !== undefined) {
+        plan.record("ack", by);
+        alert.since = now;
+        delete alert.called;
+      } else if (!plan.move("ack", by)) {
         // Acknowledged already: the first word holds.
         if (before) alert.ack = before;
         else delete alert.ack;

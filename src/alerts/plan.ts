@@ -42,6 +42,7 @@ export class Plan {
     this.record(happening, actor, reason, to);
     alert.state = to;
     alert.since = now;
+    delete alert.called;
     return true;
   }
 

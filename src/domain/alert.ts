@@ -97,6 +97,8 @@ export interface Alert {
   escalateFrom?: number;
   /** Somebody asked for the next step now. */
   escalateNow?: Actor;
+  /** The first person who asked for an escalation since it came into its state: others are needed although an operator has the alert. */
+  called?: { by: string; at: number };
   /** When its source last spoke. */
   confirmedAt: number;
   /** When to look at it again. */

@@ -1,5 +1,6 @@
 /** A page is an escalation, as the person who is called reads it: it goes first, it is true, and it says how to act. */
 import { expect, it } from "vitest";
+import type { PersonAction } from "../../src/alerts/act.js";
 import type { ClockStanding } from "../../src/domain/alert-signal.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
@@ -195,4 +196,35 @@ it("a reminder that had to wait counts up to when it is posted, and shows the ru
   const text = on.posted()[1]?.text ?? "";
   expect(text).toMatch(/Not acknowledged for 1 min[^(]* \(reminder 1 of 1\)/);
   expect(text).toContain("Runbook: https://wiki.example/refunds");
+});
+
+it("that an operator asks for after an acknowledgement stays a call until a person who is called acknowledges", async () => {
+  const escalate = [{ after: "1h", mention: ["loop:7"] }, { after: "2h", mention: ["loop:8"] }, { after: "3h" }];
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } });
+  const { id } = await on.raise();
+  const act = async (action: PersonAction, by = ANN) => {
+    await on.alerts.act(id, action, by);
+    await on.advance(5_000);
+  };
+  await act({ kind: "escalate" });
+  await act({ kind: "ack" });
+  const texts = () => on.posted().map(({ text }) => text);
+  expect(texts()[1]).toContain("Acknowledged by Ann");
+  await act({ kind: "escalate" });
+  await act({ kind: "note", text: "I cannot reach the database, please help" });
+  await act({ kind: "escalate" });
+  await act({ kind: "note", text: "Still not" });
+  const [card, , ...called] = texts();
+  expect(card).toMatch(/Acknowledged by Ann .*, escalated by Ann /);
+  expect(called.map((text) => /step \d of 3.*/.exec(text)?.[0])).toEqual([
+    expect.stringMatching(/^step 2 of 3 \(loop:8\)\. Ann asked for this escalation/),
+    expect.stringMatching(/^step 3 of 3\. Ann asked for this escalation\. This was the last step/),
+  ]);
+  for (const { body } of [...on.posted().slice(2), ...on.posted().slice(0, 1)])
+    expect(JSON.stringify(body.buttons)).toContain(`/ack ${id}`);
+  await act({ kind: "ack" }, { id: "loop:8", name: "Ben", source: "loop" });
+  for (const text of texts()) expect(text).toMatch(/Acknowledged by Ben <t:\d+:f>\./);
+  expect(JSON.stringify(on.posted().map(({ body }) => body.buttons))).not.toContain(`/ack ${id}`);
+  await act({ kind: "ack" });
+  expect((await on.alerts.get(id))?.ack?.by).toBe("Ben");
 });

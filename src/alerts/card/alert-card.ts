@@ -171,7 +171,7 @@ export function ownerOf({ assignee, signal }: Alert, standing: ClockStanding | u
 }
 
 export function stateLine(alert: Alert, late: Late | undefined, at: At, history: readonly AlertEvent[]): string {
-  const { state, since, ack, snooze, quietBy, endedAt, condition, signal } = alert;
+  const { state, since, ack, called, snooze, quietBy, endedAt, condition, signal } = alert;
   const word = stateWord(alert);
   if (isPostponed(alert)) {
     // The card stays as it is, so it tells what was so then.
@@ -180,7 +180,7 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
   }
   switch (state) {
     case "acked":
-      return `${word} by ${inline(ack?.by ?? "an operator")} ${at(ack?.at ?? since)}`;
+      return `${word} by ${inline(ack?.by ?? "an operator")} ${at(ack?.at ?? since)}${called ? `, escalated by ${inline(called.by)} ${at(called.at)}` : ""}`;
     case "snoozed":
       return `${word} until ${at(snooze?.until ?? since, isSoon(snooze) ? "t" : "f")} by ${inline(snooze?.by ?? "an operator")}`;
     case "silenced":

@@ -34,7 +34,7 @@ export function cardButtons(alert: Alert, settings: Settings, standing: ClockSta
       : settings.snooze.length > 0 && press("Snooze ▾", `/snooze ${id}`);
   const row = [
     opening(alert, standing),
-    has("ack") && state !== "acked" && press("Acknowledge", `/ack ${id}`, "success"),
+    has("ack") && canAcknowledge(alert) && press("Acknowledge", `/ack ${id}`, "success"),
     has("snooze") && snooze,
     testedBy(alert) !== undefined && press("Send test message", `/alerts test ${id}`),
     press("More…", `/alerts show ${id}`),
@@ -42,13 +42,16 @@ export function cardButtons(alert: Alert, settings: Settings, standing: ClockSta
   return [row.filter((one): one is Button => one !== false)];
 }
 
+/** Whom an operator called after an acknowledgement can acknowledge it, too. */
+const canAcknowledge = ({ state, called }: Alert) => state !== "acked" || called !== undefined;
+
 /** All that can be done with it. */
 export function detailButtons(alert: Alert, settings: Settings, now: Now): Button[][] {
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
   const { id, state } = alert;
   if (!isOpen(state)) return [];
   const first = [
-    has("ack") && state !== "acked" && press("Acknowledge", `/ack ${id}`, "success"),
+    has("ack") && canAcknowledge(alert) && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
     has("escalate") && state === "firing" && now.canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
     has("resolve") && resolving(alert, now),

@@ -37,6 +37,7 @@ export function age(plan: Plan, { config }: Alerting): void {
 function takeBack(alert: Alert, now: number): void {
   for (const field of ["raisedAt", "since", "firedAt", "confirmedAt", "escalateFrom", "lapsedAt"] as const)
     if ((alert[field] ?? now) > now) alert[field] = now;
+  if (alert.called && alert.called.at > now) alert.called.at = now;
   for (const hold of [alert.snooze, alert.ack]) {
     if (hold === undefined || hold.at <= now) continue;
     if (hold.until !== undefined) hold.until -= hold.at - now;

@@ -29,6 +29,8 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
   callNext(plan, routes, alerting);
+  if (asker && routes.some((route) => nextStep(plan, route) !== undefined))
+    alert.called ??= { by: asker.name, at: now };
   for (const route of routes) await escalateBy(plan, route, { routes, asker }, alerting);
 }
 
@@ -119,7 +121,12 @@ function take(
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const late = lateText(lateMs, "the gateway was not running when it was due");
   const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;
-  const last = [...(number === count ? ["This was the last step"] : []), ...(late === undefined ? [] : [late])];
+  const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
+  const last = [
+    ...asked,
+    ...(number === count ? ["This was the last step"] : []),
+    ...(late === undefined ? [] : [late]),
+  ];
   const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${reach.isUnreached ? UNREACHED : ""}`;
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);

@@ -9,17 +9,10 @@ import { isOfWoken } from "../steps/breach.js";
 import type { Telling } from "./telling.js";
 
 const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended";
-const HISTORY_MAX = 200;
 
 /** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
-export async function isCalledOff(
-  { id, state }: Pick<Alert, "id" | "state">,
-  { store }: Pick<Telling, "store">,
-): Promise<boolean> {
-  if (!isOpen(state) || state === "firing" || state === "warned") return false;
-  const history = await store.history(id, HISTORY_MAX);
-  const changed = history.findLastIndex(({ from, to }) => from !== to);
-  return !history.slice(changed + 1).some(({ event }) => event === "escalate");
+export function isCalledOff({ state, called }: Pick<Alert, "state" | "called">): boolean {
+  return isOpen(state) && state !== "firing" && state !== "warned" && called === undefined;
 }
 
 /** Takes back what none of its alerts needs; true also when a crash came right after that. */
@@ -33,7 +26,7 @@ export async function isTakenBack(
   for (const notice of notices) {
     const alert = await telling.store.get(notice.alertId);
     if (alert && isOfWoken(notice, alert)) return false;
-    if (alert && isOpen(alert.state) && !(await isCalledOff(alert, telling))) return false;
+    if (alert && isOpen(alert.state) && !isCalledOff(alert)) return false;
   }
   return telling.withdraw(delivery.id, WITHDRAWN);
 }

@@ -55,6 +55,8 @@ async function redrawNotices(
     const alert = await store.get(id);
     if (alert === undefined) continue;
     if (notices.some((notice) => isOfWoken(notice, alert))) return;
+    // The page is newer than what the operator did: it calls people until one of them acts.
+    if (isOpen(alert.state) && alert.called !== undefined && postedAt >= alert.called.at) return;
     if (isWaiting(alert) && !(await wasHeld(alert, postedAt, telling))) return;
     alerts.push(alert);
   }

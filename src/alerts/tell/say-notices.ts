@@ -117,7 +117,7 @@ async function isDue({ alertId, destination, dueAt }: Notice, { store, config, c
 /** An operator has its alert. Reminders are not held: they start anew when the alert needs an operator again. */
 async function isHeld({ alertId, kind }: Notice, telling: Telling): Promise<boolean> {
   const alert = kind === "escalation" ? await telling.store.get(alertId) : undefined;
-  return alert !== undefined && isCalledOff(alert, telling);
+  return alert !== undefined && isCalledOff(alert);
 }
 
 async function sayingsOf(notices: readonly Notice[], destination: string, telling: Telling): Promise<Saying[]> {
