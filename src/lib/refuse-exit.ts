@@ -20,20 +20,21 @@ export const endProcess: typeof process.exit = (...code) => {
 export const REALLY_EXIT = "hookgate.reallyExit";
 Object.defineProperty(process, Symbol.for(REALLY_EXIT), { value: original.reallyExit, configurable: true });
 
-type Refusal = (code: number | string | null | undefined, call: keyof Exits) => Error;
+type Refusal = (code: number | string | null | undefined, call: keyof Exits) => Error | undefined;
 
 /**
  * Until the function that it returns is called, `process.exit` and `process.reallyExit` throw `refusal(code, call)` in place of ending the
- * process. It may be called again meanwhile; those are undone in reverse order.
+ * process; where that gives nothing, they do what they did before. It may be called again meanwhile; those are undone in reverse order.
  */
 export function refuseExit(refusal: Refusal): () => void {
   const before = { exit: exits.exit, reallyExit: exits.reallyExit };
   let isOver = false;
   for (const call of ["exit", "reallyExit"] as const)
     exits[call] = (...code) => {
-      // A caller that kept the function from back then.
-      if (isOver) return before[call].apply(process, code);
-      throw refusal(code[0], call);
+      // After the end it is called by whoever kept the function from back then.
+      const error = isOver ? undefined : refusal(code[0], call);
+      if (error === undefined) return before[call].apply(process, code);
+      throw error;
     };
   // For `import { exit } from "node:process"`.
   syncBuiltinESMExports();

@@ -2,6 +2,7 @@
  * One plugin's life: a version is imported, checked and set up beside the one at work, then swapped in whole; when anything of
  * that fails, the old version goes on and the failure is reported.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import { causedBy } from "../hooks/dry-run.js";
@@ -131,10 +132,13 @@ function refuseOtherModels(pluginId: string, points: readonly HookPoint[], regis
 /**
  * Runs a plugin's module or its `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too,
  * instead of ending the process. One of another part of the process is logged, unless something else (a running gateway) listens for
- * those. `process.exit` fails it, too, wherever the call is: in a package that the plugin imports, for example.
+ * those. `process.exit` fails it, too, wherever the call is: in a package that the plugin imports, for example. A call that another plugin
+ * makes meanwhile (in a handler, or in a timer that its setup left) is not this plugin's: it ends the process, as it does at any other time.
  */
 function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logger }: Surroundings): Promise<T> {
   let stop = () => {};
+  // One of its own, which is over with the call: tracking slows every promise of the process.
+  const inside = new AsyncLocalStorage<true>();
   return new Promise<T>((resolve, reject) => {
     const isAlone = process.listenerCount("unhandledRejection") === 0;
     const onStray = (thrown: unknown) => {
@@ -143,6 +147,7 @@ function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logg
     };
     process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
     const allowExit = refuseExit((code, call) => {
+      if (inside.getStore() === undefined) return undefined;
       const what = `it called process.${call}(${code ?? ""}): a plugin must not end the process`;
       const refusal = failure(EXIT_CALLED, what, "Throw an error instead.");
       // Now: the caller may catch what is thrown.
@@ -157,10 +162,11 @@ function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logg
     stop = () => {
       timer.cancel();
       allowExit();
+      inside.disable();
       process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
     };
     Promise.resolve()
-      .then(run)
+      .then(() => inside.run(true, run))
       // Node reports a stray rejection after everything that resolves at once.
       .then((value) => setImmediate(resolve, value), reject);
   }).finally(() => stop());

@@ -591,6 +591,19 @@ test("a plugin whose helper calls process.exit is a problem, and a start goes on
   }
 });
 
+test("a call of process.exit that a plugin left behind is not blamed on the plugin that is loaded next", async () => {
+  const files = {
+    "leaver.mjs": 'export default { id: "leaver", setup() { setTimeout(() => process.exit(0), 5); } };',
+    "dice.mjs": 'export default { id: "dice", setup: () => new Promise((resolve) => setTimeout(resolve, 200)) };',
+  };
+  write({ config: { plugins: ["./leaver.mjs", "./dice.mjs"] }, files });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(code).toBe(2);
+  expect(err).toContain("./leaver.mjs: after its setup, it called process.exit(0) (leaver.mjs:1:");
+  expect(err).toContain("That ends a running gateway");
+  expect(err).toMatch(/^1 problem\.$/m);
+});
+
 const GONE = "connect(1, '127.0.0.1')";
 /** After the setup: an immediate of the setup runs before the loader goes on, and its timer after that. */
 const late = (call: string) => `setImmediate(() => setTimeout(${call}));`;

@@ -1,10 +1,13 @@
-/** A new version of a plugin that calls `process.exit` while it is loaded: the gateway and the old version go on. In the product's own process. */
+/**
+ * A plugin that calls `process.exit`: a version that is being loaded is refused, and the gateway and the old version go on; another plugin
+ * ends the gateway, and the one that is being loaded is not blamed. In the product's own process.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { invoke } from "../flow/stack.js";
-import { gatewayProcess } from "../support/gateway-process.js";
+import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
 const closers: (() => unknown)[] = [];
@@ -47,4 +50,70 @@ it.each([
   expect(seen).toContain("the new version failed, the previous one stays in place");
   expect(seen).toContain(`${what}: it called process.exit(0): a plugin must not end the process (${place}`);
   expect((await invoke(gateway.url, "/hooks show p.old")).text).toContain("message_received");
+});
+
+function folderWith(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-exit-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, source] of Object.entries(files)) writeFileSync(join(folder, name), source);
+  return folder;
+}
+
+const OPEN_ROOM = {
+  access: { dms: "everyone", chats: ["*"], mention: "always" },
+  rooms: [{ id: "general", name: "General" }],
+};
+const WAITS = "await new Promise((resolve) => setTimeout(resolve, 60_000).unref());";
+
+it.each([
+  ["setup", `export default { id: "guard", async setup() { ${WAITS} } };`],
+  ["module", `${WAITS} export default { id: "guard", setup() {} };`],
+])(
+  "a call in a timer that the setup of another plugin left is not blamed on the one whose %s runs",
+  async (_, guard) => {
+    const folder = folderWith({
+      "leaver.mjs": 'export default { id: "leaver", setup() { setTimeout(() => process.exit(9), 50); } };',
+      "guard.mjs": guard,
+    });
+    const plugins = ["./leaver.mjs", { module: "./guard.mjs", critical: true }];
+    const gateway = await gatewayProcess({ folder, config: { plugins } });
+    closers.push(() => gateway.kill());
+    await gateway.start();
+    expect(await gateway.ending()).toBe(9);
+    expect(gateway.output()).toContain('the plugin \\"leaver\\" ended the gateway with code 9');
+    expect(gateway.output()).not.toContain("guard.mjs");
+  },
+);
+
+it("a call in a handler ends the gateway while another plugin is reloaded, which is not blamed", async () => {
+  const guard = (setup: string) => `export default { id: "guard", async setup(api) {
+    ${setup}
+    api.hooks.registerVoid("message_received", () => {}, { id: "look" });
+  } };`;
+  const folder = folderWith({
+    "bad.mjs": `export default { id: "bad", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", ({ message }) => {
+        if (message.text === "leave") process.exit(5);
+        return { handled: true, reply: "stayed" };
+      });
+    } };`,
+    "guard.mjs": guard(""),
+  });
+  const gateway = await gatewayProcess({ folder, config: { web: OPEN_ROOM, plugins: ["./bad.mjs", "./guard.mjs"] } });
+  closers.push(() => gateway.kill());
+  await gateway.start();
+  await gateway.ready();
+  writeFileSync(join(folder, "guard.mjs"), guard(`console.log("guard waits"); ${WAITS}`));
+  await until(() => gateway.output().includes("guard waits"), "the setup of the new version");
+  await fetch(`${gateway.url}/api/rooms/general/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: "leave", nonce: "a-nonce-of-leave" }),
+    // The process may end before it answers.
+  }).catch(() => {});
+  expect(await gateway.ending()).toBe(5);
+  expect(gateway.output()).toContain(
+    'the plugin \\"bad\\" ended the gateway with code 5, in its hook bad.inbound_claim',
+  );
+  expect(gateway.output()).not.toContain("plugin not reloaded");
 });
