@@ -184,7 +184,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       const definition = live.get(row.hookId)?.definition;
       if (definition === undefined) return;
       if (outcome.status === "skipped" && outcome.by === "loop") void loopCut(definition, outcome.reason);
-      if (outcome.status === "interrupted") completed(definition, row, outcome);
+      if (outcome.status === "interrupted" || outcome.status === "failed") completed(definition, row, outcome);
       void notifier.outcome(definition, row, outcome);
     },
   });

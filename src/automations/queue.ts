@@ -240,10 +240,13 @@ export function createQueue(options: QueueOptions): Queue {
       runner = given;
     },
     record: (run: BackgroundRun) => add(rowOf(run, parts.definition(run.hookId), clock.now())),
-    refuse(run, { by, reason, isStored }) {
+    refuse(run, { by, reason, isStored, isFailure }) {
       const definition = parts.definition(run.hookId);
       if (definition === undefined && !isStored) return; // of a plugin's hook, which has no history here
-      const refusal: RunOutcome = { status: "skipped", by, reason };
+      const refusal: RunOutcome =
+        isFailure === true
+          ? { status: "failed", error: reason, isRetryable: false }
+          : { status: "skipped", by, reason };
       const closed = closeRow(rowOf(run, definition, clock.now()), refusal, clock.now());
       runs.insert(closed).then(
         (isNew) => isNew && parts.ended(closed, refusal),

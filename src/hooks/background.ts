@@ -42,10 +42,10 @@ export interface BackgroundPort {
   // biome-ignore lint/suspicious/noConfusingVoidType: as with handlers, a port may simply return
   record(run: BackgroundRun): void | Promise<unknown>;
   /**
-   * It is not to happen, for what `by` (`loop`) says. Whoever keeps a history notes that; must not throw. `isStored`: it would have
-   * been recorded here; otherwise the caller would have waited for it.
+   * It is not to happen, for what `by` (`loop`, `match`) says. Whoever keeps a history notes that; must not throw. `isStored`: it would
+   * have been recorded here; otherwise the caller would have waited for it. `isFailure`: it counts as the failure of its hook.
    */
-  refuse?(run: BackgroundRun, why: { by: string; reason: string; isStored: boolean }): void;
+  refuse?(run: BackgroundRun, why: { by: string; reason: string; isStored: boolean; isFailure?: boolean }): void;
 }
 
 /** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */

@@ -10,6 +10,8 @@ export interface Field {
   readonly schema: JsonSchema | undefined;
   /** Where the references of the schema lead. */
   readonly root: JsonSchema;
+  /** What a payload may lack: this field, or the nearest to the variable of those that hold it. */
+  readonly optional?: string | undefined;
   readonly problem?: string;
 }
 
@@ -82,9 +84,12 @@ export function fieldOf(node: ASTNode, scope: Scope): Field | undefined {
     return isList(before.schema) ? itemOf(before, before.schema, undefined, `${before.name}[…]`) : undefined;
   if (typeof step === "number") return itemOf(before, before.schema, step, `${before.name}[${step}]`);
   const name = `${before.name}.${step}`;
-  const { fields, isOpen } = propertiesOf(before.schema, before.root);
+  const { fields, required, isOpen } = propertiesOf(before.schema, before.root);
   const schema = fields.get(step) ?? (isOpen ? {} : undefined);
-  if (schema !== undefined) return { name, schema, root: before.root };
+  // Of a field that is not declared nothing is known.
+  const isOptional = fields.has(step) && !required.has(step) && (node.op === "." || node.op === "[]");
+  const optional = before.optional ?? (isOptional ? name : undefined);
+  if (schema !== undefined) return { name, schema, root: before.root, optional };
   const problem = `${before.name} has no field "${step}"${suggestion(step, [...fields.keys()])}`;
   return { name, schema, root: before.root, problem };
 }
@@ -92,12 +97,12 @@ export function fieldOf(node: ASTNode, scope: Scope): Field | undefined {
 const isList = ({ type, prefixItems }: JsonSchema) => type === "array" && prefixItems === undefined;
 
 function itemOf(holder: Field, schema: JsonSchema, index: number | undefined, name: string): Field {
-  const { root } = holder;
+  const { root, optional } = holder;
   const { prefixItems } = schema;
   if (prefixItems === undefined || index === undefined)
-    return { name, schema: propertiesOf(schema, root).items ?? {}, root };
+    return { name, schema: propertiesOf(schema, root).items ?? {}, root, optional };
   const item = prefixItems[index];
-  if (item !== undefined) return { name, schema: item, root };
+  if (item !== undefined) return { name, schema: item, root, optional };
   const last = prefixItems.length - 1;
   return { name, schema: item, root, problem: `there is no ${name}: this step is ${holder.name}[${last}]` };
 }

@@ -94,6 +94,12 @@ function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions):
   if (payload === undefined) return check("match", true, `It runs when ${matchWords(entry.options.match ?? {})}.`);
   const mismatch = entry.matcher?.mismatch(payload, options.access);
   if (mismatch === undefined) return check("match", true, "The payload matches.");
+  if (mismatch.error !== undefined && entry.closing !== "open")
+    return check(
+      "match",
+      false,
+      `match.${mismatch.field} has no answer for this payload (${mismatch.reason}). That counts as the failure of the hook, whose failure policy is ${entry.failurePolicy}.`,
+    );
   return check(mismatch.field === "access" ? "access" : "match", false, `match.${mismatch.field}: ${mismatch.reason}.`);
 }
 

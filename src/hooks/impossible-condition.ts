@@ -24,12 +24,8 @@ const COMPARISONS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">
 
 /** One sentence for each; a condition that cannot be parsed has none, because compiling it reports that. */
 export function conditionProblems(source: string, variables: Variables): string[] {
-  let ast: ASTNode;
-  try {
-    ast = parser().parse(source).ast;
-  } catch {
-    return [];
-  }
+  const ast = parseCondition(source);
+  if (ast === undefined) return [];
   const problems: string[] = [];
   let namesVariable = false;
   visitScoped(ast, scopeOf(variables), (node, scope) => {
@@ -53,6 +49,15 @@ export function conditionProblems(source: string, variables: Variables): string[
       `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`,
     );
   return [...new Set(problems)];
+}
+
+/** Undefined when it cannot be parsed. */
+export function parseCondition(source: string): ASTNode | undefined {
+  try {
+    return parser().parse(source).ast;
+  } catch {
+    return undefined;
+  }
 }
 
 let shared: Environment | undefined;

@@ -39,6 +39,8 @@ export interface CompiledMatcher {
 export interface Mismatch {
   field: keyof Matcher;
   reason: string;
+  /** Why `when` has no answer for this payload: it is not known whether the hook is for it. */
+  error?: string;
 }
 
 type Check = (payload: Facts, access: "allowed" | "denied" | undefined) => Mismatch | undefined;
@@ -167,7 +169,7 @@ function checkTools(wanted: readonly string[]): Check {
 function checkWhen(predicate: Predicate): Check {
   return (payload) => {
     const answer = predicate(payload);
-    return answer === true ? undefined : { field: "when", reason: answer };
+    return answer === true ? undefined : { field: "when", ...answer };
   };
 }
 

@@ -4,8 +4,11 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 
-/** True, or why not. */
-export type Predicate = (payload: unknown) => true | string;
+/**
+ * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
+ * condition: a notice of the failure would match a guard that looks for words.
+ */
+export type Predicate = (payload: unknown) => true | { readonly reason: string; readonly error?: string };
 
 /** The same over several variables, by name. Throws a `HookgateError` CONDITION_NO_ANSWER when the result is neither true nor false. */
 export type Condition = (variables: Readonly<Record<string, unknown>>) => true | string;
@@ -15,12 +18,15 @@ type Declared = string | { [field: string]: Declared };
 
 /** Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it says no yes or no. */
 export function compilePredicate(source: string, schema: z.ZodType): Predicate {
-  const holds = compileCondition(source, { payload: jsonSchema(schema) }, "match.when");
+  const evaluate = compileExpression(source, { payload: jsonSchema(schema) }, "match.when");
   return (payload) => {
     try {
-      return holds({ payload });
-    } catch (error) {
-      return errorMessage(error);
+      const answer = evaluate({ payload });
+      if (isYesOrNo(answer)) return answer === true || { reason: `${source} is false` };
+      return { reason: noAnswer(source, "match.when", answer).message, error: "it gives a value, not true or false" };
+    } catch (thrown) {
+      const error = firstLine(thrown);
+      return { reason: `${error}: ${source}`, error };
     }
   };
 }
@@ -31,22 +37,33 @@ export function compileCondition(
   variables: Readonly<Record<string, JsonSchema>>,
   place: string,
 ): Condition {
+  const evaluate = compileExpression(source, variables, place);
+  return (values) => {
+    let answer: unknown;
+    try {
+      answer = evaluate(values);
+    } catch (error) {
+      // A field that this payload does not carry, or has another type: it does not match.
+      return `${firstLine(error)}: ${source}`;
+    }
+    if (!isYesOrNo(answer)) throw noAnswer(source, place, answer);
+    return answer === true || `${source} is false`;
+  };
+}
+
+/** A field that is not there may be null. */
+function isYesOrNo(answer: unknown): boolean {
+  return typeof answer === "boolean" || answer === null || answer === undefined;
+}
+
+function compileExpression(
+  source: string,
+  variables: Readonly<Record<string, JsonSchema>>,
+  place: string,
+): ParseResult {
   try {
     check(source, variables);
-    const evaluate: ParseResult = evaluation().parse(withLinearMatches(source));
-    return (values) => {
-      let answer: unknown;
-      try {
-        answer = evaluate(values);
-      } catch (error) {
-        // A field that this payload does not carry, or has another type: it does not match.
-        return `${firstLine(error)}: ${source}`;
-      }
-      if (answer === true) return true;
-      // A field that is not there may be null.
-      if (answer !== false && answer !== null && answer !== undefined) throw noAnswer(source, place, answer);
-      return `${source} is false`;
-    };
+    return evaluation().parse(withLinearMatches(source));
   } catch (error) {
     throw new HookgateError({
       code: "HOOK_MATCHER_INVALID",
@@ -80,7 +97,7 @@ function spellingHint(source: string): string {
   return hint === undefined ? "" : ` (${hint})`;
 }
 
-const firstLine = (error: unknown) => errorMessage(error).split("\n")[0];
+const firstLine = (error: unknown) => errorMessage(error).split("\n")[0] ?? "";
 
 function check(source: string, variables: Readonly<Record<string, JsonSchema>>): void {
   const result = typedFor(variables).check(source);

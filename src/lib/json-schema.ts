@@ -4,6 +4,7 @@ import { z } from "zod";
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
   readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema | readonly JsonSchema[] | boolean;
   /** The items of a list that are known one by one. */
@@ -23,6 +24,8 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 
 export interface Properties {
   readonly fields: ReadonlyMap<string, JsonSchema>;
+  /** Those of them that every value has. */
+  readonly required: ReadonlySet<string>;
   readonly items?: JsonSchema;
   /** Whether other fields than these may be there: then nothing about names can be said. */
   readonly isOpen: boolean;
@@ -30,7 +33,8 @@ export interface Properties {
   readonly isScalar: boolean;
 }
 
-const OPEN: Properties = { fields: new Map(), isOpen: true, isScalar: false };
+const NONE: ReadonlySet<string> = new Set();
+const OPEN: Properties = { fields: new Map(), required: NONE, isOpen: true, isScalar: false };
 const MAX_REFERENCES = 20;
 
 /** The fields that a value of this schema can have, in any of its forms. */
@@ -44,7 +48,7 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
     const read = forms.filter((form) => form.type !== "null").map((form) => propertiesOf(form, root, references + 1));
     if (schema.properties !== undefined)
       read.push(propertiesOf({ ...schema, anyOf: undefined, oneOf: undefined, allOf: undefined }, root));
-    return join(read);
+    return join(read, schema.anyOf === undefined && schema.oneOf === undefined);
   }
   const types = typeof schema.type === "string" ? [schema.type] : schema.type;
   if (types === undefined && schema.properties === undefined) return OPEN;
@@ -53,21 +57,25 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
     const one = typeof items === "object" && !Array.isArray(items) ? (items as JsonSchema) : undefined;
     return {
       fields: new Map(),
+      required: NONE,
       ...(one === undefined ? {} : { items: one }),
       isOpen: one === undefined,
       isScalar: false,
     };
   }
-  if (types !== undefined && !types.includes("object")) return { fields: new Map(), isOpen: false, isScalar: true };
+  if (types !== undefined && !types.includes("object"))
+    return { fields: new Map(), required: NONE, isOpen: false, isScalar: true };
   const fields = new Map(Object.entries(schema.properties ?? {}));
   return {
     fields,
+    required: new Set(schema.required),
     isOpen: fields.size === 0 || (schema.additionalProperties !== false && schema.additionalProperties !== undefined),
     isScalar: false,
   };
 }
 
-function join(forms: readonly Properties[]): Properties {
+/** `holdAll`: a value has all the forms, not one of them. */
+function join(forms: readonly Properties[], holdAll: boolean): Properties {
   const fields = new Map<string, JsonSchema>();
   for (const form of forms)
     for (const [field, schema] of form.fields) {
@@ -75,8 +83,14 @@ function join(forms: readonly Properties[]): Properties {
       fields.set(field, known === undefined ? schema : { anyOf: [known, schema] });
     }
   const items = forms.map((form) => form.items).filter((one) => one !== undefined);
+  const withFields = forms.filter((form) => !form.isScalar);
+  const isIn = (field: string) => (form: Properties) => form.required.has(field);
+  const required = [...fields.keys()].filter((field) =>
+    holdAll ? forms.some(isIn(field)) : withFields.every(isIn(field)),
+  );
   return {
     fields,
+    required: new Set(required),
     ...(items.length === 0 ? {} : { items: items.length === 1 ? (items[0] as JsonSchema) : { anyOf: items } }),
     isOpen: forms.some((form) => form.isOpen),
     isScalar: forms.every((form) => form.isScalar),

@@ -1,11 +1,14 @@
 /** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
+
 import { impossibleMatches } from "../../hooks/impossible-match.js";
 import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
+import { unguardedFields } from "../../hooks/optional-field.js";
+import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Issue } from "../../lib/schema-issues.js";
 import { DUE_POINT } from "../triggers/trigger.js";
-import type { Trigger } from "./definition.js";
+import type { Definition, Trigger } from "./definition.js";
 import type { DefinitionForm } from "./schema.js";
 
 /** What a definition's registration matches. Each wrong field is an issue of its own. `raw`: the definition as it was written. */
@@ -56,6 +59,19 @@ function ignoredFields({ id, match }: DefinitionForm, { kind }: Trigger, { name 
       message: `no sender who may be denied causes ${name}, so match.access has no effect: remove it`,
     });
   return issues;
+}
+
+/** One sentence for each field of `match.when` that the payload may lack and that nothing asks for with `has(…)`. */
+export function unguardedNotes({ match, onFailure }: Definition, point: AnyPoint): string[] {
+  if (match?.when === undefined) return [];
+  const consequence =
+    onFailure === "open" ? "the hook does not run" : `the hook fails, and on_failure: ${onFailure} decides`;
+  return unguardedFields(match.when, { payload: payloadSchema(point) })
+    .filter(({ isEqual }) => !isEqual || onFailure !== "open")
+    .map(
+      ({ name, absent }) =>
+        `match.when uses ${name}, ${name === absent ? "which" : "and"} a payload of ${point.name} may lack${name === absent ? "" : ` ${absent}`}: ${consequence} then. Write has(${absent}) && … where a payload without it does not concern the hook, or !has(${absent}) || … where it does`,
+    );
 }
 
 /** Without the defaults of the schema. */

@@ -28,7 +28,13 @@ const matcher = z.strictObject({
   users: userIds.optional().describe("User ids, or platform:id."),
   hooks: names.optional(),
   watches: names.optional(),
-  when: z.string().min(1).optional().describe("A CEL expression over `payload`."),
+  when: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A CEL expression over `payload`. Ask for an optional field first: `has(payload.message.threadId) && payload.message.threadId != "5"`. For a payload without the field, the condition otherwise has no answer: with `on_failure: closed` or `fallback` that counts as a failure of the hook, else the hook does not run.',
+    ),
   access: z
     .enum(["allowed", "any"])
     .default("allowed")

@@ -2,7 +2,7 @@
 import { isOfStranger } from "../../domain/access.js";
 import type { Cause, Outcome } from "../../domain/journal.js";
 import { errorPlace } from "../../lib/error-place.js";
-import { errorMessage, lookable } from "../../lib/errors.js";
+import { errorMessage, HookgateError, lookable } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
@@ -116,8 +116,21 @@ export abstract class Dispatch implements IsolationNote {
     if (entry.ready) return true;
     const reason = this.skipReason(entry);
     if (reason === undefined) return true;
-    this.note(entry, undefined, { outcome: "skipped", reason });
+    if (typeof reason === "string") this.note(entry, undefined, { outcome: "skipped", reason });
+    else this.failUnjudged(entry, reason);
     return false;
+  }
+
+  /** Its condition has no answer, and it does not fail open: a guard that is not asked must not look like one that agrees. */
+  private failUnjudged(entry: Entry, error: HookgateError): void {
+    this.failUncalled(entry, error);
+    const why = { by: "match", reason: error.message, isFailure: true, isStored: entry.execution === "background" };
+    if (!this.dryRun) this.kernel.background.refuse?.(this.backgroundRun(entry), why);
+  }
+
+  /** A failure before its handler was called. */
+  protected failUncalled(entry: Entry, error: HookgateError): void {
+    this.fail(entry, undefined, error, "failed");
   }
 
   private allowedPlugins(): readonly string[] | undefined {
@@ -126,13 +139,20 @@ export abstract class Dispatch implements IsolationNote {
     return this.kernel.allowedPlugins?.(conversation);
   }
 
-  private skipReason(entry: Entry): string | undefined {
+  /** An error: it cannot be said whether the hook is to be skipped, and it counts as the failure of the hook. */
+  private skipReason(entry: Entry): string | HookgateError | undefined {
     if (entry.removed) return "it was removed before its turn";
     if (!entry.enabled) return "it was disabled before its turn";
     if (entry.pluginId !== undefined && this.allowedPlugins()?.includes(entry.pluginId) === false)
       return `plugin "${entry.pluginId}" is not allowed in this conversation`;
     const mismatch = entry.matcher?.mismatch(this.payload, this.firing?.access);
-    return mismatch === undefined ? undefined : `${mismatch.field}: ${mismatch.reason}`;
+    if (mismatch === undefined) return undefined;
+    if (mismatch.error !== undefined && entry.closing !== "open")
+      return new HookgateError({
+        code: "HOOK_CONDITION_FAILED",
+        message: `match.${mismatch.field} has no answer for this payload: ${mismatch.error}`,
+      });
+    return `${mismatch.field}: ${mismatch.reason}`;
   }
 
   /** It is part of a loop: nobody runs, and the record says why. Gives the ids of those who would have run. */
@@ -174,8 +194,8 @@ export abstract class Dispatch implements IsolationNote {
     return isLate ? lateError(entry, tookMs) : undefined;
   }
 
-  /** Notes and reports a failure, which closes the dispatch if the hook is fail-closed. */
-  protected fail(entry: Entry, startedMs: number, thrown: unknown, outcome: "failed" | "timed_out"): void {
+  /** Notes and reports a failure (`startedMs`: undefined when it was not called), which closes the dispatch if the hook is fail-closed. */
+  protected fail(entry: Entry, startedMs: number | undefined, thrown: unknown, outcome: "failed" | "timed_out"): void {
     const error = lookable(thrown);
     this.reportDetached(entry, startedMs, error, outcome);
     if (entry.closing === "closed" && this.failure === undefined)
@@ -183,7 +203,12 @@ export abstract class Dispatch implements IsolationNote {
   }
 
   /** A failure of a run that goes on beside the caller: it closes nothing. */
-  protected reportDetached(entry: Entry, startedMs: number, thrown: unknown, outcome: "failed" | "timed_out"): void {
+  protected reportDetached(
+    entry: Entry,
+    startedMs: number | undefined,
+    thrown: unknown,
+    outcome: "failed" | "timed_out",
+  ): void {
     const error = lookable(thrown);
     // It did not run, so it is no run that failed; what follows for the dispatch is the same.
     const isRefused = error instanceof HookNotCalledError;

@@ -3,6 +3,7 @@
  * that what a failed handler changed can be taken back, and what a late one still changes is seen by nobody.
  * `runBeforeSync` is here too; `after` is a void dispatch with another context (void.ts).
  */
+import type { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import { copyOf } from "../isolate.js";
 import type { Kernel } from "../kernel.js";
@@ -168,12 +169,13 @@ export class BeforeSyncDispatch extends Dispatch {
   /** Throws `HookFailedError` when a fail-closed handler fails. */
   run(): BeforeResult<unknown> {
     for (const entry of this.entries) {
-      if (!this.isWanted(entry)) continue;
-      const reason = unfit(entry);
-      if (reason === undefined) this.call(entry);
-      else {
-        this.warnOnce(entry, reason);
-        this.note(entry, undefined, { outcome: "skipped", reason });
+      if (this.isWanted(entry)) {
+        const reason = unfit(entry);
+        if (reason === undefined) this.call(entry);
+        else {
+          this.warnOnce(entry, reason);
+          this.note(entry, undefined, { outcome: "skipped", reason });
+        }
       }
       if (this.failure !== undefined) break;
     }
@@ -208,6 +210,11 @@ export class BeforeSyncDispatch extends Dispatch {
       this.fail(entry, startedMs, error, late === undefined ? "failed" : "timed_out");
       if (entry.closing === "fallback") change(this.data, entry.options.fallback);
     }
+  }
+
+  protected override failUncalled(entry: Entry, error: HookgateError): void {
+    this.fail(entry, undefined, error, "failed");
+    if (entry.closing === "fallback") change(this.data, entry.options.fallback);
   }
 
   private letGo(entry: Entry, promise: PromiseLike<unknown>): void {

@@ -5,6 +5,7 @@
  * other; at a deadline the dispatch goes on with another.
  */
 
+import type { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import { HookFailedError } from "../errors.js";
 import type { Kernel } from "../kernel.js";
@@ -161,6 +162,15 @@ export class Sequence<Result> extends Dispatch {
   private failed(entry: Entry, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
     this.rules.revert(run);
     this.fail(entry, startedMs, error, outcome);
+    this.followFailure(entry);
+  }
+
+  protected override failUncalled(entry: Entry, error: HookgateError): void {
+    this.fail(entry, undefined, error, "failed");
+    this.followFailure(entry);
+  }
+
+  private followFailure(entry: Entry): void {
     if (this.failure !== undefined) this.isOver = true;
     else if (entry.closing === "fallback" && this.fellBack(entry)) this.isOver = true;
   }

@@ -2,7 +2,7 @@
  * A phase of a turn: subscriptions in dependency batches, each batch at once (bounded), their contributions in order of
  * priority, then id. A required or fail-closed hook that fails ends the phase: what still runs is abandoned.
  */
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, type HookgateError } from "../../lib/errors.js";
 import { type Attributed, applyBudgets } from "../budget.js";
 import type { Contribution } from "../contribution.js";
 import type { Entry } from "../entry.js";
@@ -114,7 +114,11 @@ export class TurnDispatch extends Dispatch {
     else this.reportDetached(entry, startedMs, end.error, end.kind);
   }
 
-  #failRun(entry: Entry, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
+  protected override failUncalled(entry: Entry, error: HookgateError): void {
+    this.#failRun(entry, undefined, error, "failed");
+  }
+
+  #failRun(entry: Entry, startedMs: number | undefined, error: unknown, outcome: "failed" | "timed_out"): void {
     this.fail(entry, startedMs, error, outcome);
     if (entry.failurePolicy === "skip") return; // as if it had not been subscribed
     this.#failed.add(entry.id);

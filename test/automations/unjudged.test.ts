@@ -1,0 +1,82 @@
+/** Hooks whose condition has no answer for a payload: a field that it names is absent. */
+import { expect, test } from "vitest";
+import { runCli } from "../cli/run-cli.js";
+import { until } from "../support/until.js";
+import { liveApp } from "./support/live-app.js";
+
+const RUN = `run: { shell: { sh: "exit 0" } }`;
+const when = (condition: string) => `match: { when: '${condition}' }`;
+const GUARD = 'payload.message.threadId != "5" && payload.message.text.contains("LEAK")';
+
+test("a guard that fails closed holds what it cannot judge, and the run is on record as failed with the reason", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: guard, on: message_sending, on_failure: closed, ${when(GUARD)}, notify: { to: ["web:web:dm-1"], on: [failed] }, ${RUN} }
+  - { id: lax, on: message_sending, ${when('payload.message.threadId != "6"')}, ${RUN} }
+  - { id: stand-in, on: message_sending, priority: 200, on_failure: fallback, fallback: { message: { text: stood in } }, ${when('payload.message.text == "swap" && payload.message.threadId != "7"')}, ${RUN} }
+  - { id: late, on: "task:create", phase: before, on_failure: closed, ${when("payload.priority < 5")}, ${RUN} }
+  - { id: heard, on: hook_run_completed, match: { hooks: [guard] }, run: { shell: { command: [echo, "{{ event.outcome }}"] } } }
+`,
+  });
+  const send = (text: string) =>
+    live.app.gateway.send(
+      { platform: "web", botId: "web", chatId: "general" },
+      { text },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+  await send("LEAK");
+  const run = await live.ended("guard");
+  expect(run).toMatchObject({
+    status: "failed",
+    trigger: "on",
+    statusReason: expect.stringContaining("match.when has no answer for this payload: No such key: threadId"),
+  });
+  const command = async (line: string) => JSON.stringify(await live.post("/api/command", { line }));
+  await send("fine");
+  await until(async () => (await live.room()).includes("fine"), "what the condition can judge");
+  expect(await live.room()).toEqual(["fine"]);
+  expect(await live.runs("lax")).toEqual([]);
+  expect(await live.ended("heard")).toMatchObject({ status: "succeeded" });
+
+  expect(await command("/status")).toMatch(/failing in 24 h: .{0,3}guard/);
+  await until(async () => (await live.room("dm-1")).find((text) => text.includes("guard")), "the notice");
+
+  await live.post("/api/command", { line: "/hooks disable guard" });
+  await send("swap");
+  await until(async () => (await live.room()).includes("stood in"), "the fallback");
+  expect(await live.ended("stand-in")).toMatchObject({ status: "failed" });
+  expect(await command("/hooks why stand-in")).toContain("match.when has no answer for this payload");
+
+  expect(await command("/task add me no priority")).toMatch(/late/);
+  expect(await live.ended("late")).toMatchObject({ status: "failed" });
+});
+
+test("check warns of a field that a payload may lack, where nothing asks for it with has()", async () => {
+  const live = await liveApp(
+    {
+      "hookgate.yaml": `
+hooks:
+  - { id: guard, on: message_sending, on_failure: closed, ${when(GUARD)}, ${RUN} }
+  - { id: equal, on: message_sending, on_failure: closed, ${when('payload.message.threadId == "5"')}, ${RUN} }
+  - { id: negated, on: message_sending, ${when('!(payload.message.threadId.startsWith("5"))')}, ${RUN} }
+  - { id: asked, on: message_sending, on_failure: closed, ${when('!has(payload.message.threadId) || payload.message.threadId != "5"')}, ${RUN} }
+  - { id: optional, on: message_sending, on_failure: closed, ${when('payload.message.?threadId.orValue("") != "5"')}, ${RUN} }
+  - { id: meant, on: message_sending, ${when('payload.message.threadId == "5"')}, ${RUN} }
+  - { id: always, on: message_sending, on_failure: closed, ${when('payload.message.text != "5" && payload.chatId != "5"')}, ${RUN} }
+`,
+    },
+    { start: false },
+  );
+  const { code, err } = await runCli(["check"], {
+    cwd: live.folder,
+    env: { HOOKGATE_TOKEN: "the-token-of-a-check-0123456789-abcdef" },
+  });
+  expect({ code, hooks: [...err.matchAll(/^warning: hook (\w+): match\.when/gm)].map(([, id]) => id) }).toEqual({
+    code: 0,
+    hooks: ["guard", "equal", "negated"],
+  });
+  expect(err).toContain(
+    "match.when uses payload.message.threadId, which a payload of message_sending may lack: the hook fails, and on_failure: closed decides then. Write has(payload.message.threadId) && …",
+  );
+});
