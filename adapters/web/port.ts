@@ -91,6 +91,8 @@ export interface Pressing {
 
 /** Rejects with ROOM_NOT_FOUND, MESSAGE_NOT_FOUND, NOT_YOURS, TEXT_EMPTY, TEXT_TOO_LONG, BUTTON_GONE, NAME_TAKEN or WEB_OFFLINE (retryable). */
 export interface WebPort {
+  /** Characters of the longest message. */
+  readonly maxText: number;
   rooms(person: WebPerson): Promise<PageRoom[]>;
   createRoom(person: WebPerson, name: string): Promise<PageRoom>;
   /** The newest `limit` before `beforeId` that this person may see, threads included, oldest first; `more` = there are older ones. */

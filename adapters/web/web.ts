@@ -65,6 +65,7 @@ export function createWebAdapter({
   const view = (person: WebPerson) => (row: WebChatMessage) => viewMessage(person, row, name);
 
   const port: WebPort = {
+    maxText,
     rooms: (person) => rooms.list(person),
     async createRoom(person, roomName) {
       online();

@@ -1,20 +1,9 @@
 /** The page in a real browser, against the whole product. */
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { browserOptions } from "../support/browser.js";
 import { until } from "../support/until.js";
+import { launchBrowser, login } from "./chat-page.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
-
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-dev-shm-usage",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 let app: RunningApp;
 let browser: Browser;
@@ -24,7 +13,7 @@ const wrong: string[] = [];
 
 beforeAll(async () => {
   app = await runApp();
-  browser = await chromium.launch({ ...browserOptions(), args: FLAGS });
+  browser = await launchBrowser();
   context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
   page = await open(context);
   await login(page, OWNER, "Ada");
@@ -46,13 +35,6 @@ async function open(where: BrowserContext): Promise<Page> {
   });
   await opened.goto(app.url);
   return opened;
-}
-
-async function login(on: Page, token: string, name?: string): Promise<void> {
-  await on.getByLabel("Token").fill(token);
-  if (name) await on.getByLabel("Your name").fill(name);
-  await on.getByRole("button", { name: "Log in" }).click();
-  await on.getByRole("log").waitFor();
 }
 
 const composer = (on = page) => on.locator(".room-pane textarea");
@@ -364,16 +346,6 @@ describe("the page", () => {
       "echo patience",
       "patience",
     ]);
-  });
-
-  it("keeps what was refused, says why, and lets one mend it", async () => {
-    await say("x".repeat(40_000));
-    await page.getByText("Not sent:").waitFor();
-    await page.locator(".message.waiting").getByRole("button", { name: "Edit" }).click();
-    expect((await composer().inputValue()).length).toBe(40_000);
-    await say("short");
-    await message("short").waitFor();
-    expect(await page.locator(".message.waiting").count()).toBe(0);
   });
 
   it("ran no script that failed, and broke no policy", () => {

@@ -69,6 +69,7 @@ export async function runApp(
           people: [{ id: "2", name: "Bob", token_env: "BOB_TOKEN" }],
           access: { dms: "everyone", chats: ["*"], mention: "always" },
           ...(config.web as object),
+          ...(changes.web as object),
         },
       });
       app = await startApp(

@@ -15,6 +15,11 @@ export class ApiError extends Error {
     );
   }
 
+  /** Refused for what it holds or where it goes: the same request is refused again. A full quota empties with time. */
+  get isFinal() {
+    return [400, 404, 413, 415].includes(this.status) && this.code !== "QUOTA";
+  }
+
   get isLoggedOut() {
     return this.status === 401;
   }

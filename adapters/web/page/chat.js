@@ -11,10 +11,11 @@ export class Chat {
   person;
   role;
   maxUploadBytes;
+  maxText;
   commands = [];
   /** id → { id, name, isDm, messages: Map(id → message), loaded, more, loading, lastRead } */
   rooms = new Map();
-  /** Said here and not yet confirmed: { nonce, roomId, threadId?, text, uploads, replyToId?, error? } */
+  /** Said here and not yet confirmed: { nonce, roomId, threadId?, text, uploads, replyToId?, afterId, error?, isFinal? } */
   outgoing;
   connection = "connecting";
   #keep;
@@ -29,6 +30,7 @@ export class Chat {
       person: me.person,
       role: me.role,
       maxUploadBytes: me.maxUploadBytes,
+      maxText: me.maxText,
       publicUrl: me.publicUrl,
     });
     this.#keep = keep;
@@ -79,6 +81,7 @@ export class Chat {
   async loadRooms() {
     const [{ rooms, seq }, me] = await Promise.all([request("GET", "/api/rooms"), request("GET", "/api/me")]);
     this.role = me.role;
+    this.maxText = me.maxText;
     const read = this.#keep.get("read", {});
     for (const room of rooms) {
       const known = this.rooms.get(room.id) ?? { messages: new Map(), loaded: false, more: true };
@@ -209,8 +212,16 @@ export class Chat {
     this.#tell("rooms");
   }
 
+  /** Why a text cannot be sent; undefined when it can. */
+  whyTooLong({ length }) {
+    if (length <= this.maxText) return undefined;
+    return `a message holds ${this.maxText} characters, this one has ${length}. Send it in parts, or as a file`;
+  }
+
   say({ roomId, threadId, text, uploads, replyToId }) {
-    this.outgoing.push({ nonce: newNonce(), roomId, threadId, text, uploads, replyToId });
+    // A refused one keeps its place, behind what was there when it was said.
+    const afterId = this.rooms.get(roomId)?.lastMessageId ?? 0;
+    this.outgoing.push({ nonce: newNonce(), roomId, threadId, text, uploads, replyToId, afterId });
     this.#saveOutgoing();
     this.#tell("messages");
     void this.#sendNext();
@@ -220,11 +231,12 @@ export class Chat {
   retry(nonce) {
     const one = this.outgoing.find((candidate) => candidate.nonce === nonce);
     if (one) delete one.error;
+    this.#saveOutgoing();
     this.#tell("messages");
     void this.#sendNext();
   }
 
-  /** Takes a failed one back; resolves with it, so that its text can be written on. */
+  /** Takes a failed one out; gives it, so that its text can be written on. */
   takeBack(nonce) {
     const one = this.outgoing.find((candidate) => candidate.nonce === nonce);
     this.outgoing = this.outgoing.filter((candidate) => candidate !== one);
@@ -252,7 +264,7 @@ export class Chat {
         this.#retry = setTimeout(() => void this.#sendNext(), RETRY_MS);
         return;
       }
-      next.error = error.message;
+      Object.assign(next, { error: error.message, isFinal: error.isFinal });
       this.#saveOutgoing();
       this.#tell("messages");
     } finally {

@@ -102,6 +102,8 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
     if (uploads.some(({ state }) => state !== "done"))
       return say("A file is still on its way, or failed: wait for it, try again, or remove it.");
     if (text.trim() === "" && uploads.length === 0) return;
+    const tooLong = chat.whyTooLong(text);
+    if (tooLong) return say(`${mode?.kind === "edit" ? "Not changed" : "Not sent"}: ${tooLong}.`);
     say();
     if (mode?.kind === "edit") {
       const { message, nonce } = mode;

@@ -51,6 +51,11 @@ export function createConversation({ chat, keep, place, onThread, name }) {
         const back = chat.takeBack(nonce);
         if (back) composer.write(back.text);
       },
+      discard: ({ nonce, text }) =>
+        void askForm(
+          { title: "Discard this message?", text: text.slice(0, 200), submit: "Discard", danger: true },
+          async () => chat.takeBack(nonce),
+        ),
       leave: () => composer.focus(),
     },
   });

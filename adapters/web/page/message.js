@@ -111,7 +111,7 @@ function labelOf({ author, text, isDeleted }) {
   return isDeleted ? `${author.name}: deleted` : `${author.name}: ${shorten(text)}`;
 }
 
-function shorten(text) {
+export function shorten(text) {
   return text.length > 120 ? `${text.slice(0, 117)}…` : text;
 }
 

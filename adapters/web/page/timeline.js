@@ -1,12 +1,12 @@
 /** The messages of one conversation, oldest first: keeps its place while things come in above and below. */
 import { arrange, h, icon } from "./dom.js";
-import { avatar, messageElement } from "./message.js";
+import { avatar, messageElement, shorten } from "./message.js";
 
 const NEAR_PX = 80;
 const SAME_BREATH_MS = 5 * 60_000;
 
 /**
- * `place`: { roomId, threadId? }. `act`: see message.js, and { retry, takeBack } for what is not sent. `problems`: message id → text.
+ * `place`: { roomId, threadId? }. `act`: see message.js, and { retry, takeBack, discard } for what is not sent. `problems`: message id → text.
  * `empty`: an element to show when there is nothing.
  */
 export function createTimeline({ chat, place, act, problems, empty, onOlder, onRead }) {
@@ -83,19 +83,31 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     const isNew = last !== undefined && last.id > newest;
     newest = Math.max(newest, last?.id ?? 0);
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
-    const firstBefore = list.querySelector(".message")?.dataset.id;
+    const firstBefore = list.querySelector(".message[data-id]")?.dataset.id;
 
-    const elements = messages.flatMap((message, index) => [
-      ...dayBreak(messages[index - 1], message),
-      keyed(message, messages[index - 1]),
-    ]);
-    const isMineLast = last !== undefined && last.author.id === chat.person.id && last.id !== root?.id;
-    const waiting = unconfirmed.map((one, index) => waitingElement(one, index > 0 || isMineLast));
-    const isEmpty = elements.length + waiting.length === 0;
-    arrange(list, isEmpty && empty ? [empty] : [...elements, ...waiting]);
+    const refused = unconfirmed.filter(({ error }) => error);
+    const waiting = unconfirmed.filter(({ error }) => !error);
+    const elements = messages.flatMap((message, index) => {
+      const before = messages[index - 1];
+      const between = refused.filter(({ afterId }) => afterId < message.id && afterId >= (before?.id ?? 0));
+      return [
+        ...between.map(refusedElement),
+        ...dayBreak(before, message),
+        keyed(message, between.length > 0 ? undefined : before),
+      ];
+    });
+    const lately = refused.filter(({ afterId }) => afterId === undefined || afterId >= (last?.id ?? 0));
+    const isMineLast =
+      lately.length > 0 || (last !== undefined && last.author.id === chat.person.id && last.id !== root?.id);
+    const atEnd = [
+      ...lately.map(refusedElement),
+      ...waiting.map((one, index) => waitingElement(one, index > 0 || isMineLast)),
+    ];
+    const isEmpty = elements.length + atEnd.length === 0;
+    arrange(list, isEmpty && empty ? [empty] : [...elements, ...atEnd]);
 
-    const grewAbove = firstBefore !== undefined && list.querySelector(".message")?.dataset.id !== firstBefore;
-    if (isAtEnd || unconfirmed.length > 0) toEnd();
+    const grewAbove = firstBefore !== undefined && list.querySelector(".message[data-id]")?.dataset.id !== firstBefore;
+    if (isAtEnd || waiting.length > 0) toEnd();
     else if (grewAbove) scroller.scrollTop = scroller.scrollHeight - fromEnd;
     else if (isNew) jump.hidden = false;
   }
@@ -141,24 +153,38 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     return [remembered(`day ${day}`, name, () => h("div", { class: "day", role: "separator" }, h("span", {}, name)))];
   }
 
-  function waitingElement({ nonce, text, uploads, error }, isContinued) {
-    const { name } = chat.person;
-    const state = error
-      ? h(
+  function waitingElement(one, isContinued) {
+    const isOnline = chat.connection === "online";
+    const state = isOnline ? "Sending…" : "Not sent yet. It is sent when the connection is back.";
+    return unsentElement(one, isContinued, h("p", { class: "muted" }, state));
+  }
+
+  /** Folded: a long one would hide what came after it. */
+  function refusedElement(one) {
+    const { nonce, error, isFinal } = one;
+    const button = (label, onclick) => h("button", { type: "button", class: "link", onclick }, label);
+    return remembered(`refused ${nonce}`, `${error} ${isFinal} ${chat.person.name}`, () =>
+      unsentElement(
+        one,
+        false,
+        h(
           "p",
           { class: "problem", role: "alert" },
           `Not sent: ${error}. `,
-          h("button", { type: "button", class: "link", onclick: () => act.retry(nonce) }, "Try again"),
-          h("button", { type: "button", class: "link", onclick: () => act.takeBack(nonce) }, "Edit"),
-        )
-      : h(
-          "p",
-          { class: "muted" },
-          chat.connection === "online" ? "Sending…" : "Not sent yet. It is sent when the connection is back.",
-        );
+          !isFinal && button("Try again", () => act.retry(nonce)),
+          button("Edit", () => act.takeBack(nonce)),
+          button("Discard", () => act.discard(one)),
+        ),
+      ),
+    );
+  }
+
+  function unsentElement({ text, uploads, error }, isContinued, state) {
+    const { name } = chat.person;
+    const classes = ["message", "waiting", error && "refused", isContinued && "continued"];
     return h(
       "article",
-      { class: isContinued ? "message waiting continued" : "message waiting", "aria-label": `${name}: ${text}` },
+      { class: classes.filter(Boolean).join(" "), "aria-label": `${name}: ${shorten(text)}` },
       isContinued ? h("span", { class: "gutter" }) : avatar(chat.person),
       h(
         "div",

@@ -35,11 +35,12 @@ export const sessionRoutes = [
     method: "GET",
     path: "/api/me",
     summary: "The current user: person, role, and the limits of the web chat.",
-    async handle({ gateway, config }, { person }) {
+    async handle({ gateway, config, web }, { person }) {
       return {
         person,
         role: gateway.identify("web", person.id) ?? null,
         maxUploadBytes: config.max_upload_mb * 1_000_000,
+        maxText: web?.maxText ?? null,
         publicUrl: config.public_url ?? null,
       };
     },
