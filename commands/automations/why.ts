@@ -1,4 +1,6 @@
 /** What stands between a configured hook and its next run, beside what the registry checks: its gates, and what they refused last. */
+
+import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code, plain } from "../text.js";
@@ -10,14 +12,23 @@ export interface GateFacts {
   text: string[];
 }
 
-/** Undefined for a hook that stands in no file. */
+/** A pause stops the background runs of all hooks, those of plugins among them. */
+function pausedBackground(by: string): GateFacts {
+  return {
+    refusal: { gate: "paused", reason: `by ${by}` },
+    text: [`✗ gates: **paused** by ${by}: its runs wait in the background until ${code("/hooks resume")}.`],
+  };
+}
+
+/** Undefined for a hook that stands in no file, unless a pause holds its background runs. */
 export async function explainGates(
   { automations, clock }: CommandDeps,
-  hookId: string,
+  { id: hookId, execution }: HookInfo,
 ): Promise<GateFacts | undefined> {
   const definition = automations?.get(hookId);
-  if (automations === undefined || definition === undefined) return undefined;
-  const paused = automations.paused();
+  const paused = automations?.paused();
+  if (automations === undefined || (definition === undefined && execution !== "background")) return undefined;
+  if (definition === undefined) return paused && pausedBackground(nameIn(paused.by));
   const refusal = paused ? { gate: "paused", reason: `by ${nameIn(paused.by)}` } : await automations.gate(hookId);
   const [last] = await automations.runs.list({ hookId, status: "skipped", limit: 1 });
   const { cooldownMs, concurrency, maxPerHour } = definition;

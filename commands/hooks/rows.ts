@@ -1,12 +1,15 @@
 /** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
-import type { HookStats } from "../../src/domain/journal.js";
+
+import type { AutomationRun } from "../../src/domain/automation.js";
+import type { HookStats, Outcome } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { cutOffFinder } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
-import { code } from "../text.js";
+import { outcomeText } from "../show-dispatch.js";
+import { code, plain } from "../text.js";
 
 /** One row of `/hooks --json`. */
 export interface HookRow extends Omit<HookStats, "hookId"> {
@@ -19,11 +22,25 @@ export interface HookRow extends Omit<HookStats, "hookId"> {
   pluginId?: string;
   /** Not said when the journal cannot be read. */
   neverFired: boolean;
+  /** The newest firing has no end of its own: it runs now, or the end of the process cut it off. `before`: the one before it. */
+  unended?: Unended;
+  /** Runs of the last 24 h that were cut off. Of hooks that are waited for, only configured ones have a row that says so. */
+  interrupted?: number;
   /** It was started, and every run was skipped: how often, and why the last one was. */
   alwaysSkipped?: { runs: number; reason: string };
   /** Nothing is recorded of it, and the process ended while hooks of its point were at work on this message or delivery. */
   mayHaveRunFor?: string;
 }
+
+export interface Unended {
+  kind: "running" | "interrupted";
+  /** Why it was interrupted. */
+  reason?: string;
+  before?: { at: number; outcome?: Outcome };
+}
+
+/** What `fires` and `failures` count, too. */
+const DAY_MS = 24 * 3_600_000;
 
 /** Runs that are counted; more are shown as so many. */
 const MOST_COUNTED = 1_000;
@@ -37,17 +54,27 @@ export interface HookRows {
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const { stats, remark } = await readStats(deps);
-  const cutOffOf = cutOffFinder(deps);
+  const [cutOffOf, begunOf] = [cutOffFinder(deps), await begunRuns(deps)];
   const rows = await Promise.all(
-    deps.registry.list().map(async (hook) => withCutOff(await withStoredRuns(rowOf(hook, stats), deps), cutOffOf)),
+    deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), begunOf, cutOffOf)),
   );
   return { rows, ...(remark ? { remark } : {}) };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
-  const row = await withCutOff(await withStoredRuns(rowOf(hook, stats), deps), cutOffFinder(deps));
+  const row = await readRow(deps, rowOf(hook, stats), await begunRuns(deps, hook.id), cutOffFinder(deps));
   return { row, ...(remark ? { remark } : {}) };
+}
+
+async function readRow(
+  deps: CommandDeps,
+  row: HookRow,
+  begunOf: ReadonlyMap<string, readonly AutomationRun[]>,
+  cutOffOf: (point: string) => Promise<string | undefined>,
+): Promise<HookRow> {
+  const begun = withRunning(withInterrupted(row, begunOf.get(row.id) ?? [], deps.clock.now()), deps);
+  return withCutOff(await withSkippedRuns(begun, deps), cutOffOf);
 }
 
 interface Stats {
@@ -65,11 +92,43 @@ async function readStats(deps: CommandDeps): Promise<Stats> {
   }
 }
 
-/** The journal counts runs that ended: what it calls never fired may run now, have been cut off, or have been skipped each time. */
-async function withStoredRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
+/** The journal has runs that ended: what the end of the process cut off is known of the stored runs alone. By hook, the newest first. */
+async function begunRuns(
+  { automations }: CommandDeps,
+  hookId?: string,
+): Promise<ReadonlyMap<string, readonly AutomationRun[]>> {
+  const filter = { status: "interrupted", limit: MOST_COUNTED } as const;
+  const runs = (await automations?.runs.list(hookId === undefined ? filter : { ...filter, hookId })) ?? [];
+  const byHook = new Map<string, AutomationRun[]>();
+  for (const run of runs) byHook.set(run.hookId, [...(byHook.get(run.hookId) ?? []), run]);
+  return byHook;
+}
+
+const startOf = ({ startedAt, createdAt }: AutomationRun): number => startedAt ?? createdAt;
+
+function withInterrupted(row: HookRow, runs: readonly AutomationRun[], now: number): HookRow {
+  const interrupted = runs.filter((run) => startOf(run) > now - DAY_MS).length;
+  const counted = interrupted === 0 ? row : { ...row, interrupted };
+  const [newest] = runs;
+  if (newest === undefined || startOf(newest) < (row.lastFiredAt ?? 0)) return counted;
+  return unendedRow(counted, startOf(newest), { kind: "interrupted", reason: newest.statusReason ?? "" });
+}
+
+function withRunning(row: HookRow, { registry, clock }: CommandDeps): HookRow {
+  const running = registry.running().find(({ hookId }) => hookId === row.id);
+  return running === undefined ? row : unendedRow(row, clock.now() - running.forMs, { kind: "running" });
+}
+
+function unendedRow(row: HookRow, at: number, unended: Unended): HookRow {
+  const { lastFiredAt, lastOutcome, ...rest } = row;
+  if (lastFiredAt !== undefined) unended.before = { at: lastFiredAt };
+  if (unended.before !== undefined && lastOutcome !== undefined) unended.before.outcome = lastOutcome;
+  return { ...rest, neverFired: false, lastFiredAt: at, unended };
+}
+
+/** What the journal calls never fired may have been skipped each time. */
+async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
   if (!row.neverFired || automations?.get(row.id) === undefined) return row;
-  const [begun] = await automations.runs.list({ hookId: row.id, status: ["running", "interrupted"], limit: 1 });
-  if (begun !== undefined) return { ...row, neverFired: false, lastFiredAt: begun.startedAt ?? begun.createdAt };
   const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MOST_COUNTED });
   const [last] = skipped;
   if (last === undefined) return row;
@@ -81,6 +140,13 @@ async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<str
   if (!row.neverFired || !row.enabled || row.pluginId === undefined) return row;
   const id = await cutOffOf(row.point);
   return id === undefined ? row : { ...row, neverFired: false, mayHaveRunFor: id };
+}
+
+/** `, ✓ passed`, with what comes before it; empty when its end is not known. */
+export function lastOutcomeText({ lastOutcome, unended }: HookRow, before: string): string {
+  if (unended?.kind === "running") return `${before}running now`;
+  if (unended !== undefined) return `${before}**interrupted**${unended.reason ? ` (${plain(unended.reason)})` : ""}`;
+  return lastOutcome === undefined ? "" : `${before}${outcomeText(lastOutcome)}`;
 }
 
 export function cutOffHookText(id: string): string {

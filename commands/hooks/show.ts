@@ -10,11 +10,10 @@ import { answer, commandButton, word } from "../answer.js";
 import { definitionData, gatesText, pipelineText, placeText, triggerText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
-import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, code, count, plain } from "../text.js";
 import { nameIn } from "../who.js";
 import { brokenData, brokenText } from "./broken.js";
-import { cutOffHookText, readHookRow, skipText } from "./rows.js";
+import { cutOffHookText, lastOutcomeText, readHookRow, skipText } from "./rows.js";
 
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const broken = deps.automations?.broken().find(({ id }) => id === context.options.id);
@@ -43,11 +42,11 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
             : row.mayHaveRunFor
               ? cutOffHookText(row.mayHaveRunFor)
               : "unknown"
-        : `${ago(row.lastFiredAt, now)}${row.lastOutcome ? `, ${outcomeText(row.lastOutcome)}` : ""}`,
+        : `${ago(row.lastFiredAt, now)}${lastOutcomeText(row, ", ")}`,
     ),
     field(
       "24 h",
-      `${count(row.fires, "fire")}, ${count(row.failures, "failure")}${row.p95Ms === undefined ? "" : `, p95 ${formatDuration(row.p95Ms)}`}`,
+      `${count(row.fires, "fire")}, ${count(row.failures, "failure")}${row.interrupted === undefined ? "" : `, ${row.interrupted} interrupted`}${row.p95Ms === undefined ? "" : `, p95 ${formatDuration(row.p95Ms)}`}`,
     ),
   ];
   if (definition) fields.push(...definitionFields(deps, definition));

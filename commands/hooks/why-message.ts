@@ -246,7 +246,12 @@ function isPassedOver({ dispatch }: RanIn, row: InboxRow | undefined, dispatches
   return row?.status === "done" && dispatch.id === last?.id;
 }
 
-function runText(deps: CommandDeps, { run, stored }: RanIn, now: number, isLast: boolean): string {
+export function runText(
+  deps: CommandDeps,
+  { run, stored }: Omit<RanIn, "dispatch">,
+  now: number,
+  isLast: boolean,
+): string {
   if (run.outcome === "backgrounded") return backgroundText(deps, stored, now);
   const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(
     (text) => text !== undefined && text !== "",

@@ -84,6 +84,32 @@ export function disabledReason(
     : "It is **disabled**.";
 }
 
+/**
+ * When it was disabled after its last run: `since Owner disabled it 5 min ago`. Its point may have fired then without a record, as
+ * points do while no hook is enabled there. Undefined when it was enabled all the time, as far as that is known.
+ */
+export async function offAfter(
+  deps: CommandDeps,
+  hook: HookInfo,
+  last: { at: number; isRun: boolean } | undefined,
+): Promise<string | undefined> {
+  const now = deps.clock.now();
+  const switches = await switchesOf(deps, hook.id);
+  const index = switches.findIndex((one) => !one.enabled && one.at > (last?.at ?? 0));
+  const disabled = switches[index];
+  if (disabled !== undefined) {
+    const by = `${nameOf(disabled)} disabled it ${ago(disabled.at, now)}`;
+    const enabled = switches[index - 1];
+    if (enabled !== undefined) return `from when ${by} until ${nameOf(enabled)} enabled it ${ago(enabled.at, now)}`;
+    return hook.enabled ? `after ${by}, until it was enabled again` : `since ${by}`;
+  }
+  // The audit knows of commands alone: a configuration or a plugin may have disabled or removed it.
+  const { enabledAt = now } = deps.registry.explain(hook.id);
+  const isOff = last?.isRun === true && last.at >= deps.about.startedAt && enabledAt > last.at;
+  if (!isOff) return undefined;
+  return hook.enabled ? `in the time before it was enabled ${ago(enabledAt, now)}` : "since it was disabled";
+}
+
 export function enabledLater(switches: readonly Switching[], at: number, now: number): string {
   const later = switches.find((one) => one.at > at && one.enabled);
   return later ? ` ${nameOf(later)} enabled it ${ago(later.at, now)}.` : "";

@@ -6,7 +6,7 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
 import { effectOf } from "../automations/effect.js";
-import { readableDispatch } from "../automations/owner-only.js";
+import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { backgroundText, hasNotRun, isAttempt, isOfBackground } from "../journey/background.js";
@@ -15,9 +15,9 @@ import { isByHand } from "../payload.js";
 import { outcomeText } from "../show-dispatch.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { brokenText } from "./broken.js";
-import { cutOffHookText, type HookRow, readHookRow, skipText } from "./rows.js";
-import { checkLines, explain, nextButtons } from "./why-message.js";
-import { endedEarlier, enderOf, whyNoTurn } from "./why-not.js";
+import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
+import { checkLines, explain, nextButtons, runText } from "./why-message.js";
+import { endedEarlier, enderOf, offAfter, whyNoTurn } from "./why-not.js";
 
 /** Points that fire for the one hook whose trigger came. */
 const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
@@ -52,7 +52,8 @@ export async function lastOf(
   return newest.find(({ id }) => !isByHand(id)) ?? newest[0];
 }
 
-function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: number): string {
+function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, isOff: boolean, now: number): string {
+  if (isOff) return last ? ` ${code(hook)} last fired on record ${ago(last.at, now)}.` : "";
   return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
 }
 
@@ -69,7 +70,14 @@ function neverText({ alwaysSkipped, mayHaveRunFor }: HookRow): string {
 }
 
 interface LastTime {
+  at: number;
   ran: boolean;
+  /** A run is on record, also one that was skipped. */
+  isRun: boolean;
+  /** Why the end of the process cut it off; undefined when that did not happen. */
+  interrupted?: string;
+  /** What came of the run, where that is more than that it passed. */
+  end?: string;
   /** Why it did not run then; undefined when it did, or when that is not known. */
   why: string | undefined;
   /** What ended the dispatch before its turn would end one now, too. */
@@ -77,34 +85,82 @@ interface LastTime {
 }
 
 /** What is on record of the hook at that dispatch; its present state is no answer for then. */
-async function lastTime(deps: CommandDeps, hook: HookInfo, last: DispatchRecord): Promise<LastTime> {
+async function lastTime(
+  deps: CommandDeps,
+  context: CommandContext,
+  hook: HookInfo,
+  last: DispatchRecord,
+): Promise<LastTime> {
+  const { at } = last;
   const run = last.runs.find(({ hookId }) => hookId === hook.id);
   if (run === undefined) {
+    const none = { at, ran: false, isRun: false };
     if (isByHand(last.id))
-      return { ran: false, why: `${code("/fire-hook")} fired it by hand, and for other hooks.`, isKeptOff: false };
+      return { ...none, why: `${code("/fire-hook")} fired it by hand, and for other hooks.`, isKeptOff: false };
     const ender = enderOf(last);
     const why = await whyNoTurn(deps, hook, last);
     const isThere = ender !== undefined && deps.registry.get(ender.hookId)?.enabled === true;
-    return { ran: false, why, isKeptOff: isThere && hook.enabled && why === endedEarlier(deps, last, hook) };
+    return { ...none, why, isKeptOff: isThere && hook.enabled && why === endedEarlier(deps, last, hook) };
   }
-  const stored = run.outcome === "backgrounded" ? await deps.automations?.runs.get(run.id) : undefined;
-  if (!hasNotRun(run, stored)) return { ran: true, why: undefined, isKeptOff: false };
+  const found = run.outcome === "backgrounded" ? await deps.automations?.runs.get(run.id) : undefined;
+  const stored = found && readableRun(deps, context, found);
+  if (!hasNotRun(run, stored)) {
+    const ran: LastTime = { at, ran: true, isRun: true, why: undefined, isKeptOff: false };
+    if (stored?.status === "interrupted") return { ...ran, interrupted: stored.statusReason ?? "" };
+    const hasPassed = run.outcome === "passed" || stored?.status === "succeeded";
+    return hasPassed ? ran : { ...ran, end: runText(deps, { run, stored }, deps.clock.now(), false) };
+  }
   const skipped = stored === undefined ? run.reason : stored.statusReason;
   const isSkipped = run.outcome === "skipped" || stored?.status === "skipped";
   const why = isSkipped
     ? `It was skipped${skipped ? `: ${plain(skipped)}` : ""}.`
     : backgroundText(deps, stored, deps.clock.now());
-  return { ran: false, why, isKeptOff: false };
+  return { at, ran: false, isRun: true, why, isKeptOff: false };
 }
 
-/** What was so then, and what is so now where that differs or may differ. */
-function headline({ id, hook }: HookInfo, then: LastTime | undefined, runs: boolean): string {
-  const now = `would ${runs ? "" : "**not** "}run`;
-  if (then === undefined) return `${code(id)} ${now}.`;
+/** What is so now, where that differs from then or may differ. */
+const nowText = (runs: boolean) => `would ${runs ? "" : "**not** "}run`;
+
+/** What was so then, and what is so now. `off`: when it was disabled after that. */
+function headline(
+  { id, hook }: HookInfo,
+  then: LastTime | undefined,
+  { runs, off, now }: { runs: boolean; off: string | undefined; now: number },
+): string {
+  if (off !== undefined) {
+    const before =
+      then && ` Before that, it ${then.ran ? "ran" : "did not run"} for the last one (${ago(then.at, now)}).`;
+    return `${code(id)} did **not** run for any ${code(hook)} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(runs)}.`;
+  }
+  if (then === undefined) return `${code(id)} ${nowText(runs)}.`;
   const point = `for the last ${code(hook)}`;
-  if (then.ran) return `${code(id)} ran ${point}${runs ? "" : `, and ${now} now`}.`;
+  if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, runs);
+  if (then.ran) return `${code(id)} ran ${point}${runs ? "" : `, and ${nowText(runs)} now`}.`;
   const why = then.why === undefined ? "" : ` ${then.why}`;
-  return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${now}.`}`;
+  return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${nowText(runs)}.`}`;
+}
+
+function interruptedText(id: string, point: string, reason: string, runs: boolean): string {
+  return `${code(id)} started ${point}, and was **interrupted**${reason === "" ? "" : `: ${plain(reason)}`}. Now it ${nowText(runs)}.`;
+}
+
+/** When it fired last, and how that ended. */
+function firedText(row: HookRow, isRunning: boolean, now: number): string | undefined {
+  const { lastFiredAt, unended } = row;
+  const before = unended?.before;
+  const beforeText =
+    before &&
+    `Before that, it last fired ${ago(before.at, now)}${before.outcome === undefined ? ": **interrupted**" : `: ${outcomeText(before.outcome)}`}.`;
+  if (isRunning && (unended !== undefined || lastFiredAt === undefined)) return beforeText ?? "It has not run before.";
+  if (lastFiredAt === undefined) return undefined;
+  return `It last fired ${ago(lastFiredAt, now)}${lastOutcomeText(row, ": ")}.${beforeText ? ` ${beforeText}` : ""}`;
+}
+
+/** A run that the end of the process cut off after what is recorded; it is no part of a dispatch on record. */
+function cutOffSince({ unended, lastFiredAt = 0 }: HookRow, recorded: LastTime | undefined): LastTime | undefined {
+  if (unended?.kind !== "interrupted" || lastFiredAt <= (recorded?.at ?? 0)) return undefined;
+  const interrupted = unended.reason ?? "";
+  return { at: lastFiredAt, ran: true, isRun: true, interrupted, why: undefined, isKeptOff: false };
 }
 
 /** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */
@@ -125,21 +181,22 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const found = await lastOf(deps, { ...own, point: hook.hook });
   const last = found && readableDispatch(deps, context, found);
   const explanation = explain(deps, hook, last);
-  const gates = await explainGates(deps, hook.id);
+  const gates = await explainGates(deps, hook);
   const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
   const unreported = await neverReported(deps, hook);
   const stuck = unreported === undefined ? problems : [...problems, { hookId: hook.id, message: unreported }];
   const broken = brokenOf(deps, hook.id);
-  const then = last && (await lastTime(deps, hook, last));
+  const now = deps.clock.now();
+  const recorded = last && (await lastTime(deps, context, hook, last));
+  const then = cutOffSince(row, recorded) ?? recorded;
+  const off = await offAfter(deps, hook, then);
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
   const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
   const effect = newest && (await effectOf(deps, context, newest));
-  const now = deps.clock.now();
   const fired =
-    row.lastFiredAt === undefined
-      ? `${neverText(row)}.${isOwn ? "" : pointText(hook, last, now)}`
-      : `${running ? "Before that, it" : "It"} last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
+    firedText(row, running !== undefined, now) ??
+    `${neverText(row)}.${isOwn ? "" : pointText(hook, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
   const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
@@ -147,7 +204,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     text: [
       running
         ? `${code(hook.id)} is **running now**, for ${formatDuration(running.forMs)} (${code(rootOf(running.dispatchId))}).`
-        : headline(hook, then, runs),
+        : headline(hook, then, { runs, off, now }),
+      !running && then?.end,
       !running && firingNow(deps, hook),
       [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
         "\n",

@@ -66,7 +66,7 @@ export async function explainPointNow(
   const now = deps.clock.now();
   return answer({
     text: [
-      last ? lastFired(deps, point) : notFired(deps, point),
+      last ? lastFired(deps, point, last.at) : notFired(deps, point),
       last && (await dispatchText(deps, last, now)),
       `${code(`/hooks why ${point} m5`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
     ],
@@ -145,10 +145,14 @@ function notRunText(why: string | undefined, hooks: readonly HookInfo[]): string
 }
 
 /** While no hook is enabled there, nothing of the point is recorded. */
-function lastFired({ registry }: CommandDeps, point: string): string {
-  return registry.order(point).some(({ enabled }) => enabled)
-    ? `${code(point)} last fired:`
-    : `${code(point)} is not recorded now, because **no hook is enabled there**. The last that was recorded:`;
+function lastFired({ registry, about, clock }: CommandDeps, point: string, at: number): string {
+  const enabled = registry.order(point).filter((hook) => hook.enabled);
+  if (enabled.length === 0)
+    return `${code(point)} is not recorded now, because **no hook is enabled there**. The last that was recorded:`;
+  const since = Math.min(...enabled.map(({ id }) => registry.explain(id).enabledAt ?? Number.POSITIVE_INFINITY));
+  return at >= about.startedAt && since > at
+    ? `The hooks that are enabled at ${code(point)} were enabled ${ago(since, clock.now())}, and it is not recorded while none is. The last that was recorded:`
+    : `${code(point)} last fired:`;
 }
 
 /** The journal has no dispatch of a point where no hook is enabled. */

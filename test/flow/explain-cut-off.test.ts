@@ -18,6 +18,7 @@ const LAB = `export default { id: "lab", setup({ hooks }) {
   claiming("die", 20, (text) => (text === "die" ? process.exit(9) : null));
   hooks.registerModifying("message_sending", ({ message }) => (message.text === "bad" ? process.exit(9) : null), { id: "sends" });
   claiming("bad", 25, (text) => (text === "bad" ? { handled: true, reply: "bad" } : null));
+  hooks.registerVoid("message_received", ({ message }) => (message.text === "bg" ? new Promise((done) => setTimeout(done, 50_000)) : undefined), { id: "bg", execution: "background" });
   claiming("last", 30, () => ({ handled: true, reply: "done" }));
 } };`;
 
@@ -40,6 +41,11 @@ beforeAll(async () => {
       },
       plugins: [{ module: "./lab.mjs", critical: true }],
       hooks: [
+        {
+          id: "sleeper",
+          trigger: "manual",
+          run: { shell: { sh: "[ -e quick ] || while [ ! -e go ]; do sleep 0.05; done" } },
+        },
         { id: "quick", on: "inbound_claim", priority: 1, match: isText("long"), run: { shell: { command: ["true"] } } },
         {
           id: "waits",
@@ -176,4 +182,37 @@ it("a hook that an operator disabled may have run before the attempt that counte
   const answer = await ask(`/hooks why lab.long ${row}`);
   expect(answer).toContain("It was disabled then, by");
   expect(answer).toContain("That is the last attempt. Whether lab.long ran before it is not known.");
+});
+
+it("a firing that the end of the process cut off is the last one, and is not counted as a run that passed", async () => {
+  writeFileSync(join(folder, "quick"), "");
+  await ask("/fire-hook sleeper");
+  await until(async () => (await ask("/hooks why sleeper")).startsWith("sleeper ran for the last hook.due"), "its run");
+  rmSync(join(folder, "quick"));
+  void asked("/fire-hook sleeper");
+  await until(async () => (await ask("/hooks why sleeper")).includes("sleeper is running now"), "sleeper at work");
+  await say("bg");
+  await until(async () => (await ask("/hooks why lab.bg")).includes("lab.bg is running now"), "lab.bg at work");
+  await gateway.kill();
+  await gateway.start();
+  for (const [id, point] of [
+    ["sleeper", "hook.due"],
+    ["lab.bg", "message_received"],
+  ]) {
+    const why = await until(async () => {
+      const text = await asked(`/hooks why ${id}`);
+      return text?.includes("interrupted") ? text : undefined;
+    }, `the end of ${id}`);
+    expect(why).toMatch(
+      new RegExp(
+        `^${id} started for the last ${point}, and was interrupted: the gateway ended while it ran.*Now it would run`,
+      ),
+    );
+    expect(why).toMatch(
+      /It last fired .* ago: interrupted \(the gateway ended .*\)\. Before that, it last fired .*: ✓ passed/,
+    );
+    const show = await ask(`/hooks show ${id}`);
+    expect(show).toMatch(/last fired: .*, interrupted \(the gateway ended/);
+    expect(show).toMatch(/24 h: \d+ fires?, 0 failures, \d+ interrupted/);
+  }
 });

@@ -82,3 +82,115 @@ hooks:
     expect(answer).not.toContain("registered");
   }
 });
+
+const VETO = `export default { id: "tasks", setup({ hooks }) {
+  hooks.register({ hook: "task:create", phase: "before", id: "veto", handler(ctx) {
+    if (ctx.data.task.title.includes("forbidden")) ctx.cancel("no such task");
+  } });
+} };`;
+
+it("a hook that was disabled when its point fired last is not said to have run then, also after it was enabled again", async () => {
+  const { ask } = await lab("", VETO);
+  const add = (title: string) => ask(`/task add person:web:1 ${title}`);
+  const recorded = () =>
+    until(async () => (await ask("/hooks why tasks.veto")).includes("It last fired"), "the record of its run");
+  expect(first(await ask("/hooks why tasks.veto"))).toBe("tasks.veto would run.");
+  await ask("/hooks disable tasks.veto");
+  await add("forbidden one");
+  expect(first(await ask("/hooks why tasks.veto"))).toMatch(
+    /^tasks\.veto did not run for any task:create since Owner disabled it .*; what fires while no hook is enabled there is not recorded\. Now it would not run\.$/,
+  );
+  await ask("/hooks enable tasks.veto");
+  const enabled = await ask("/hooks why tasks.veto");
+  expect(first(enabled)).toMatch(
+    /did not run for any task:create from when Owner disabled it .* until Owner enabled it/,
+  );
+  expect(enabled).not.toContain("task:create has not fired either");
+  await add("fine");
+  await recorded();
+  expect(first(await ask("/hooks why tasks.veto"))).toBe("tasks.veto ran for the last task:create.");
+
+  await ask("/hooks disable tasks.veto");
+  await add("forbidden two");
+  expect(first(await ask("/hooks why tasks.veto"))).toMatch(
+    /did not run for any task:create since Owner disabled it .* Before that, it ran for the last one \(.*\)\. Now it would not run\.$/,
+  );
+  await ask("/hooks enable tasks.veto");
+  expect(first(await ask("/hooks why tasks.veto"))).toMatch(
+    /did not run for any task:create from when Owner disabled it .* until Owner enabled it .* Before that, it ran for the last one \(.*\)\. Now it would run\.$/,
+  );
+  expect(await ask("/hooks why task:create")).toContain("The hooks that are enabled at task:create were enabled");
+  await add("also fine");
+  await until(
+    async () => first(await ask("/hooks why tasks.veto")) === "tasks.veto ran for the last task:create.",
+    "it",
+  );
+});
+
+it("a hook that the configuration disabled for a while is not said to have run for what fired then", async () => {
+  const config = (enabled: boolean) => `
+hooks:
+  - { id: seen, on: message_received, enabled: ${enabled}, run: { shell: { command: ["true"] } } }
+  - { id: claims, on: inbound_claim, match: { when: 'payload.message.text == "never"' }, run: { shell: { command: ["true"] } } }
+`;
+  const { live, ask, say } = await lab(config(true));
+  const isEnabled = (wanted: boolean) =>
+    until(() => live.app.automations.get("seen")?.enabled === wanted, `its being enabled: ${wanted}`);
+  await say("one", /no hook claimed it/);
+  expect(first(await ask("/hooks why seen"))).toContain("seen ran for the last message_received.");
+  live.write("hookgate.yaml", `${GATEWAY}\n${config(false)}`);
+  await isEnabled(false);
+  await say("two", /no hook claimed it/);
+  expect(first(await ask("/hooks why seen"))).toMatch(
+    /^seen did not run for any message_received since it was disabled; .* Before that, it ran for the last one/,
+  );
+  live.write("hookgate.yaml", `${GATEWAY}\n${config(true)}`);
+  await isEnabled(true);
+  expect(first(await ask("/hooks why seen"))).toMatch(
+    /^seen did not run for any message_received in the time before it was enabled .* Before that, it ran for the last one/,
+  );
+});
+
+const SLOW = `import { existsSync } from "node:fs";
+const until = async (file) => {
+  while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+export default { id: "ops", setup({ hooks }) {
+  hooks.registerClaiming("inbound_claim", ({ message }) => (message.text === "slow" ? until("FOLDER/go") : null), { id: "slow" });
+  hooks.registerVoid("message_received", () => {}, { id: "bg", execution: "background" });
+} };`;
+
+it("the first run of a hook that is under way is no run before it, and the hook is not called never fired", async () => {
+  const { live, ask } = await lab(
+    `hooks:\n  - { id: byhand, trigger: manual, run: { shell: { sh: "while [ ! -e go ]; do sleep 0.05; done" } } }`,
+    SLOW,
+  );
+  await live.say("slow");
+  const fired = live.fire("byhand");
+  for (const id of ["ops.slow", "byhand"]) {
+    const why = await until(async () => {
+      const now = await ask(`/hooks why ${id}`);
+      return now.includes("is running now") ? now : undefined;
+    }, `${id} running`);
+    expect(why).toContain("It has not run before.");
+    expect(why).not.toMatch(/last fired|never fired/);
+    expect(await ask(`/hooks show ${id}`)).toMatch(/last fired: .*, running now/);
+    expect(await ask("/status")).not.toMatch(new RegExp(`never fired[^\\n]*${id}`));
+  }
+  live.write("go", "");
+  await fired;
+});
+
+it("a pause of all hooks keeps the background hook of a plugin from running now", async () => {
+  const { live, ask } = await lab("", SLOW);
+  await ask("/hooks pause");
+  await live.say("hello");
+  const why = await until(async () => {
+    const now = await ask("/hooks why ops.bg");
+    return now.includes("It has not run yet") ? now : undefined;
+  }, "the background run waiting");
+  expect(first(why)).toMatch(/because Owner paused all hooks\. Now it would not run\.$/);
+  expect(why).toContain("✗ gates: paused by Owner: its runs wait in the background until /hooks resume.");
+  await ask("/hooks resume");
+  await until(async () => first(await ask("/hooks why ops.bg")) === "ops.bg ran for the last message_received.", "it");
+});

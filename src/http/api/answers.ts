@@ -23,6 +23,15 @@ export const hookRow = z.object({
   p95Ms: z.number().optional(),
   totalFires: z.number(),
   neverFired: z.boolean(),
+  unended: z
+    .object({
+      kind: z.enum(["running", "interrupted"]),
+      reason: z.string().optional(),
+      before: z.object({ at: time, outcome: outcome.optional() }).optional(),
+    })
+    .optional()
+    .describe("The last firing runs now, or the end of the process cut it off."),
+  interrupted: z.number().optional().describe("Runs of the last 24 hours that the end of the process cut off."),
   mayHaveRunFor: z.string().optional(),
   alwaysSkipped: z
     .object({ runs: z.number(), reason: z.string().describe("Of the last run.") })
