@@ -175,7 +175,7 @@ function canVeto(model: Model, phases: readonly LifecyclePhase[], result: z.ZodT
   }
 }
 
-/** Void points whose caller goes on, whatever handlers do. */
+/** Points whose caller goes on, whatever handlers do. */
 const NOTICES: ReadonlySet<string> = new Set([
   "message_sent",
   "delivery_failed",
@@ -184,6 +184,7 @@ const NOTICES: ReadonlySet<string> = new Set([
   "config.reloaded",
   "file.changed",
   "folder.changed",
+  "orchestrator:shutdown",
 ]);
 
 /** Whether a failure of a handler there can stop nothing, so that a failure policy has no effect. */

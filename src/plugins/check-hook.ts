@@ -1,6 +1,7 @@
 /** What a plugin's registration may not be: refused in the plugin's own line, before anything of the version is in place. */
 import { resolveAlias } from "../hooks/aliases.js";
 import { hookDue } from "../hooks/catalogue/automation.js";
+import { orchestratorShutdown } from "../hooks/catalogue/orchestration.js";
 import { closingOf, invalid, makeEntry } from "../hooks/entry.js";
 import { impossibleMatches } from "../hooks/impossible-match.js";
 import { type Matcher, neverCarried, platformProblems } from "../hooks/matcher.js";
@@ -67,6 +68,11 @@ function checkCounts(
     const place = phase === undefined ? name : `${name} (${phase})`;
     throw invalid(id, `failurePolicy: a failure at ${place} stops nothing, so it can only be fail-open`);
   }
+  if (name === orchestratorShutdown.name)
+    throw invalid(
+      id,
+      `execution: the gateway ends after ${name}, so a ${execution} hook would be cut off or run at the next start: remove \`execution\``,
+    );
   const decides = model === "claiming" || model === "modifying" || phase === "before";
   if (decides) {
     const what = model === "claiming" ? "claim" : "change or cancel anything";

@@ -842,6 +842,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { on: "orchestrator:shutdown", phase: "after", execution: "background" },
     /execution: .*the gateway ends after orchestrator:shutdown, .*expected deadline, got background/,
   ),
+  "a failure policy before the gateway stops": hook(
+    { on: "orchestrator:shutdown", phase: "before", on_failure: "closed" },
+    /on_failure: .*a failure at orchestrator:shutdown stops nothing, so on_failure can only be open/,
+  ),
   "a matcher of no hook": hook(
     { on: "hook_run_completed", match: { hooks: ["nosuch"] } },
     /match\.hooks: there is no hook "nosuch".*so this never matches/,

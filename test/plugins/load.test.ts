@@ -150,6 +150,18 @@ describe("loading plugins", () => {
       `api.hooks.registerVoid("message_sent", () => {}, { execution: "background", failurePolicy: "fail-closed" })`,
       /failurePolicy: nothing waits for a background hook, so it can only be fail-open/,
     ],
+    ...["background", "fire_and_record"].flatMap((execution) =>
+      ["before", "after"].map((phase): [string, RegExp] => [
+        `api.hooks.register({ hook: "orchestrator:shutdown", phase: "${phase}", execution: "${execution}", handler() {} })`,
+        new RegExp(
+          `execution: the gateway ends after orchestrator:shutdown, so a ${execution} hook would be cut off.*p\\.mjs:1`,
+        ),
+      ]),
+    ),
+    [
+      `api.hooks.register({ hook: "orchestrator:shutdown", phase: "before", failurePolicy: "fail-closed", handler() {} })`,
+      /failurePolicy: a failure at orchestrator:shutdown \(before\) stops nothing, so it can only be fail-open.*p\.mjs:1/,
+    ],
     [
       `api.hooks.registerVoid("message_sent", () => {}, { match: { platforms: ["discrod"] } })`,
       /p\.message_sent": match\.platforms: there is no platform "discrod" \(did you mean "discord"\?\).*p\.mjs:1/,

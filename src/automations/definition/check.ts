@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
+import { orchestratorShutdown } from "../../hooks/catalogue/orchestration.js";
 import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
@@ -241,8 +242,6 @@ function phaseOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues
   return phase;
 }
 
-const STOP_POINT = "orchestrator:shutdown";
-
 function executionOf(
   form: DefinitionForm,
   trigger: Trigger,
@@ -251,7 +250,7 @@ function executionOf(
   issues: Issue[],
 ): Execution {
   const canVeto = point.vetoable && phase !== "after";
-  const isStop = point.name === STOP_POINT;
+  const isStop = point.name === orchestratorShutdown.name;
   const execution = form.execution ?? (canVeto ? "blocking" : isStop ? "deadline" : "background");
   if (trigger.kind !== "on" && isWaitedFor(execution))
     issues.push({
