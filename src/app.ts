@@ -1,4 +1,5 @@
 /** The composition root: a configuration becomes a running gateway. Everything that depends on something gets it here, and nowhere else. */
+
 import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
@@ -37,6 +38,7 @@ import { declareEvents } from "./automations/triggers/ingested.js";
 import { dotEnvFile } from "./config/env.js";
 import { type LoadedConfig, placeOfConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
+import { hasRole } from "./domain/identity.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
 import { createMetrics } from "./http/metrics.js";
@@ -47,6 +49,7 @@ import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { nameFromSecret, secretMask } from "./lib/secret.js";
+import { roleToHear } from "./orchestrator/assignee.js";
 import { createPlugins } from "./plugins/plugins.js";
 import type { GatewayFunctions } from "./plugins/stage.js";
 import { databaseFiles, ownFileTest } from "./store/files.js";
@@ -152,6 +155,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       threads: threadsOf(platforms.all, noteNoThread),
       destinationProblem: talk.destinationProblem,
       status: async () => gateway.status(),
+      mayOperatorsHear: (task) => hasRole("operator", roleToHear(task, orchestratorNow())),
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       variable: env.variable,
       destinations,

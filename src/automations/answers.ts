@@ -3,13 +3,14 @@ import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
 import { OUTCOMES } from "../domain/journal.js";
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type InboxRow, type Store } from "../domain/store.js";
+import type { Task } from "../domain/task.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
 import { nearest } from "../lib/nearest.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { RowOf } from "./answers/rows.js";
-import { oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
+import { MASKED, oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
 import { alerts, missions, tasks } from "./answers/work.js";
 import { INBOX_STATUSES, type QueryName, queries } from "./queries.js";
 
@@ -20,6 +21,8 @@ export interface AnswerParts {
   registry: Pick<HookRegistry, "list">;
   /** How the gateway is. */
   status(): Promise<object>;
+  /** Any operator may know what was said of this task; else its runner's role keeps it, and no row has it. */
+  mayOperatorsHear(task: Task): boolean;
   clock: Clock;
 }
 
@@ -33,7 +36,7 @@ export function answers(parts: AnswerParts): Ask {
     deliveries: (wanted) => deliveries(parts, wanted),
     dispatches: (wanted) => dispatches(parts, wanted),
     hooks: (wanted) => hooks(parts, wanted),
-    tasks: (wanted) => tasks(parts.store, wanted),
+    tasks: (wanted) => tasks(parts, wanted),
     missions: (wanted) => missions(parts.store, wanted),
     alerts: (wanted) => alerts(parts.store, wanted),
     status: async () => [{ ...(await parts.status()) }],
@@ -128,9 +131,10 @@ async function messages({ store }: AnswerParts, { limit, since, text }: Wanted):
   return rows;
 }
 
-async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"deliveries">[]> {
+async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"deliveries">[]> {
   const status: DeliveryStatus | undefined = oneOf(DELIVERY_STATUSES, text("status"), "status");
   const [platform, chat] = [text("platform"), text("chat")];
+  const { store } = parts;
   const rows: RowOf<"deliveries">[] = [];
   const pages = pagesOf<Delivery>((before) =>
     store.outbox.list({
@@ -149,12 +153,19 @@ async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted
       chat: one.address.chatId,
       status: one.status,
       reason: one.reason ?? null,
-      text: (one.frozen ?? one.message)?.text ?? null,
+      text: await textOf(one, parts),
       attempts: one.attempts,
       at: timeOf(one.createdAt),
     });
   }
   return rows;
+}
+
+/** What a program prints is a message of its own, in the thread under its task's card. */
+async function textOf({ cause, frozen, message }: Delivery, parts: AnswerParts): Promise<string | null> {
+  const text = (frozen ?? message)?.text ?? null;
+  const task = cause.kind === "task" && text !== null ? await parts.store.tasks.get(cause.id) : undefined;
+  return task === undefined || parts.mayOperatorsHear(task) ? text : MASKED;
 }
 
 /** All rows, newest first, a page at a time: whoever has what it wanted asks for no more. */

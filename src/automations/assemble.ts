@@ -10,7 +10,7 @@ import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { mapTexts } from "../lib/relative-paths.js";
-import { answers } from "./answers.js";
+import { type AnswerParts, answers } from "./answers.js";
 import { type Automations, createAutomations } from "./automations.js";
 import type { AutomationsConfig } from "./config.js";
 import { createNotifier, type Notifier } from "./notify.js";
@@ -31,6 +31,7 @@ export interface AssemblyParts {
   destinationProblem?: ReachParts["destinationProblem"];
   threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt" | "noteNoThread">;
   status(): Promise<object>;
+  mayOperatorsHear: AnswerParts["mayOperatorsHear"];
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
   variable(name: string): string | undefined;
@@ -78,7 +79,7 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
     ...parts,
     ...parts.threads,
     allow: parts.destinations,
-    ask: answers({ store, registry, status: parts.status, clock }),
+    ask: answers({ ...parts, store, registry, clock }),
     outbox: store.outbox,
     keyValue: store.keyValue,
   });

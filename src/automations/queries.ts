@@ -77,7 +77,8 @@ export const queries = {
     args: z.strictObject({ platform, chat: text, user, status: oneOf(INBOX_STATUSES), since, limit }),
   },
   deliveries: {
-    summary: "Messages that went out, or wait, or failed.",
+    summary:
+      "Messages that went out, or wait, or failed. What a runner with the `role` admin or owner says is `[text]`.",
     args: z.strictObject({ platform, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
   },
   dispatches: {
@@ -89,7 +90,8 @@ export const queries = {
     args: z.strictObject({}),
   },
   tasks: {
-    summary: "Tasks, with their state and how they ended.",
+    summary:
+      "Tasks, with their state and how they ended. Where the runner's `role` is admin or owner, reasons and errors are `[text]`.",
     args: z.strictObject({ status: oneOf(TASK_STATUSES), assign_to: text, group: text, mission: text, since, limit }),
   },
   missions: {

@@ -10,7 +10,13 @@ async function asking() {
   const clock = new ManualClock();
   const store = await openTestStore({ clock });
   const registry = new HookRegistry({ logger: silentLogger, journal: store.journal, clock });
-  const ask = answers({ store, registry, status: async () => ({ running: true }), clock });
+  const ask = answers({
+    store,
+    registry,
+    status: async () => ({ running: true }),
+    mayOperatorsHear: () => true,
+    clock,
+  });
   return { ask, store, registry, clock };
 }
 

@@ -11,6 +11,9 @@ beforeAll(async () => {
     orchestrator: {
       runners: {
         ours: { shell: { sh: `echo ${WORDS.ours}` }, role: "owner" },
+        breaks: { shell: { sh: `echo ${WORDS.ours} >&2; exit 3` }, role: "owner" },
+        tells: { shell: { sh: `echo ${WORDS.ours}; sleep 60` }, role: "owner" },
+        open: { shell: { sh: "echo for operators >&2; exit 3" } },
         theirs: { shell: { sh: `echo ${WORDS.theirs}` }, role: "admin" },
       },
     },
@@ -21,6 +24,12 @@ beforeAll(async () => {
         phase: "after",
         run: { chat: { to: "web:web:dm-1", text: "It said {{ event.result.output }}" } },
       },
+      ...["tasks", "deliveries"].map((query) => ({
+        id: `asks-${query}`,
+        trigger: { every: "300d" },
+        context: [{ db_query: { query } }],
+        run: { chat: { to: "web:web:dm-1", text: "{{ steps[0].count }}" } },
+      })),
     ],
   });
 });
@@ -70,3 +79,27 @@ it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", asy
   // Fired by hand with the last payload, it renders texts of the payload masked, to everybody.
   expect(await say("/fire-hook quotes payload=last dry-run=true", BOB)).not.toContain(words);
 });
+
+it("no query of a hook has what the runner of an owner printed: not how it failed, nor its output in a thread", async () => {
+  const task = async (runner: string, status: string) => {
+    await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
+      text: `/task add ${runner} fails`,
+      nonce: `nonce-of-${runner}`,
+    });
+    await until(
+      async () => (await say(`/task list ${runner}`)).includes(`"status":"${status}"`),
+      `${runner}: ${status}`,
+      15_000,
+    );
+  };
+  await task("breaks", "failed");
+  await task("open", "failed");
+  await task("tells", "in_progress");
+  await until(async () => /d_t_\w+_out/.test(await say("/outbox list sent")), "the output in a thread", 15_000);
+  for (const query of ["tasks", "deliveries"]) {
+    const shown = await say(`/hooks test asks-${query}`, BOB);
+    expect(shown, query).toContain("[text]");
+    expect(shown, query).not.toContain(WORDS.ours);
+  }
+  expect(await say("/hooks test asks-tasks", BOB)).toContain("for operators");
+}, 60_000);

@@ -11,6 +11,9 @@ export interface Wanted {
   text(name: string): string | undefined;
 }
 
+/** In place of what the runner of a task said, where its role is above operator: hooks show rows to anybody. */
+export const MASKED = "[text]";
+
 /** A status that there is not would find nothing, and a hook would take that for good news. */
 export function oneOf<T extends string>(known: readonly T[], given: string | undefined, name: string): T | undefined {
   if (given === undefined) return undefined;

@@ -2,17 +2,24 @@
 import { ALERT_STATES } from "../../domain/alert.js";
 import { MISSION_STATUSES } from "../../domain/mission.js";
 import type { Store } from "../../domain/store.js";
-import { TASK_STATUSES } from "../../domain/task.js";
+import { TASK_STATUSES, type Task } from "../../domain/task.js";
 import type { RowOf } from "./rows.js";
-import { oneOf, timeOf, type Wanted } from "./wanted.js";
+import { MASKED, oneOf, timeOf, type Wanted } from "./wanted.js";
 
 /** Looked through for those that were made since a time, newest first. */
 const REACH = 1_000;
 
+export interface TaskParts {
+  store: Pick<Store, "tasks">;
+  mayOperatorsHear(task: Task): boolean;
+}
+
 export async function tasks(
-  { tasks: store }: Pick<Store, "tasks">,
+  { store: { tasks: store }, mayOperatorsHear }: TaskParts,
   { limit, since, text }: Wanted,
 ): Promise<RowOf<"tasks">[]> {
+  const said = (task: Task, words: string | undefined) =>
+    words === undefined ? null : mayOperatorsHear(task) ? words : MASKED;
   const status = oneOf(TASK_STATUSES, text("status"), "status");
   const [assignTo, group, missionId] = [text("assign_to"), text("group"), text("mission")];
   const found = await store.list({
@@ -32,8 +39,8 @@ export async function tasks(
       assign_to: task.assignTo,
       group: task.group ?? null,
       mission: task.missionId ?? null,
-      reason: task.reason ?? null,
-      error: task.lastError ?? null,
+      reason: said(task, task.reason),
+      error: said(task, task.lastError),
       attempt: task.attempt,
       deadline: timeOf(task.deadline),
       at: timeOf(task.createdAt),
