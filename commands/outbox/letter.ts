@@ -1,10 +1,11 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
+import { MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
-import { ago } from "../text.js";
+import { ago, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
 export type Letter = { kind: "delivery"; delivery: Delivery } | { kind: "inbox"; row: InboxRow };
@@ -37,10 +38,17 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
   );
 }
 
-/** A part was written to the wire and no answer came: it may have been posted. */
-export function isAmbiguous(delivery: Delivery): boolean {
-  return delivery.status === "held" && delivery.parts.some((part) => part.status === "sending");
+/** It may have been posted: a part was written to the wire and no answer came, or its row does not show whether it was sent. */
+export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {
+  return status === "held" && (parts.some((part) => part.status === "sending") || isUntold(reason));
 }
+
+/** Why it may have been posted. */
+export function doubtText({ reason }: Pick<Delivery, "reason">): string {
+  return reason !== undefined && isUntold(reason) ? plain(reason) : "it was sent and no answer came";
+}
+
+const isUntold = (reason: string | undefined) => reason?.includes(MAY_HAVE_BEEN_SENT) === true;
 
 /** Something of it is to be sent still. */
 export const isOpen = ({ status }: Delivery): boolean => status === "waiting" || status === "sending";

@@ -7,7 +7,7 @@ import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
 import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
 import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
-import { findLetter, isAmbiguous } from "./letter.js";
+import { doubtText, findLetter, isAmbiguous } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
@@ -34,7 +34,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   if (ambiguous && typeof confirmed !== "boolean")
     return answer({
       text: [
-        `${code(id)} **may have arrived**: it was sent and no answer came. Look in ${conversationText(deps, delivery.conversation)}, then say which it is: \`confirmed=true\` when it is there, \`confirmed=false\` to send it.`,
+        `${code(id)} **may have arrived**: ${doubtText(delivery)}. Look in ${conversationText(deps, delivery.conversation)}, then say which it is: \`confirmed=true\` when it is there, \`confirmed=false\` to send it.`,
       ],
       data: { id, ambiguous: true, released: false },
       isQuestion: true,
@@ -92,7 +92,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       released > 0 && `${count(released, "message")} ${done}.`,
       held.length > 0 && released === 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
       isAsking &&
-        `${count(unclear, "message")}${chosen.words} **may have arrived**: sent, and no answer came. Look in the chats, then decide for all of them.`,
+        `${count(unclear, "message")}${chosen.words} **may have arrived**; ${code("/outbox list held")} shows why. Look in the chats, then decide for all of them.`,
       risky.length > 0 && riskyText(risky.length, chosen),
     ],
     data: {

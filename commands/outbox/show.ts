@@ -14,7 +14,7 @@ import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { findLetter, isAmbiguous, isOpen as isUnderWay, tries } from "./letter.js";
+import { doubtText, findLetter, isAmbiguous, isOpen as isUnderWay, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { pausesOf } from "./pauses-of.js";
 
@@ -81,7 +81,7 @@ async function showDelivery(
           ]),
         ),
       ambiguous &&
-        "It was sent and no answer came, so it **may have arrived**. Look in the chat. If it is there, release it `confirmed`; if not, release it, and it is sent again.",
+        `It **may have arrived**: ${doubtText(delivery)}. Look in the chat. If it is there, release it \`confirmed\`; if not, release it, and it is sent again.`,
       size !== undefined && `The message was shortened: it had ${count(size, "character")}.`,
       message && `**Message**${isOpen ? "" : " (texts masked)"}\n${jsonBlock(open(message, isOpen, "us"))}`,
     ],

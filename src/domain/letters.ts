@@ -16,6 +16,9 @@ export const MAY_CRASH = "handling it may crash the gateway";
 /** Part of the reason of a held delivery whose hooks ended the process again and again. */
 export const HOOKS_MAY_CRASH = "they may crash the gateway";
 
+/** Part of the reason of a held delivery whose row does not show whether it was sent: only a person who looks in the chat knows. */
+export const MAY_HAVE_BEEN_SENT = "it may have been sent";
+
 export interface InboxLetterRef {
   id: number;
   at: number;

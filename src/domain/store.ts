@@ -274,7 +274,8 @@ export interface OutboxStore {
   cancelRest(id: string, reason: string, at: number, isOwed: boolean): Promise<CancelledRest | undefined>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
-   * else through the hooks. It may be sent until `expiresAt`, for ever without one. `confirmed`: an ambiguous part did arrive.
+   * else through the hooks. It may be sent until `expiresAt`, for ever without one. `confirmed`: an ambiguous part did
+   * arrive; all of it, when its reason has `MAY_HAVE_BEEN_SENT`.
    */
   release(
     id: string,

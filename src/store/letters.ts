@@ -5,6 +5,7 @@ import {
   type LetterFilter,
   type LetterRef,
   MAY_CRASH,
+  MAY_HAVE_BEEN_SENT,
 } from "../domain/letters.js";
 import type { DeliveryStatus } from "../domain/store.js";
 import type { Connection } from "./connection.js";
@@ -17,17 +18,17 @@ export function createDeliveryLetters({ database, read }: Connection) {
     read(() => {
       const { sql, parameters } = conditions(filter, { chat: "conversation", at: "created_at", reason: "reason" });
       const isOpen = statuses.every((one) => one === "waiting" || one === "sending");
-      // A part that was written to the wire without an answer.
+      // A part that was written to the wire without an answer, or a row that does not show whether it was sent.
       const found = database.prepare<
         Parameters,
         { id: string; at: number; reason: string | null; isAmbiguous: number; mayCrash: number }
       >(
-        `SELECT id, created_at AS at, reason, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous,
+        `SELECT id, created_at AS at, reason, status = 'held' AND (instr(ifnull(parts, ''), '"status":"sending"') > 0 OR instr(ifnull(reason, ''), ?) > 0) AS isAmbiguous,
            status = 'held' AND instr(ifnull(reason, ''), ?) > 0 AS mayCrash
          FROM deliveries WHERE ${isOpen ? IS_OPEN : IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
       );
       return found
-        .all(HOOKS_MAY_CRASH, ...statuses, ...parameters)
+        .all(MAY_HAVE_BEEN_SENT, HOOKS_MAY_CRASH, ...statuses, ...parameters)
         .map(({ id, at, reason, isAmbiguous, mayCrash }) => ({
           id,
           at,

@@ -1,6 +1,7 @@
 /** The outbox: deliveries in order per conversation, with the frozen decision and the parts of each. */
 import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
+import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
 import { partCountText } from "../domain/part-count.js";
 import type { DeliveryPart, DeliveryStatus, NewDelivery, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
@@ -8,6 +9,7 @@ import { boundedMap } from "./bounded-map.js";
 import type { Connection } from "./connection.js";
 import {
   asSent,
+  confirmAll,
   confirmSending,
   isUnsent,
   keepChat,
@@ -244,8 +246,10 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         const record = find.get(id);
         if (record?.status !== "held" && record?.status !== "dead") return false;
         const isFrozen = record.frozen !== null;
-        release.run(isFrozen ? "sending" : "waiting", at, expiresAt ?? null, record.seq);
-        if (!isFrozen) return true;
+        const hasArrived = confirmed && mayHaveBeenSent(record);
+        release.run(isFrozen || hasArrived ? "sending" : "waiting", at, expiresAt ?? null, record.seq);
+        if (hasArrived) advance(record, confirmAll(parseParts(record)), at, { nextWaits: true, isOwed });
+        if (!isFrozen || hasArrived) return true;
         if (confirmed) advance(record, confirmSending(parseParts(record)), at, { nextWaits: true, isOwed });
         else setParts.run(JSON.stringify(markNotSent(parseParts(record))), record.seq);
         return true;
@@ -257,6 +261,10 @@ function notOpen(id: string, status: DeliveryStatus | undefined): never {
   const state = status === undefined ? "does not exist" : `is ${status}`;
   throw new HookgateError({ code: "STORE_FAILED", message: `delivery ${id} ${state}, so it cannot be sent` });
 }
+
+/** Its parts, and whether hooks decided about it, are of no use then: the row does not show what happened to it. */
+const mayHaveBeenSent = ({ status, reason }: DeliveryRecord) =>
+  status === "held" && reason?.includes(MAY_HAVE_BEEN_SENT) === true;
 
 /** What this process froze as one part that mirrors nothing: once that part is confirmed it is sent, and its row need not be asked. */
 interface ShortDelivery {

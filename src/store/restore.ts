@@ -2,6 +2,7 @@
 import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { READ_POSITIONS } from "../domain/adapter.js";
+import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import {
@@ -34,7 +35,9 @@ export interface Restored extends Unfinished {
   isBareCopy: boolean;
 }
 
-const HELD = "unfinished in the backup that was restored: it may have been handled or sent since";
+const RESTORED = "it was unfinished in the backup that was restored";
+const MAY_BE_HANDLED = `${RESTORED}, and it may have been handled since`;
+const MAY_BE_SENT = `${RESTORED}, and ${MAY_HAVE_BEEN_SENT} since`;
 
 /**
  * `hold`: unfinished messages and deliveries wait for an operator, unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
@@ -128,10 +131,10 @@ async function read(backup: string, job: () => void | Promise<void>): Promise<vo
 function holdUnfinished(database: Database, at: number): void {
   database
     .prepare<[string, number]>("UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE settled_at IS NULL")
-    .run(HELD, at);
+    .run(MAY_BE_HANDLED, at);
   database
     .prepare<[string, number]>(`UPDATE deliveries SET status = 'held', reason = ?, settled_at = ? WHERE ${IS_OPEN}`)
-    .run(HELD, at);
+    .run(MAY_BE_SENT, at);
   // Hooks that still had to be told of the end of a delivery: they may send something because of it.
   database.prepare("DELETE FROM owed_ends").run();
   database
@@ -140,7 +143,7 @@ function holdUnfinished(database: Database, at: number): void {
          ended_at = ?, lease_owner = NULL, lease_until = NULL, pending = NULL
        WHERE ${IS_UNFINISHED_RUN}`,
     )
-    .run(HELD, at);
+    .run(MAY_BE_HANDLED, at);
   database.prepare<[number]>("UPDATE automation_events SET handled_at = ? WHERE handled_at IS NULL").run(at);
   const forget = database.prepare<[string, string]>("DELETE FROM cursors WHERE substr(key, 1, length(?)) = ?");
   for (const prefix of READ_POSITIONS) forget.run(prefix, prefix);
