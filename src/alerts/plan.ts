@@ -2,6 +2,14 @@
 import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alert.js";
 import { type Happening, stateAfter } from "./transitions.js";
 
+export interface LostPage {
+  route: string;
+  destination: string;
+  reason: string;
+  /** The person of that private chat knew of the page alone; the others read that the person did not get it. */
+  isPrivate: boolean;
+}
+
 export class Plan {
   readonly alert: Alert;
   readonly now: number;
@@ -13,8 +21,8 @@ export class Plan {
   readonly notices: NewNotice[] = [];
   /** Where it is not told any more. */
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
-  /** The step that a route took last reached nobody, because this private chat did not take its page: the next person of its rota is called. */
-  lostPage: { route: string; destination: string; reason: string } | undefined;
+  /** A page of the step that a route took last was refused by this chat, and people whom it called got it nowhere: the step is taken again without the chat. */
+  lostPage: LostPage | undefined;
   /** As it was before anything happened. */
   readonly was: Alert;
   /** What a person did has changed something. */

@@ -555,7 +555,7 @@ it("a person who left the group and blocked the bot: the alert and `/oncall who`
   );
   expect((await ownAlerts(on)).map(({ signal: { reason } }) => reason)).toContainEqual(
     expect.stringContaining(
-      "None of their accounts can read where it was posted, and the private chat of ben takes no alerts.",
+      "None of their accounts can be notified where it was posted, and the private chat of ben takes no alerts.",
     ),
   );
 });
@@ -699,4 +699,67 @@ it("a step that nobody could read stays an alert over a restart, until its peopl
   reads = async () => true;
   await on.advance(2 * MINUTE);
   expect(await state()).toBe("resolved");
+});
+
+/** The bot is removed from the chat after the card was posted. The fallback is where no one of the rota has an account. */
+async function removedFromRoom(chats: Record<string, string>, refusing: string[] = [], unread: string[] = []) {
+  const { loop, other, inOther } = twoPlatforms();
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OTHER_OPS],
+      people: { ann: ["loop:7"], ben: ["loop:8"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ben", "ann"], from: "2026-01-01T09:00", every: "7d" } },
+      },
+    },
+    {
+      platform: loop,
+      others: [other],
+      direct: (ref) => (chats[ref] === undefined ? undefined : parseAddress(`loop:bot:${chats[ref]}`)),
+      isReader: async ({ chatId }) => !unread.includes(chatId),
+    },
+  );
+  const { id } = await on.raise();
+  refuse(loop, "room", ...refusing);
+  await on.advance(MINUTE);
+  const atOps = inOther("ops").filter(({ text }) => text.includes("Reply to Bob") && text.includes("Escalated: step"));
+  const steps = (await on.alerts.history(id)).filter(({ event }) => event === "escalate");
+  return { on, id, atOps: atOps.map(({ text }) => text), steps: steps.map(({ reason }) => reason ?? "") };
+}
+const CHAT_OF = { "loop:8": "dm-ben", "loop:7": "dm-ann" };
+
+it("a page that a group refuses goes to the private chat of its person, and the fallback says so in the same message", async () => {
+  const { on, atOps, steps } = await removedFromRoom(CHAT_OF);
+  const called = on.posted("loop:bot:dm-ben").filter(({ text }) => text.includes("Escalated: step 1 of 1 (ben)"));
+  expect(called).toHaveLength(1);
+  expect(on.posted("loop:bot:dm-ann")).toEqual([]);
+  expect(atOps).toEqual([
+    expect.stringContaining(
+      `Escalated: step 1 of 1 (ben). This was the last step (it did not arrive at ${ROOM}). ben has no other account and is notified in a private chat.`,
+    ),
+  ]);
+  expect(steps).toHaveLength(2);
+  await on.advance(10 * MINUTE);
+  expect(on.posted("loop:bot:dm-ben").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
+});
+
+it("a page that a group and the private chat of its person refuse goes to the next person of the rota", async () => {
+  const { on, atOps } = await removedFromRoom(CHAT_OF, ["dm-ben"]);
+  const called = on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated: step 1 of 1 (ann)"));
+  expect(called).toHaveLength(1);
+  expect(atOps.join()).toContain("ann is the next person who can be notified, and is notified in a private chat");
+});
+
+it("a page that a group refuses, and that no one else gets, is said to notify no one: at the fallback, by the card and by an alert", async () => {
+  const { on, id, atOps } = await removedFromRoom({}, [], ["admins"]);
+  expect(atOps).toEqual([
+    expect.stringMatching(/it did not arrive at loop:bot:room\)\..*This step notifies none of its people/),
+  ]);
+  const admins = on.posted(ADMINS).filter(({ text }) => text.includes("Reply to Bob"));
+  expect(admins.some(({ text }) => text.includes("Escalation step 1 notified none of its people"))).toBe(true);
+  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBe(1);
+  expect((await ownAlerts(on)).map(({ signal: { title, reason } }) => `${title} · ${reason}`)).toEqual([
+    "Escalation did not notify rota support: Reply to Bob · Step 1 of route default notified none of its people. None of their accounts can be notified where it was posted.",
+  ]);
 });

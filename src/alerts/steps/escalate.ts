@@ -1,11 +1,12 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
-import type { Actor, Urging } from "../../domain/alert.js";
+import { type Actor, isOpen, type Urging } from "../../domain/alert.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
 import type { Mentioned } from "../people.js";
-import { CLOCK, type Plan } from "../plan.js";
+import { CLOCK, type LostPage, type Plan } from "../plan.js";
 import { askReaders, type Reach, reachOf, type Step } from "../reach.js";
+import { isCalledOff } from "../tell/called-off.js";
 import { lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
 import { placesOf, urgingOf } from "../urging.js";
@@ -15,6 +16,20 @@ import type { Route } from "./route.js";
 
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";
+/** In the key of a step that is taken again, before the chat that refused its page. */
+const INSTEAD_OF = ":instead of:";
+
+/** Route and number of the step that notified none of its people; undefined for any other key. */
+export function unreachedStep(key: string): { route: string; step: string } | undefined {
+  const [step = ""] = key.endsWith(UNREACHED) ? key.slice(0, -UNREACHED.length).split(INSTEAD_OF) : [];
+  return stepOf(step);
+}
+
+/** Route and number of the step that has this key. */
+export function stepOf(key: string): { route: string; step: string } | undefined {
+  const [, route, step] = /^escalation:[^:]*:(.*):(\d+)$/.exec(key) ?? [];
+  return route === undefined || step === undefined ? undefined : { route, step };
+}
 
 export async function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
   const { alert, now } = plan;
@@ -23,12 +38,13 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
   delete alert.escalateNow;
   if (asker && routes.every((route) => nextStep(plan, route) === undefined))
     plan.record("escalate", asker, "there is no further escalation step");
+  if (plan.destinations.length > 0 && isOpen(alert.state) && !isCalledOff(alert))
+    await callAgain(plan, routes, alerting);
   const isPaused = alert.signal.clock?.pausedFor !== undefined;
   const isOpenToAll =
     (alert.state === "firing" && !isPaused) || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
-  callNext(plan, routes, alerting);
   if (asker && routes.some((route) => nextStep(plan, route) !== undefined))
     alert.called ??= { by: asker.name, at: now };
   for (const route of routes) await escalateBy(plan, route, { routes, asker }, alerting);
@@ -60,26 +76,42 @@ async function escalateBy(
   }
 }
 
-/** A page in a private chat was lost, and nobody else got it: the step is taken again for the next person of its rota, if there is one. */
-function callNext(plan: Plan, routes: readonly Route[], alerting: Alerting): void {
+/** A page was refused, and people whom it called got it nowhere: the step is taken again, for whom it notifies without that chat. */
+async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
   const { alert, lostPage, now } = plan;
   const route = routes.find(({ name }) => name === lostPage?.route);
   if (lostPage === undefined || route === undefined) return;
   const urging = urgingOf(alert, route);
   const step = route.settings.escalate[urging.steps - 1];
   if (step === undefined) return;
-  const insteadOf = lostPage.destination;
-  // The alert that says so is raised after this.
-  const inhibitors = {
-    ...alerting.inhibitors,
-    refuses: (one: string) => one === insteadOf || alerting.inhibitors.refuses(one),
-    refusalOf: (one: string, at: number) =>
-      one === insteadOf ? lostPage.reason : alerting.inhibitors.refusalOf(one, at),
-  };
-  const around = { ...alerting, inhibitors };
-  if (reachOf(step, placesOf(plan, route, routes), around, now).standIns.length === 0) return;
-  take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf }, around);
+  await askReaders(step, placesOf(plan, route, routes), alerting);
+  const around = withChat(lostPage.destination, lostPage.reason, alerting);
+  const places = placesOf(plan, route, routes);
+  const reach = reachOf(step, places, around, now);
+  const before = reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now);
+  if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, before))
+    take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage }, around);
 }
+
+/** In a private chat or as a stand-in; or no one is called in the chats that are left, which is reported. */
+function callsOthers(reach: Reach, before: Reach): boolean {
+  const known = new Set(calledBy(before));
+  return reach.isUnreached || reach.elsewhere.length > 0 || calledBy(reach).some((one) => !known.has(one));
+}
+
+/** The alert that says that the chat refuses messages is raised after this. */
+function withChat(chat: string, refusal: string | undefined, alerting: Alerting): Alerting {
+  const { inhibitors } = alerting;
+  const refuses = (one: string) => (one === chat ? refusal !== undefined : inhibitors.refuses(one));
+  const refusalOf = (one: string, at: number) => (one === chat ? refusal : inhibitors.refusalOf(one, at));
+  return { ...alerting, inhibitors: { ...inhibitors, refuses, refusalOf } };
+}
+
+/** Private chats, and accounts of stand-ins. */
+const calledBy = ({ arriving, standIns }: Reach) => [
+  ...arriving.map(({ destination }) => destination),
+  ...standIns.flatMap(({ accounts }) => accounts.map(({ ref }) => ref)),
+];
 
 function nextStep({ alert }: Plan, route: Route): Step | undefined {
   return route.settings.escalate[urgingOf(alert, route).steps];
@@ -98,8 +130,8 @@ interface Taking {
   urging: Urging;
   by: Actor;
   lateMs: number;
-  /** The step was taken already, and nobody got the page that it sent to this private chat. */
-  insteadOf?: string;
+  /** The step was taken already, and this chat refused its page. */
+  insteadOf?: LostPage;
 }
 
 function take(
@@ -127,7 +159,9 @@ function take(
     ...(number === count ? ["This was the last step"] : []),
     ...(late === undefined ? [] : [late]),
   ];
-  const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${reach.isUnreached ? UNREACHED : ""}`;
+  const ofStep = `escalation:${alert.escalateFrom}:${route.name}:${number}`;
+  const end = reach.isUnreached ? UNREACHED : "";
+  const key = `${ofStep}${end}`;
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
   const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
@@ -139,9 +173,15 @@ function take(
   if (ends.every((end) => end > now)) urging.quietUntil = Math.min(...ends);
   const facts = (at?: string) => [...sentencesFor(at, step, reach, alerting, now), ...held];
   // These have it already, without what is new.
-  const keyThere = insteadOf === undefined ? key : `${key}:instead of:${insteadOf}`;
+  const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
   for (const destination of [...reach.posted, ...reach.elsewhere]) {
-    const sentences = [first, ...facts(destination), ...last];
+    if (destination === insteadOf?.destination) continue;
+    const news = facts(destination);
+    // A copy of the page that was refused is posted there in the same message.
+    const isCopied =
+      insteadOf?.isPrivate === false &&
+      plan.notices.some((one) => one.destination === destination && one.key === ofStep);
+    const sentences = isCopied && news.length > 0 ? news : [first, ...news, ...last];
     notify(plan, destination, { key: keyThere, group, mentioned, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {

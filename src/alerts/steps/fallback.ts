@@ -8,7 +8,7 @@ import type { Plan } from "../plan.js";
 import { isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
-import { sentDirectlyTo } from "./escalate.js";
+import { sentDirectlyTo, stepOf } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -17,6 +17,8 @@ export type Unsaid = Pick<NewNotice, "kind" | "key" | "text" | "mentions">;
 export interface Undelivered {
   destination: string;
   reason: string;
+  /** The chat refused it; not: its platform is away, or nobody knows whether it arrived. */
+  isRefused?: boolean;
   notice?: Unsaid;
   /** Its card failed there before. */
   isAgain?: boolean;
@@ -28,7 +30,7 @@ const COPY = /\(it (?:did not arrive|may not have arrived) at /;
 
 export function fallback(
   plan: Plan,
-  { destination, reason, notice, isAgain = false }: Undelivered,
+  { destination, reason, isRefused = false, notice, isAgain = false }: Undelivered,
   alerting: Alerting,
 ): void {
   const { config, admins, placeName, inhibitors } = alerting;
@@ -48,13 +50,16 @@ export function fallback(
   const name = notice && sentDirectlyTo(notice.text);
   const whom = name === undefined ? [] : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
+  if (isRefused && notice && name === undefined) callWithout(plan, destination, notice, reason, elsewhere, alerting);
   if (notice?.kind === "escalation") {
     const text = isCopy(notice.text)
       ? notice.text
       : `${notice.text} (it ${notArrived(reason)} at ${shownAs(destination, placeName)})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
     for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
-    for (const one of name === undefined ? privateChats(mentions, elsewhere, destination, alerting) : []) {
+    for (const one of name === undefined && plan.lostPage === undefined
+      ? privateChats(mentions, elsewhere, destination, alerting)
+      : []) {
       if (!plan.destinations.includes(one))
         quietHours(
           plan,
@@ -86,12 +91,30 @@ function privateChats(
   alerting: Alerting,
 ): string[] {
   const { direct, inhibitors } = alerting;
-  const uncalled = groupBy(mentions.map(readMention), ({ name }) => name).filter(
-    (person) => !elsewhere.some((one) => isReachedNow(one, person, alerting)),
-  );
+  const uncalled = uncalledBy(mentions, elsewhere, alerting);
   const platform = lostAt.split(":")[0];
   const chats = uncalled.flat().flatMap(({ ref }) => direct(ref) ?? []);
   return [...new Set(chats)].filter((one) => one.split(":")[0] !== platform && !inhibitors.refuses(one));
+}
+
+function uncalledBy(mentions: readonly string[], chats: readonly string[], alerting: Alerting) {
+  const people = groupBy(mentions.map(readMention), ({ name }) => name);
+  return people.filter((person) => !chats.some((one) => isReachedNow(one, person, alerting)));
+}
+
+/** Whom no copy of a refused page notifies is called as if the chat had been known to refuse it. */
+function callWithout(
+  plan: Plan,
+  destination: string,
+  { key, text, mentions }: Unsaid,
+  reason: string,
+  copies: readonly string[],
+  alerting: Alerting,
+): void {
+  const of = stepOf(key);
+  if (of === undefined || isCopy(text) || uncalledBy(mentions, copies, alerting).length === 0) return;
+  if (plan.alert.urged?.[of.route]?.steps !== Number(of.step)) return;
+  plan.lostPage = { route: of.route, destination, reason, isPrivate: false };
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
@@ -99,14 +122,14 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, inf
   const name = sentDirectlyTo(notice.text);
   if (name === undefined) return;
   const { alert, now } = plan;
-  const [, route = "", step] = /^escalation:[^:]*:(.*):(\d+)$/.exec(notice.key) ?? [];
+  const { route = "", step } = stepOf(notice.key) ?? {};
   const urging = alert.urged?.[route];
   if (urging?.direct && urging.steps === Number(step)) {
     urging.direct = urging.direct.filter((one) => one !== lostAt);
     // Another of its people may have got theirs.
     if (urging.direct.length === 0) {
       urging.unreached = urging.steps;
-      plan.lostPage = { route, destination: lostAt, reason };
+      plan.lostPage = { route, destination: lostAt, reason, isPrivate: true };
     }
   }
   const text = `The private message to ${name} ${notArrived(reason)}: ${reason}`;

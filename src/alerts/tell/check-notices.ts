@@ -1,6 +1,6 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
-import { GIVEN_UP } from "../../domain/given-up.js";
+import { GIVEN_UP, IN_DOUBT } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { notTaken } from "../steps/fallback.js";
@@ -49,7 +49,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
     if (delivery) noteRefusal(destination, delivery, telling);
-    if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling);
+    if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling, isRefused(delivery));
     if (delivery?.status === "sent") {
       await arrivesAgain(destination, telling);
       await saidAgain(destination, telling);
@@ -64,6 +64,10 @@ export async function checkNotices(destination: string, telling: Telling): Promi
 /** It waited for its platform until its words were old, or would have. */
 const hasExpired = ({ status, expiresAt, settledAt = 0, reason = "" }: Delivery) =>
   status === "dead" && expiresAt !== undefined && (expiresAt <= settledAt || reason.includes(GIVEN_UP));
+
+/** It was tried, and did not arrive. */
+const isRefused = ({ status, reason = "" }: Delivery) =>
+  status === "dead" && !reason.includes(GIVEN_UP) && !reason.includes(IN_DOUBT);
 
 /** The fallback has each of them since its first delivery was given up. The card of its alert may be there without it. */
 export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
@@ -85,6 +89,7 @@ export async function lose(
   notices: readonly Notice[],
   reason: string,
   telling: Telling,
+  isRefused = false,
 ): Promise<void> {
   const { store, logger, run } = telling;
   logger.error({ destination, reason }, "what was said about alerts did not arrive");
@@ -94,7 +99,7 @@ export async function lose(
     if (!alert || isAboutPlace(alert)) continue;
     isOwn = false;
     const notice = { kind, key, text, mentions };
-    await run({ kind: "undelivered", id: alertId, destination, reason, notice });
+    await run({ kind: "undelivered", id: alertId, destination, reason, isRefused, notice });
   }
   // Nobody is left to tell that nobody can be told.
   if (!isOwn) await raiseUnsaid(destination, reason, telling);

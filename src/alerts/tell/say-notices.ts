@@ -15,7 +15,7 @@ import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
 import { isOfWoken } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
-import { UNREACHED } from "../steps/escalate.js";
+import { unreachedStep } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
 import { remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
@@ -275,8 +275,9 @@ async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf
 /** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */
 async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telling): Promise<void> {
   const { entity, source } = alert.signal;
-  if (!key.endsWith(UNREACHED) || source.kind === OWN_KIND || isCopy(text)) return;
-  const [, route = "", step = ""] = /^escalation:[^:]*:(.*):(\d+):unreached$/.exec(key) ?? [];
+  const of = unreachedStep(key);
+  if (of === undefined || source.kind === OWN_KIND || isCopy(text)) return;
+  const { route, step } = of;
   const { mention = [] } = telling.config.routes[route]?.escalate[Number(step) - 1] ?? {};
   const own = unreached(alert, { route, step, mention });
   if (await telling.store.latest(own.fingerprint)) return;
@@ -290,7 +291,7 @@ async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telli
 function whyUnread(mention: readonly string[], telling: Telling): string {
   const refused = refusedOf(mention, telling, telling.clock.now());
   const also = refused === undefined ? "" : `, and the private chat of ${refused} takes no alerts`;
-  return `None of their accounts can read where it was posted${also}`;
+  return `None of their accounts can be notified where it was posted${also}`;
 }
 
 async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {
