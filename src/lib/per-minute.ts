@@ -44,6 +44,7 @@ export function createPerMinute(clock: Clock): PerMinute {
         code: "RATE_LIMITED",
         message: `too many ${what}; try again in ${seconds} s`,
         retryable: true,
+        retryAfterMs: seconds * 1000,
       });
     },
   };

@@ -36,6 +36,81 @@ const say = async (text: string) => {
 };
 const said = () => page.locator(".room-pane .message[data-id] .text").allInnerTexts();
 
+describe("messages that wait while the connection stands", () => {
+  it("above the limit of a minute say when they are sent, and are sent in order", async () => {
+    await enter({ http: { messages_per_minute: 3 } });
+    for (let n = 1; n <= 6; n++) await say(`message ${n}`);
+    const states = () => page.locator(".room-pane .message.waiting .muted").allTextContents();
+    await until(async () => (await states()).length === 3 && !(await states()).includes("Sending…"), "the reasons");
+    const [first = "", ...others] = await states();
+    expect(others).toEqual(["Waits for the messages before it.", "Waits for the messages before it."]);
+    const secondsOf = (text = "") => Number(/^You write too fast: sent in about (\d+) s\.$/.exec(text)?.[1]);
+    expect(secondsOf(first)).toBeGreaterThan(5);
+    await until(async () => secondsOf((await states())[0]) < secondsOf(first), "the time that is left");
+    // A new process counts anew.
+    await app.stop();
+    await app.start({ http: {} });
+    await until(async () => (await said()).length >= 6 && (await states()).length === 0, "all messages");
+    expect((await said()).filter((text) => text.startsWith("message"))).toEqual(
+      [1, 2, 3, 4, 5, 6].map((n) => `message ${n}`),
+    );
+  });
+
+  it("for a server that is not ready say so, and go out when it is", async () => {
+    await enter();
+    const error = { code: "STORE_LOCKED", message: "the database is busy" };
+    await page.route("**/messages", (route) => route.fulfill({ status: 503, json: { error } }), { times: 1 });
+    await say("echo patience");
+    await page.locator(".message.waiting").getByText("Not sent yet: the database is busy. Trying again…").waitFor();
+    await until(async () => (await said()).includes("patience"), "the answer");
+  });
+});
+
+describe("the list of rooms on a phone", () => {
+  it("says whether it is open, takes the keyboard, and closes with Escape", async () => {
+    await enter();
+    await page.setViewportSize({ width: 390, height: 760 });
+    const menu = page.getByRole("button", { name: "Rooms", exact: true });
+    const nav = page.getByRole("navigation", { name: "Rooms" });
+    expect(await menu.getAttribute("aria-expanded")).toBe("false");
+    await menu.click();
+    expect(await menu.getAttribute("aria-expanded")).toBe("true");
+    expect(await menu.getAttribute("aria-controls")).toBe(await nav.getAttribute("id"));
+    expect(await nav.evaluate((one) => one.contains(one.ownerDocument.activeElement))).toBe(true);
+    await page.keyboard.press("Escape");
+    await nav.waitFor({ state: "hidden" });
+    expect(await menu.getAttribute("aria-expanded")).toBe("false");
+    expect(await menu.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+  });
+});
+
+describe("what cannot help", () => {
+  it("is not offered: no second try of a file above the limit, no keys on a touch screen", async () => {
+    await enter({ http: { max_upload_mb: 1 } });
+    const file = { name: "big.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(1_000_001) };
+    await page.locator(".room-pane input[type=file]").setInputFiles([file]);
+    const chip = page.locator(".chip.failed");
+    await chip.getByText("larger than 1.0 MB").waitFor();
+    expect(await chip.getByRole("button").count()).toBe(1);
+    await chip.getByRole("button", { name: "Remove big.bin" }).click();
+
+    const keys = (on: Page) => on.getByText("Tab to complete");
+    await composer().pressSequentially("/");
+    await keys(page).waitFor();
+    const phone = await browser.newContext({ viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true });
+    try {
+      const touched = await phone.newPage();
+      await touched.goto(app.url);
+      await login(touched, BOB);
+      await touched.locator(".room-pane textarea").pressSequentially("/");
+      await touched.getByRole("option", { name: "/help" }).waitFor();
+      expect(await keys(touched).isHidden()).toBe(true);
+    } finally {
+      await phone.close();
+    }
+  });
+});
+
 describe("a message above the limit", () => {
   it("stays in the composer, with the reason", async () => {
     await enter();

@@ -1,11 +1,13 @@
 /** Requests to the server. Every failure is an `ApiError` that says whether the same request may work later. */
 
 export class ApiError extends Error {
-  constructor({ status, code, message, hint }) {
+  constructor({ status, code, message, hint, retryAfterMs }) {
     super(message);
     this.status = status;
     this.code = code;
     this.hint = hint;
+    /** How long the server asked to wait; undefined when it did not. */
+    this.retryAfterMs = retryAfterMs;
   }
 
   /** Not reached, or the server asked for patience. */
@@ -77,7 +79,8 @@ export async function request(method, path, body) {
   const answer = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer;
   const error = answer?.error ?? { code: "UNKNOWN", message: `the server answered ${response.status}` };
-  throw new ApiError({ status: response.status, ...error });
+  const retryAfterMs = Number(response.headers.get("retry-after")) * 1000 || undefined;
+  throw new ApiError({ status: response.status, retryAfterMs, ...error });
 }
 
 /** Chosen once per thing said, so that saying it again after a lost answer says it once. */

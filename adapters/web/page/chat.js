@@ -4,6 +4,7 @@ import { followChanges } from "./live.js";
 
 const HISTORY = 60;
 const RETRY_MS = 3000;
+const COUNTDOWN_MS = 1000;
 /** How far back a link is followed. */
 const MOST_PAGES_BACK = 40;
 
@@ -22,6 +23,8 @@ export class Chat {
   #listeners = new Set();
   #stopLive = () => {};
   #sending = false;
+  /** Why the next message is not sent yet although the server is there: { isTooFast, reason, until } */
+  #delay;
   #retry;
   #onLoggedOut;
 
@@ -70,6 +73,7 @@ export class Chat {
         this.connection = state;
         this.#tell("connection");
         if (state !== "online") return;
+        this.#delay = undefined;
         void this.#sendNext();
         // A restart may have changed rooms, access and the role.
         void this.loadRooms().catch(() => {});
@@ -218,6 +222,19 @@ export class Chat {
     return `a message holds ${this.maxText} characters, this one has ${length}. Send it in parts, or as a file`;
   }
 
+  /** Why one that is not confirmed waits while the connection stands; undefined when it is being sent. */
+  whyWaits(one) {
+    if (!this.#delay) return undefined;
+    if (one !== this.#nextToSend()) return "Waits for the messages before it.";
+    const { isTooFast, reason, until } = this.#delay;
+    if (!isTooFast) return `Not sent yet: ${reason}. Trying again…`;
+    return `You write too fast: sent in about ${Math.max(1, Math.ceil((until - Date.now()) / 1000))} s.`;
+  }
+
+  #nextToSend() {
+    return this.outgoing.find((one) => !one.error);
+  }
+
   say({ roomId, threadId, text, uploads, replyToId }) {
     // A refused one keeps its place, behind what was there when it was said.
     const afterId = this.rooms.get(roomId)?.lastMessageId ?? 0;
@@ -247,26 +264,34 @@ export class Chat {
 
   /** One at a time, so that they arrive in the order in which they were said. */
   async #sendNext() {
-    const next = this.outgoing.find((one) => !one.error);
+    const next = this.#nextToSend();
     if (this.#sending || !next) return;
-    this.#sending = true;
     clearTimeout(this.#retry);
+    const leftMs = (this.#delay?.until ?? 0) - Date.now();
+    if (leftMs > 0) {
+      this.#retry = setTimeout(() => void this.#sendNext(), Math.min(leftMs, COUNTDOWN_MS));
+      return this.#tell("messages");
+    }
+    this.#sending = true;
     try {
       const { roomId, nonce, text, threadId, replyToId, uploads } = next;
       const body = { text, nonce, threadId, replyToId, uploads: uploads.map(({ id }) => id) };
       const { message } = await request("POST", `/api/rooms/${encodeURIComponent(roomId)}/messages`, body);
       this.outgoing = this.outgoing.filter((one) => one !== next);
+      this.#delay = undefined;
       this.#saveOutgoing();
       this.#take(message);
     } catch (error) {
       if (error.isLoggedOut) return this.#onLoggedOut();
       if (error.isPassing) {
-        this.#retry = setTimeout(() => void this.#sendNext(), RETRY_MS);
-        return;
+        const until = Date.now() + (error.retryAfterMs ?? RETRY_MS);
+        this.#delay = { isTooFast: error.code === "RATE_LIMITED", reason: error.message, until };
+      } else {
+        this.#delay = undefined;
+        Object.assign(next, { error: error.message, isFinal: error.isFinal });
+        this.#saveOutgoing();
+        this.#tell("messages");
       }
-      Object.assign(next, { error: error.message, isFinal: error.isFinal });
-      this.#saveOutgoing();
-      this.#tell("messages");
     } finally {
       this.#sending = false;
     }

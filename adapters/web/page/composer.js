@@ -197,7 +197,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
     );
     position.replaceChildren(
       h("span", {}, `${current + 1} of ${items.length}`),
-      h("span", {}, "↑ ↓ to choose · Tab to complete"),
+      h("span", { class: "keys" }, "↑ ↓ to choose · Tab to complete"),
     );
     popup.hidden = false;
     field.setAttribute("aria-controls", listId);
@@ -280,15 +280,16 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
   }
 
   async function upload(entry) {
-    entry.state = entry.file.size > chat.maxUploadBytes ? "failed" : "waiting";
-    entry.error = entry.state === "failed" ? `larger than ${sizeOf(chat.maxUploadBytes)}` : undefined;
+    entry.isFinal = entry.file.size > chat.maxUploadBytes;
+    entry.state = entry.isFinal ? "failed" : "waiting";
+    entry.error = entry.isFinal ? `larger than ${sizeOf(chat.maxUploadBytes)}` : undefined;
     showFiles();
     if (entry.error) return;
     try {
       entry.upload = await chat.upload(entry.file);
       entry.state = "done";
     } catch (error) {
-      Object.assign(entry, { state: "failed", error: error.message });
+      Object.assign(entry, { state: "failed", error: error.message, isFinal: error.isFinal });
     }
     showFiles();
   }
@@ -308,6 +309,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
             { waiting: "uploading…", done: sizeOf(entry.file.size), failed: entry.error }[entry.state],
           ),
           entry.state === "failed" &&
+            !entry.isFinal &&
             h("button", { type: "button", class: "link", onclick: () => void upload(entry) }, "Try again"),
           iconButton("close", `Remove ${entry.file.name}`, () => {
             uploads = uploads.filter((one) => one !== entry);

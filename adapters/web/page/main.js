@@ -88,17 +88,20 @@ function showChat(chat, keep) {
     current: () => roomId,
     on: { open: openRoom, logout: () => void request("POST", "/api/logout").finally(() => location.reload()) },
   });
-  const header = h(
-    "header",
-    { class: "top" },
-    iconButton("menu", "Rooms", () => showSidebar(true), { class: "icon-button menu" }),
-    title,
-    about,
-  );
+  const menu = iconButton("menu", "Rooms", () => showSidebar(true), {
+    class: "icon-button menu",
+    "aria-expanded": "false",
+    "aria-controls": sidebar.element.id,
+  });
+  const header = h("header", { class: "top" }, menu, title, about);
   const frame = h("div", { class: "frame" }, sidebar.element, shade, main, aside);
 
+  /** On a narrow page, where it lies above the conversation. The keyboard goes into it, and back to its button. */
   function showSidebar(on) {
+    if (frame.classList.contains("with-sidebar") === on) return;
     frame.classList.toggle("with-sidebar", on);
+    menu.setAttribute("aria-expanded", String(on));
+    (on ? sidebar.element.querySelector("[aria-current]") : menu)?.focus();
   }
 
   function openRoom(id) {
@@ -204,7 +207,10 @@ function showChat(chat, keep) {
   });
 
   frame.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && thread && !event.defaultPrevented) leaveThread();
+    if (event.key === "Escape" && !event.defaultPrevented) {
+      if (frame.classList.contains("with-sidebar")) showSidebar(false);
+      else if (thread) leaveThread();
+    }
     if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
     event.preventDefault();
     const ids = [...chat.rooms.keys()];

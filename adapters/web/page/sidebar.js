@@ -13,7 +13,7 @@ export function createSidebar({ chat, current, on }) {
   const me = h("button", { type: "button", class: "me", title: "Change your name", onclick: rename });
   const element = h(
     "nav",
-    { class: "sidebar", "aria-label": "Rooms" },
+    { class: "sidebar", id: "sidebar", "aria-label": "Rooms" },
     h("div", { class: "brand" }, h("img", { src: "/icon.svg", alt: "", class: "logo" }), h("b", {}, "Hookgate"), state),
     h(
       "div",

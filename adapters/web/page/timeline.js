@@ -23,6 +23,8 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
   const shown = new Map();
   let isAtEnd = true;
   let newest = 0;
+  /** The nonce of the last message that was said here and is on its way. */
+  let lastSaid;
 
   let top = 0;
   scroller.addEventListener("scroll", () => {
@@ -107,9 +109,11 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     arrange(list, isEmpty && empty ? [empty] : [...elements, ...atEnd]);
 
     const grewAbove = firstBefore !== undefined && list.querySelector(".message[data-id]")?.dataset.id !== firstBefore;
-    if (isAtEnd || waiting.length > 0) toEnd();
+    const said = waiting.at(-1)?.nonce ?? lastSaid;
+    if (isAtEnd || said !== lastSaid) toEnd();
     else if (grewAbove) scroller.scrollTop = scroller.scrollHeight - fromEnd;
     else if (isNew) jump.hidden = false;
+    lastSaid = said;
   }
 
   function keyed(message, before) {
@@ -154,9 +158,17 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
   }
 
   function waitingElement(one, isContinued) {
-    const isOnline = chat.connection === "online";
-    const state = isOnline ? "Sending…" : "Not sent yet. It is sent when the connection is back.";
-    return unsentElement(one, isContinued, h("p", { class: "muted" }, state));
+    const state =
+      chat.connection === "online"
+        ? (chat.whyWaits(one) ?? "Sending…")
+        : "Not sent yet. It is sent when the connection is back.";
+    const element = remembered(`waiting ${one.nonce}`, `${isContinued} ${chat.person.name}`, () =>
+      unsentElement(one, isContinued, h("p", { class: "muted delay", "aria-live": "off" })),
+    );
+    // In place: a new element every second would be read out every second.
+    const shownState = element.querySelector(".delay");
+    if (shownState.textContent !== state) shownState.textContent = state;
+    return element;
   }
 
   /** Folded: a long one would hide what came after it. */
