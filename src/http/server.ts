@@ -150,7 +150,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let otherLoopback: OtherLoopback | undefined;
 
   async function build(): Promise<void> {
-    answerErrors(app, parts, options.shown);
+    answerErrors(app, parts, options.shown, options.web !== undefined);
     const unguarded = new Set(
       routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
     );
@@ -284,7 +284,12 @@ function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
   });
 }
 
-function answerErrors(app: FastifyInstance, { logger }: HttpParts, shown: (text: string) => string): void {
+function answerErrors(
+  app: FastifyInstance,
+  { logger }: HttpParts,
+  shown: (text: string) => string,
+  hasPage: boolean,
+): void {
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = mapTexts(errorAnswer(error), shown);
     // The sender, or the deadline of bodies, ended it: no failure of ours.
@@ -294,16 +299,37 @@ function answerErrors(app: FastifyInstance, { logger }: HttpParts, shown: (text:
         { method: request.method, route: request.routeOptions.url, error: errorMessage(error) },
         "a request failed",
       );
+    if (status === 429 && error instanceof HookgateError && error.retryAfterMs !== undefined)
+      reply.header("retry-after", String(Math.ceil(error.retryAfterMs / 1000)));
     // A live stream has no way to answer any more: it ends, and the page comes back.
     if (reply.raw.headersSent) return reply.raw.destroy();
     return answerError(request, reply, { status, body });
   });
   app.setNotFoundHandler((request, reply) => {
     const { pathname } = new URL(request.url, "http://localhost");
+    // A browser that was sent to a mistyped address; programs ask for JSON, or for anything.
+    const isVisit = request.method === "GET" && request.headers.accept?.includes("text/html") === true;
+    if (hasPage && isVisit && !pathname.startsWith("/api/"))
+      return reply.code(404).type("text/html; charset=utf-8").send(NOTHING_HERE);
     const missing = `there is nothing at ${request.method} ${pathname}`;
     return answerError(request, reply, errorAnswer(new HookgateError({ code: "ROUTE_NOT_FOUND", message: missing })));
   });
 }
+
+const NOTHING_HERE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Nothing here – Hookgate</title>
+    <link rel="stylesheet" href="/style.css">
+  </head>
+  <body>
+    <main class="login-page">
+      <div class="login card-box"><h1>Nothing here</h1><p>There is no page at this address. <a href="/">Open the chat</a></p></div>
+    </main>
+  </body>
+</html>
+`;
 
 function answerError(request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
   reply.code(answer.status);

@@ -166,7 +166,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       const settle = async () => {
         logger.info(
           { plugin: id, module: holder.entry.module, hooks: live.hooks },
-          isReload ? "plugin reloaded" : "plugin loaded",
+          isReload && isSame ? "plugin reloaded" : "plugin loaded",
         );
         // At a start they are in the list of problems, which is logged.
         if (isReload) for (const warning of live.warnings) logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);

@@ -43,6 +43,23 @@ async function login(token: string, more: object = {}) {
   return { ...answer, cookie: answer.headers.get("set-cookie")?.split(";")[0] ?? "", page };
 }
 
+describe("an address without anything", () => {
+  it("leads a browser to the chat, and answers programs with JSON", async () => {
+    const visit = await app.call(undefined, "GET", "/nosuch", undefined, { accept: "text/html,*/*;q=0.8" });
+    expect(visit.status).toBe(404);
+    expect(visit.headers.get("content-type")).toContain("text/html");
+    expect(visit.body).toContain('<a href="/">');
+    for (const [path, accept] of [
+      ["/nosuch", "*/*"],
+      ["/api/nosuch", "text/html"],
+    ] as const) {
+      const { status, body } = await app.call(undefined, "GET", path, undefined, { accept });
+      expect(status).toBe(404);
+      expect(body.error.code).toBe("ROUTE_NOT_FOUND");
+    }
+  });
+});
+
 describe("who may come in", () => {
   it("is nobody without a token, and nobody with a wrong one", async () => {
     for (const token of [undefined, "wrong", `${OWNER}x`]) {

@@ -267,6 +267,11 @@ describe("reloading a plugin", () => {
       ["b", "loaded"],
       ["a", "loaded"],
     ]);
+    expect(rig.logged.flatMap(({ message, facts }) => (facts.plugin ? [`${facts.plugin}: ${message}`] : []))).toEqual([
+      "a: plugin loaded",
+      "b: plugin loaded",
+      "a: plugin reloaded",
+    ]);
     // As a start with this list would have it.
     expect(rig.registry.order("inbound_claim").map(({ id }) => id)).toEqual(["b.inbound_claim", "a.inbound_claim"]);
     expect(await rig.claim("x")).toMatchObject({ reply: "b" });
