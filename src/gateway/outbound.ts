@@ -75,8 +75,17 @@ function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
 /** Also why it was not tried, where it waited for the end of a pause. */
 function expire(delivery: Delivery, now: number, out: Outbound): Promise<Then> {
   const paused = delivery.reason === undefined ? out.pauses.textOf(delivery.address, now) : undefined;
+  const cause = paused ?? (isRateLimited(delivery, out) ? "it waited for its turn under the rate limit" : undefined);
   const reason = expiryReason(delivery, out.config.ttl);
-  return finish(delivery, "dead", paused === undefined ? reason : `${reason}; ${paused}`, out);
+  return finish(delivery, "dead", cause === undefined ? reason : `${reason}; ${cause}`, out);
+}
+
+/** Hooks decided on it and nothing refused it: of what may hold back its next part, only the limiter is left. */
+function isRateLimited(delivery: Delivery, { gate, adapters, startedAt }: Outbound): boolean {
+  const { status, reason, createdAt, address } = delivery;
+  const isHeldBack =
+    gate.isClosedTo(delivery) || adapters.online(address.platform) === undefined || createdAt < startedAt;
+  return status === "sending" && reason === undefined && !isHeldBack;
 }
 
 /** The decision is frozen for a retry, or what a crash left: the hooks are not asked again. */

@@ -71,6 +71,19 @@ describe("a delivery whose next try would be too late", () => {
     expect(rig.platform.requests).toHaveLength(2);
   });
 
+  it("that waited for its turn under the rate limit says so", async () => {
+    const platform = new LoopbackPlatform("loop", { limits: { perSecond: 30, perChatPerSecond: 0.001 } });
+    const rig = await startRig({ platforms: [platform] });
+    await send(rig, "first", 60_000);
+    const id = await send(rig, "second", 60_000);
+    await until(async () => (await rig.store.outbox.get(id))?.status === "sending", "the wait for its turn");
+    await rig.clock.advance(60_000);
+    await until(async () => (await rig.store.outbox.get(id))?.status === "dead", "its end");
+    expect((await rig.store.outbox.get(id))?.reason).toBe(
+      "not sent in time (the limit is 1 min); it waited for its turn under the rate limit",
+    );
+  });
+
   it("counts the parts that were sent", async () => {
     const rig = await startRig();
     rig.platform.script = (_, n) =>
