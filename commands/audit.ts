@@ -93,11 +93,29 @@ function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntr
   return role === undefined ? `${account} (${displayName})` : displayName;
 }
 
+/** Options that people write without their names. */
+const BY_PLACE: ReadonlySet<string> = new Set([
+  ...[
+    "action",
+    "id",
+    "filter",
+    "message",
+    "text",
+    "title",
+    "command",
+    "rota",
+    "mission",
+    "matchers",
+    "payload",
+    "code",
+  ],
+]);
+
 /** `/hooks disable greeter`; of what is no command, its own word: `reveal d_m5r`. */
 function whatOf({ action, target = "", details }: AuditEntry): string {
   if (action !== "command") return `${action} ${target}`.trim();
   const options = Object.entries(optionsOf(details)).map(([name, value]) =>
-    value === true ? `${name}=true` : String(value),
+    BY_PLACE.has(name) && typeof value === "string" ? value : `${name}=${word(String(value))}`,
   );
   return [`/${target}`, ...options].join(" ");
 }

@@ -12,5 +12,13 @@ export async function causeWords(
   const hookId =
     (await automations?.runs.get(id))?.hookId ??
     (await store.journal.getByRun(id))?.runs.find((run) => run.id === id)?.hookId;
-  return hookId === undefined ? `${kind} ${code(id)}` : `${kind} ${code(hookId)} (run ${code(id)})`;
+  if (hookId !== undefined) return `${kind} ${code(hookId)} (run ${code(id)})`;
+  if (/^(m\d+|d_[^:/]+)$/.test(id)) return `a hook of a plugin, for ${code(id)}`;
+  // What a plugin's hook sets off may name its dispatch alone.
+  const dispatch = await store.journal.get(id);
+  if (dispatch === undefined) return `${kind} ${code(id)}`;
+  const ran = [...new Set(dispatch.runs.filter(({ outcome }) => outcome !== "skipped").map((run) => run.hookId))];
+  return ran.length === 1
+    ? `${kind} ${code(ran[0] ?? "")} (${code(id)})`
+    : `a hook at ${code(dispatch.point)} (${code(id)})`;
 }

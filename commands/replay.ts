@@ -13,6 +13,9 @@ import { findAutomationRun, findDispatch } from "./run.js";
 import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./show-dispatch.js";
 import { code } from "./text.js";
 
+/** Dispatches that an answer names. */
+const MAX_NAMED = 10;
+
 export const replaySpec: CommandSpec = {
   name: "replay",
   summary: "Fire a past dispatch once more with its own payload; dry unless live",
@@ -30,6 +33,19 @@ export const replaySpec: CommandSpec = {
   ],
 };
 
+/** A message or a delivery led to several dispatches: the answer names them. */
+async function refuseMessage({ store }: CommandDeps, given: unknown): Promise<void> {
+  const id = typeof given === "string" ? given.trim() : "";
+  if (!/^(m\d+|d_[^:/]+)$/.test(id)) return;
+  const found = (await store.journal.list({ of: id, limit: MAX_NAMED })).reverse();
+  if (found.length === 0) return;
+  throw new HookgateError({
+    code: "BAD_USAGE",
+    message: `${id} is a ${id.startsWith("m") ? "message" : "delivery"}, and not a dispatch.`,
+    hint: `Name one of its dispatches: ${found.map((one) => code(one.id)).join(", ")}.`,
+  });
+}
+
 export function replay(deps: CommandDeps): Command {
   return {
     ...replaySpec,
@@ -38,6 +54,7 @@ export function replay(deps: CommandDeps): Command {
       if (isLive) context.need("operator");
       const own = await findAutomationRun(deps, context.options.id);
       if (own) return replayConfigured(deps, context, own, isLive);
+      await refuseMessage(deps, context.options.id);
       const past = await findDispatch(deps, context.options.id);
       const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
       const record = readableDispatch(deps, context, await fireAgain(deps, context, past, pastRun, !isLive));

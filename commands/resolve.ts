@@ -15,6 +15,12 @@ export function resolveHook({ registry, automations }: Desks, id: unknown): Hook
   const hook = registry.get(name);
   if (hook) return hook;
   needInForce(automations, name);
+  if (findPoint(registry, name))
+    throw new HookgateError({
+      code: "BAD_USAGE",
+      message: `"${name}" is a hook point, and not a hook.`,
+      hint: `/hooks order ${name} lists its hooks.`,
+    });
   throw notFound(
     "hook",
     name,

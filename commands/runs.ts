@@ -1,7 +1,7 @@
 /** `/runs [hook|failed|last]`: what fired lately, newest first. */
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
 import type { CommandSpec } from "../src/domain/command.js";
-import type { DispatchFilter, DispatchRecord } from "../src/domain/journal.js";
+import type { DispatchFilter, DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { Command } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { answer, commandButton, word } from "./answer.js";
@@ -10,6 +10,7 @@ import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
 import { whatCounted } from "./journey/counted.js";
+import { isBlock, isPutOff } from "./journey/put-off.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
@@ -37,6 +38,11 @@ export const runsSpec: CommandSpec = {
         "all",
         "configured",
         ...AUTOMATION_RUN_STATUSES.filter((status) => status !== "failed"),
+        "claimed",
+        "cancelled",
+        "overruled",
+        "modified",
+        "put-off",
       ],
     },
     { name: "page", summary: "Which page", type: "integer" },
@@ -63,8 +69,10 @@ export function runs(deps: CommandDeps): Command {
             await whatCounted(deps, last),
           );
       }
-      const { filter, hookId } = filterOf(deps, asked);
-      const all = await deps.store.journal.list({ ...filter, limit: REACH });
+      const isWanted = WITH_RUN[asked.toLowerCase().replaceAll(/[ _]/g, "-")];
+      const { filter, hookId } = isWanted ? { filter: {} } : filterOf(deps, asked);
+      const read = await deps.store.journal.list({ ...filter, limit: REACH });
+      const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
       // What operators' own commands set off would push out what they look for.
       const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
       if (all.length === 0) return nothing(asked);
@@ -141,6 +149,15 @@ function rowOf(dispatch: DispatchRecord, hookId: string | undefined, isFailed: b
     failures > 0 ? `${failures}/${dispatch.runs.length}` : "",
   ];
 }
+
+/** What a hook did in a dispatch, as the lists name it. What a configured hook's run became is another list. */
+const WITH_RUN: Readonly<Record<string, (run: RunRecord) => boolean>> = {
+  claimed: (run) => run.outcome === "claimed" && !isPutOff(run) && !isBlock(run),
+  cancelled: ({ outcome }) => outcome === "cancelled",
+  overruled: ({ outcome }) => outcome === "overruled",
+  modified: ({ outcome }) => outcome === "modified",
+  "put-off": isPutOff,
+};
 
 const DECIDING: ReadonlySet<string> = new Set(["claimed", "cancelled", "blocked", "deferred"]);
 

@@ -1,6 +1,6 @@
 /** `/whoami`: my id and role, and the lines that give me one. Always answers, so that a newcomer can be let in. */
 import type { CommandSpec } from "../src/domain/command.js";
-import { hasRole } from "../src/domain/identity.js";
+import type { Role } from "../src/domain/identity.js";
 import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { answer } from "./answer.js";
 import { block, code, plain } from "./text.js";
@@ -20,8 +20,7 @@ export function whoami(): Command {
       const person = `${operator.platform}:${operator.userId}`;
       const roleIds = from?.userRoleIds ?? [];
       const chat = from?.isDm || from?.isListenedTo ? undefined : (from?.parentChatId ?? at?.chatId);
-      const isOwner = hasRole(operator.role, "owner");
-      const config = configLines(context, person, chat, isOwner);
+      const config = configLines(context, person, chat);
       return answer({
         text: [
           [
@@ -41,8 +40,7 @@ export function whoami(): Command {
                 ]
               : []),
           ].join("\n"),
-          config !== "" &&
-            `${isOwner ? "To let the gateway listen here" : "Whoever runs the gateway can give you a role: these lines"} in ${code("hookgate.yaml")}${isOwner ? "" : " (or another role in place of operator: viewer, admin, owner), then a restart"}:\n${block(config, "yaml")}`,
+          config !== "" && `${whatFor(operator.role)}:\n${block(config, "yaml")}`,
         ],
         data: {
           ...operator,
@@ -57,10 +55,19 @@ export function whoami(): Command {
   };
 }
 
+/** Who has a role is not offered one. */
+function whatFor(role: Role | undefined): string {
+  const file = code("hookgate.yaml");
+  if (role === "owner") return `To let the gateway listen here in ${file}`;
+  if (role !== undefined)
+    return `The gateway does not listen here. Whoever runs it can change that with these lines in ${file}`;
+  return `Whoever runs the gateway can give you a role: these lines in ${file} (or another role in place of operator: viewer, admin, owner), then a restart`;
+}
+
 /** What to paste; merged by hand with what stands there. Ids are quoted: YAML would round long numbers. */
-function configLines({ operator }: CommandContext, person: string, chat: string | undefined, isOwner: boolean): string {
+function configLines({ operator }: CommandContext, person: string, chat: string | undefined): string {
   const lines: string[] = [];
-  if (!isOwner) lines.push("operators:", "  operator:", `    - ${JSON.stringify(person)}`);
+  if (operator.role === undefined) lines.push("operators:", "  operator:", `    - ${JSON.stringify(person)}`);
   if (chat !== undefined)
     lines.push(`${operator.platform}:`, "  access:", "    chats:", `      - ${JSON.stringify(chat)}`);
   return lines.join("\n");

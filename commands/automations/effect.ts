@@ -1,11 +1,12 @@
 /** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
-import type { Delivery } from "../../src/domain/store.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
-import { endText } from "../journey/why-not-reached.js";
+import { purgeOf } from "../journey/audit.js";
+import { endText, goneText } from "../journey/why-not-reached.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { code } from "../text.js";
 import { conversationText, placeText } from "../who.js";
@@ -55,7 +56,11 @@ export async function effectsOf(
   const last = ran.at(-1);
   const isPlugin = last !== undefined && known.every(({ dispatchId }) => dispatchId !== last.dispatch.id);
   const reply = isPlugin ? await replyOf(deps, context, last.run.hookId, last.dispatch.id) : undefined;
-  return [...effects.map((effect) => effect?.text), reply && (await replyText(deps, reply))];
+  return [
+    ...effects.map((effect) => effect?.text),
+    reply && (await replyText(deps, reply)),
+    last && (await purgedReplyText(deps, last.run.hookId, last.dispatch.id)),
+  ];
 }
 
 /** What the hook answered when it claimed a message in this dispatch. The run of a claim ends before its reply is in the outbox. */
@@ -65,11 +70,27 @@ async function replyOf(
   hookId: string,
   dispatchId: string,
 ): Promise<Delivery | undefined> {
-  const [, root = "", id] = /^(m(\d+)):inbound_claim\b/.exec(dispatchId) ?? [];
-  const row = id === undefined ? undefined : await deps.store.inbox.get(Number(id));
-  if (row?.claimedBy !== hookId) return undefined;
-  const reply = await deps.store.outbox.get(answerId(root, REPLY_MARK));
+  const claimed = await claimedIn(deps, hookId, dispatchId);
+  const reply = claimed && (await deps.store.outbox.get(answerId(`m${claimed.id}`, REPLY_MARK)));
   return reply && readableEnd(deps, context, reply);
+}
+
+/** The message that the hook claimed in this dispatch. */
+async function claimedIn({ store }: CommandDeps, hookId: string, dispatchId: string): Promise<InboxRow | undefined> {
+  const [, id] = /^m(\d+):inbound_claim\b/.exec(dispatchId) ?? [];
+  const row = id === undefined ? undefined : await store.inbox.get(Number(id));
+  return row?.claimedBy === hookId ? row : undefined;
+}
+
+/** An operator deleted the reply: only what was not sent can be deleted. */
+async function purgedReplyText(deps: CommandDeps, hookId: string, dispatchId: string): Promise<string | undefined> {
+  const row = await claimedIn(deps, hookId, dispatchId);
+  if (row === undefined) return undefined;
+  const id = answerId(`m${row.id}`, REPLY_MARK);
+  const purge = (await deps.store.outbox.get(id)) ? undefined : await purgeOf(deps, id, row.receivedAt);
+  if (purge === undefined) return undefined;
+  const dispatches = await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES });
+  return `⊘ It claimed the message, and **no one got a reply**: ${goneText({ id, purge }, dispatches, deps.clock.now())}`;
 }
 
 async function replyEffect(deps: CommandDeps, run: AutomationRun, reply: Delivery): Promise<Effect> {

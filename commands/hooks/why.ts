@@ -23,7 +23,7 @@ import { explainRemoved } from "./why-removed.js";
 import { explainUnrecorded } from "./why-unrecorded.js";
 
 /** A message is named so, and no hook is. */
-const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r)_[\w:/.-]+)$/i;
+const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r|f|m)_[\w:/.-]+)$/i;
 
 /** A slip in an id of a message: `m86,m85`, `-1`. */
 const LOOKS_LIKE_MESSAGE = /^(-\d|m\d|d_)/i;
@@ -87,7 +87,7 @@ async function whyPoint(
 /** The whole path of one message. */
 export async function whatHappened(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
   const taskId = await taskOf(deps, asked);
-  if (taskId === asked) return unknownId(deps, context, asked);
+  if (taskId === asked || /^m_[^:/]+$/.test(asked)) return unknownId(deps, context, asked);
   const found = await readJourney(deps, context, asked);
   return "journey" in found ? showPath(deps, found.journey, taskId) : found.answer;
 }
@@ -164,6 +164,7 @@ function whichChat(deps: CommandDeps, asked: string, places: readonly Candidate[
 const ELSEWHERE: readonly (readonly [RegExp, string, string])[] = [
   [/^t_/, "a task", "/task show"],
   [/^al_/, "an alert", "/alerts show"],
+  [/^m_/, "a mission", "/mission show"],
   [/^r_/, "a run of a configured hook", "/run"],
 ];
 

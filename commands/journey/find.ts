@@ -117,7 +117,9 @@ async function find(deps: CommandDeps, at: Address | undefined, asked: string): 
   if (cause && deliveryId !== undefined) return ofMissing(deps, asked, cause, deliveryId);
   // A task that a hook vetoed at its creation is in the journal alone.
   const isTask = /^t_[^:/]+$/.test(asked);
-  if (rowId !== undefined || deliveryId !== undefined || isTask) return ofJournal(deps, asked, { of: rootOf(asked) });
+  const isFiring = /^f_[^:/]+$/.test(asked);
+  if (rowId !== undefined || deliveryId !== undefined || isTask || isFiring)
+    return ofJournal(deps, asked, { of: rootOf(asked) });
   return at === undefined ? anywhere(deps, asked) : inChat(deps, asked, at);
 }
 

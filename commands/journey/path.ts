@@ -9,7 +9,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
 import { isOpen, tries } from "../outbox/letter.js";
-import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
+import { errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
@@ -18,6 +18,7 @@ import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js
 import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
+import { journalLines } from "./journal-lines.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
 import { refusedLines, wasPausedText } from "./refused.js";
 import { ownWordText, runningText } from "./surroundings.js";
@@ -32,7 +33,7 @@ const MAX_BUTTONS = 3;
 export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): CommandAnswer {
   const { id, row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
   const now = deps.clock.now();
-  const failures = failureLines(dispatches, decisions, now);
+  const failures = failureLines(journey, now);
   const refused = refusedLines(journey, now);
   const lines = [
     ...(own && origin ? [`sent by ${origin.text}`] : []),
@@ -45,6 +46,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
         text: `${clockTime(one.at, now)} ${decisionText(one, journey)}`,
       })),
       ...failures.slice(0, MAX_SHOWN),
+      ...moreFailures(failures),
       ...vetoLines(dispatches, now),
       ...unfinishedRuns(journey.stored, now),
       ...refused.slice(0, MAX_SHOWN),
@@ -55,7 +57,6 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
         text: deliveryLine(deps, delivery, journey, now),
       })),
     ]),
-    ...(failures.length > MAX_SHOWN ? [`… and ${count(failures.length - MAX_SHOWN, "more failure")}`] : []),
     ...(refused.length > MAX_SHOWN ? [`… and ${count(refused.length - MAX_SHOWN, "more skipped hook")}`] : []),
     ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
     ...gone.map((one) => goneText(one, dispatches, now)),
@@ -128,29 +129,6 @@ function dispatchButtons(dispatches: readonly DispatchRecord[]) {
   });
 }
 
-/** One line a point; the last one where it fired several times. */
-function journalLines(
-  asked: string,
-  taskId: string | undefined,
-  dispatches: readonly DispatchRecord[],
-  now: number,
-): string[] {
-  const last = new Map(dispatches.map((one) => [one.point, one]));
-  const ended = [...last.values()]
-    .sort((a, b) => a.at - b.at)
-    .map((one) => {
-      const veto = one.runs.find((run) => run.outcome === "cancelled");
-      const by = veto ? ` by ${code(veto.hookId)}${veto.reason ? `: ${plain(veto.reason)}` : ""}` : "";
-      const times = dispatches.filter(({ point }) => point === one.point).length;
-      const again = times === 1 ? "" : ` (${times} times; this is the last)`;
-      return `${clockTime(one.at, now)} ${code(one.point)}: ${dispatchOutcome(one)}${by}${again}`;
-    });
-  if (taskId !== undefined)
-    return [`A dispatch of task ${code(taskId)}: ${code(`/task show ${taskId}`)} shows the task.`, ...ended];
-  const gone = asked.startsWith("t_") ? "There is no such task." : "The queues no longer have it.";
-  return [`${gone} The journal has:`, ...ended];
-}
-
 function headline(deps: CommandDeps, journey: Journey, now: number): string {
   const { id, row, own } = journey;
   if (own) return `**What happened to ${code(id)}**, ${ownWords(deps, own, journey, now)}`;
@@ -212,18 +190,26 @@ function changeLines({ changes, dispatches, stored }: Journey, now: number): Hap
 }
 
 /** Failures that repeat are one line, with how often and when last; those before and after a decision of an operator are two. */
-function failureLines(dispatches: readonly DispatchRecord[], decisions: readonly Decision[], now: number): Happening[] {
+function failureLines(journey: Journey, now: number): Happening[] {
+  const { dispatches, decisions } = journey;
+  const decided = decisions.map((one) => decidedAt(one, journey));
   const found = new Map<string, { at: number; times: number; line: string }>();
-  for (const { id, point, at, runs } of dispatches)
+  for (const { point, at, runs } of dispatches)
     for (const run of runs.filter(hasFailed)) {
       const line = `✗ ${code(run.hookId)} ${run.outcome.replace("_", " ")} at ${code(point)}${run.error ? `: ${errorText(run)}` : ""}`;
-      const key = decisions.length === 0 ? line : `${line} ${id}`;
+      const key = `${line} ${decided.filter((time) => time <= at).length}`;
       found.set(key, { at, times: (found.get(key)?.times ?? 0) + 1, line });
     }
   return [...found.values()].map(({ at, times, line }) => ({
     at,
     text: `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
   }));
+}
+
+function moreFailures(failures: readonly Happening[]): Happening[] {
+  const last = failures[MAX_SHOWN - 1];
+  if (last === undefined || failures.length === MAX_SHOWN) return [];
+  return [{ at: last.at, text: `… and ${count(failures.length - MAX_SHOWN, "more failure")}` }];
 }
 
 /** The task that the message was to create, and that a hook did not let it. */

@@ -15,6 +15,7 @@ import { pausesOf } from "../outbox/pauses-of.js";
 import { clockTime, code, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { type Decision, decisionsOn } from "./audit.js";
+import { putOffs } from "./put-off.js";
 
 /** Deliveries of a chat among which the one that held up another is looked for. */
 const MAX_BEFORE = 200;
@@ -36,6 +37,8 @@ export interface Surroundings {
   changes: readonly InboxRow[];
   /** The message at the head of the lane in which the last of its changes waits. */
   aheadOfChanges: InboxRow | undefined;
+  /** By the id of a row that something of this waits for: the hook that put that row off. */
+  putOffBy: ReadonlyMap<number, string>;
   /** What sent the delivery that was named, when that is no message. */
   origin: Origin | undefined;
   /** Private words that could not be delivered, and no line in the room either, because an earlier message had led to that line. */
@@ -76,9 +79,23 @@ export async function surroundingsOf(
     decisions: await decisionsOn(deps, row, deliveries, gone),
     changes,
     aheadOfChanges,
+    putOffBy: await putOffByOf(deps, [head, aheadOfChanges]),
     unsaid: await unsaidOf(deps, row, deliveries),
     origin: own && (await originOf(deps, own, row)),
   };
+}
+
+async function putOffByOf(
+  { store: { journal } }: CommandDeps,
+  heads: readonly (InboxRow | undefined)[],
+): Promise<ReadonlyMap<number, string>> {
+  const found = new Map<number, string>();
+  for (const head of heads) {
+    if (head?.status !== "deferred" || head.error !== undefined) continue;
+    const last = putOffs(await journal.list({ of: `m${head.id}`, limit: MAX_BEFORE }))[0];
+    if (last) found.set(head.id, last.hookId);
+  }
+  return found;
 }
 
 /** The last to end of those that each delivery waits for. */

@@ -106,9 +106,9 @@ const NAMES: Readonly<Record<InboxRow["event"]["kind"], string>> = {
 
 /** Undefined when the change was handled: it passed its point then. */
 function whyChangeUnhandled(name: string, row: InboxRow, journey: Journey, now: number): string | undefined {
-  const { running, aheadOfChanges } = journey;
+  const { running, aheadOfChanges, putOffBy } = journey;
   const ahead = aheadOfChanges?.id === row.id ? undefined : aheadOfChanges;
-  const why = unhandledText(`The ${name}`, { row, ahead, running, dispatches: [] }, now);
+  const why = unhandledText(`The ${name}`, { row, ahead, running, putOffBy, dispatches: [] }, now);
   return why === undefined ? undefined : `The ${name} of this message is on record (${code(`m${row.id}`)}). ${why}`;
 }
 
@@ -119,7 +119,13 @@ export function whyUnhandled(journey: Journey, now: number): string | undefined 
 
 function unhandledText(
   subject: string,
-  { row, ahead, running, dispatches }: Pick<Journey, "ahead" | "running" | "dispatches"> & { row: InboxRow },
+  {
+    row,
+    ahead,
+    running,
+    putOffBy,
+    dispatches,
+  }: Pick<Journey, "ahead" | "running" | "putOffBy" | "dispatches"> & { row: InboxRow },
   now: number,
 ): string | undefined {
   const why = row.error === undefined ? "" : `: ${plain(row.error)}`;
@@ -128,7 +134,7 @@ function unhandledText(
       return undefined;
     case "waiting":
       return ahead
-        ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, now)}.`
+        ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, putOffBy.get(ahead.id), now)}.`
         : `${subject} waits for the messages before it.`;
     case "running":
       return `${subject} is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.`;
@@ -142,11 +148,11 @@ function unhandledText(
   }
 }
 
-function stateOf({ status, error, dueAt }: InboxRow, now: number): string {
+function stateOf({ status, error, dueAt }: InboxRow, hookId: string | undefined, now: number): string {
   if (status === "running") return "is being handled now";
   if (status !== "deferred") return "waits itself";
   return error === undefined
-    ? `a hook put off, ${untilText(dueAt, now)}`
+    ? `${hookId === undefined ? "a hook" : code(hookId)} put off, ${untilText(dueAt, now)}`
     : `failed (${plain(error)}) and is handled again ${atText(dueAt, now)}`;
 }
 

@@ -21,14 +21,14 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
   } else {
     const delivery = await store.outbox.get(id);
     if (delivery) return { kind: "delivery", delivery };
-    const purge = await purgeOf(deps, id, 0);
-    if (purge)
-      throw new HookgateError({
-        code: "PURGED",
-        message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}: nothing more of it is sent.`,
-        hint: `/hooks why ${id} shows what is on record about it.`,
-      });
   }
+  const purge = await purgeOf(deps, id, 0);
+  if (purge)
+    throw new HookgateError({
+      code: "PURGED",
+      message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}: nothing more of it is ${inboxId === undefined ? "sent" : "handled"}.`,
+      hint: `/hooks why ${id} shows what is on record about it.`,
+    });
   throw notFound(
     inboxId === undefined ? "delivery" : "inbox message",
     id,

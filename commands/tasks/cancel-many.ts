@@ -31,7 +31,7 @@ export async function cancelMany(
   const reason = textOf(options.reason);
   const tasks = await chosenTasks(desk, states, group, reason);
   const words = [
-    states.length === 1 ? ` that ${tasks.length === 1 ? "is" : "are"} ${what.replaceAll("_", " ")}` : "",
+    states.length === 1 ? ` that ${tasks.length <= 1 ? "is" : "are"} ${what.replaceAll("_", " ")}` : "",
     group === undefined ? "" : ` in the group "${plain(group, 80)}"`,
     reason === undefined ? "" : ` with "${plain(reason, 80)}" in the reason`,
   ].join("");

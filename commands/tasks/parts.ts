@@ -39,6 +39,9 @@ export type TaskDesk = Pick<
   pass(task: Task, text: string, from: "worker" | "others", id: string): Promise<boolean>;
 };
 
+/** Tasks that are compared with a title. */
+const MAX_NAMED = 500;
+
 export function needTasks({ tasks }: { tasks?: TaskDesk }): TaskDesk {
   if (tasks !== undefined) return tasks;
   throw new HookgateError({ code: "NOT_HERE", message: "Tasks are not available here." });
@@ -59,6 +62,19 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
     "/task list shows them.",
     "id",
   );
+}
+
+/** By its title or a part of it, when that fits one task only. Words behind the first one belong to the title. */
+export async function taskNamed(
+  desk: Pick<TaskDesk, "store">,
+  words: readonly (string | undefined)[],
+): Promise<Task | undefined> {
+  const name = words.filter((part) => part !== undefined).join(" ");
+  if (name === "") return undefined;
+  const fits = await desk.store.list({ text: name, limit: MAX_NAMED });
+  const exact = fits.filter(({ title }) => title.trim().toLowerCase() === name.toLowerCase());
+  const [only, ...others] = exact.length > 0 ? exact : fits;
+  return others.length === 0 ? only : undefined;
 }
 
 /** The person is given it. */

@@ -8,18 +8,18 @@ import { answer, commandButton } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker, mayAct, type TaskAction } from "./act.js";
-import { mayHear, mayHearHere, needTask, type TaskDesk, textOf } from "./parts.js";
+import { mayHear, mayHearHere, needTask, type TaskDesk, taskNamed, textOf } from "./parts.js";
 import { dueText, nameOf, readableTask, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
-const REACH = 500;
 const LONGEST_OUTPUT = 1_500;
 
 export async function showTask(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
   const given = textOf(context.options.id);
   const byId = given === undefined ? undefined : await desk.store.get(given);
   const mayList = hasRole(context.operator.role, "viewer");
-  const found = byId ?? (mayList ? await taskNamed(desk, context.options) : undefined);
+  const found =
+    byId ?? (mayList ? await taskNamed(desk, [textOf(context.options.id), textOf(context.options.text)]) : undefined);
   // Nobody learns whether a task is there without being allowed to see it.
   if (found === undefined || !isWorker(found, context.operator)) context.need("viewer");
   const task = readableTask(found ?? (await needTask(desk, given)), context);
@@ -45,16 +45,6 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
     },
     buttons: [buttonsOf(task, desk, context)],
   });
-}
-
-/** By its title or a part of it, when that fits one task only. Words behind the first one belong to the title. */
-async function taskNamed(desk: TaskDesk, { id, text }: CommandContext["options"]): Promise<Task | undefined> {
-  const name = [textOf(id), textOf(text)].filter((part) => part !== undefined).join(" ");
-  if (name === "") return undefined;
-  const fits = await desk.store.list({ text: name, limit: REACH });
-  const exact = fits.filter(({ title }) => title.trim().toLowerCase() === name.toLowerCase());
-  const [only, ...others] = exact.length > 0 ? exact : fits;
-  return others.length === 0 ? only : undefined;
 }
 
 /** A failure's reason quotes the program. */

@@ -145,11 +145,12 @@ describe("a message that a hook puts off", () => {
       expect(await why(`/hooks why mine.later ${row}`)).toMatch(/It put the message off: not yet/);
       expect(await why(`/hooks why mine.words ${row}`)).toContain("mine.later runs before it and put the message off");
       expect((await invoke(stack.gateway.url, "/runs mine.later")).text).toContain("… put off");
+      expect(await why("/runs put-off")).toContain(`${row}:inbound_claim`);
       const waiting = await why(`/hooks why ${behind}`);
       expect(waiting).toMatch(new RegExp(`waits for ${row}, which .*until \\d\\d:\\d\\d:\\d\\d`));
       expect(waiting).not.toContain("no hook was enabled");
       expect(await why(`/hooks why mine.words ${behind}`)).toContain(`waits for ${row}`);
-      const waits = `on record (${edit}). The edit waits for ${row}, which a hook put off, until`;
+      const waits = `on record (${edit}). The edit waits for ${row}, which mine.later put off, until`;
       const hook = await why(`/hooks why mine.edits ${row}`);
       expect(hook).toContain(`mine.edits did not run for ${row} yet: message_edited did not fire.`);
       for (const answer of [hook, await why(`/hooks why message_edited ${row}`)]) expect(answer).toContain(waits);
@@ -371,6 +372,10 @@ describe("a message of a plugin in another room", () => {
       new RegExp(`${id} sent to Second on web as \\d+ · posted by plugin mine`),
     );
     expect(await why(`/hooks why ${id}`)).toContain(`sent by plugin mine, because of ${row}`);
+    // Its hooks know the cause by the message, or by the dispatch in which the hook sent it.
+    expect(await why(`/run ${id}:message_sent`)).toMatch(
+      /because of (a hook of a plugin, for m\d+|hook mine\.\w+ \(m\d+:\w+\)|a hook at \w+ \(m\d+:\w+\))/,
+    );
   });
 });
 

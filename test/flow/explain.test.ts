@@ -256,6 +256,9 @@ describe("an answer that was not sent", () => {
     const footer = bare((await run(`/hooks why mine.sent ${row}`)).text);
     expect(footer).toContain("mine.sent did not run");
     expect(footer).toMatch(/purged|deleted/);
+    expect(bare((await run(`/hooks why mine.words ${row}`)).text)).toMatch(
+      new RegExp(`It claimed the message, and no one got a reply: d_${row}r was .*purged by Owner`),
+    );
   });
 
   it("names the purge that deleted it, and not one before that deleted nothing, and the hook that had cancelled it", async () => {
@@ -265,6 +268,13 @@ describe("an answer that was not sent", () => {
     expect(await ask("discord", "/outbox purge waiting")).toContain("Nothing is waiting");
     expect(await ask("discord", "/outbox purge superseded yes=true")).toContain("Nothing is superseded");
     await run("/outbox purge cancelled yes=true");
+    const listed = bare((await run("/runs cancelled")).text);
+    expect(listed).toContain("mine.guard");
+    expect(listed).toContain(`d_${row}r:message_sending`);
+    await run("/outbox list chat=web:web:nosuch");
+    const audited = bare((await run("/audit")).text);
+    expect(audited).toContain("/outbox list chat=web:web:nosuch");
+    expect(audited).toContain("/outbox purge cancelled yes=true");
     const gone = `d_${row}r was cancelled by mine.guard: talks about money, and purged by Owner`;
     for (const line of [`/hooks why d_${row}r`, `/hooks why ${row}`, `/run d_${row}r`]) {
       const answer = bare((await run(line)).text);
@@ -463,6 +473,12 @@ describe("/whoami", () => {
       );
     expect((await told(listed)).text).not.toContain("To let the gateway listen here");
     expect((await told(other)).text).toContain("To let the gateway listen here");
+  });
+
+  it("offers no role to who has one", async () => {
+    const answer = await invoke(stack.gateway.url, "/whoami", "the-token-of-a-guest-0001");
+    expect(bare(answer.text)).toContain("role: viewer");
+    expect(answer.text).not.toContain("give you a role");
   });
 
   it("is what a person without a role is pointed to for a command that does not exist, not /help", async () => {

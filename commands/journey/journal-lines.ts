@@ -1,0 +1,31 @@
+/** What is known of an id that only the journal has: a dispatch of a task, a mission or an alert, a firing by hand, a message that was deleted. */
+import type { DispatchRecord } from "../../src/domain/journal.js";
+import { dispatchOutcome } from "../show-dispatch.js";
+import { clockTime, code, plain } from "../text.js";
+
+/** One line a point; the last one where it fired several times. */
+export function journalLines(
+  asked: string,
+  taskId: string | undefined,
+  dispatches: readonly DispatchRecord[],
+  now: number,
+): string[] {
+  const last = new Map(dispatches.map((one) => [one.point, one]));
+  const ended = [...last.values()]
+    .sort((a, b) => a.at - b.at)
+    .map((one) => {
+      const veto = one.runs.find((run) => run.outcome === "cancelled");
+      const by = veto ? ` by ${code(veto.hookId)}${veto.reason ? `: ${plain(veto.reason)}` : ""}` : "";
+      const times = dispatches.filter(({ point }) => point === one.point).length;
+      const again = times === 1 ? "" : ` (${times} times; this is the last)`;
+      return `${clockTime(one.at, now)} ${code(one.point)}: ${dispatchOutcome(one)}${by}${again}`;
+    });
+  if (taskId !== undefined)
+    return [`A dispatch of task ${code(taskId)}: ${code(`/task show ${taskId}`)} shows the task.`, ...ended];
+  const gone = asked.startsWith("t_")
+    ? "There is no such task. "
+    : /^(f|m|al|ac)_/.test(asked)
+      ? ""
+      : "The queues no longer have it. ";
+  return [`${gone}The journal has:`, ...ended];
+}
