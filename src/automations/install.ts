@@ -96,7 +96,9 @@ export function install(
 /** Its definition is there no more because its file, or the new version of it, is broken; nobody took it away. */
 function staysUntilFixed({ id, point, place }: Definition, { broken, events }: LoadedHooks): boolean {
   if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return false;
-  return broken.some((one) => one.id === id || (one.isWholeFile === true && one.place.file === place.file));
+  return broken.some(
+    (one) => one.id === id || ((one.isWholeFile || one.mayHideOthers) === true && one.place.file === place.file),
+  );
 }
 
 function problemsByHook(problems: readonly Problem[], live: ReadonlyMap<string, Live>): Map<string, string[]> {

@@ -3,7 +3,7 @@
  * quicker; positions by `yaml`, once somebody asks for one. Both read YAML 1.2's core schema.
  */
 import { CORE_SCHEMA, load } from "js-yaml";
-import type { Document, LineCounter } from "yaml";
+import type { Document, LineCounter, YAMLParseError } from "yaml";
 import { errorMessage } from "./errors.js";
 import { once, packageOnFirstUse } from "./on-first-use.js";
 
@@ -22,13 +22,27 @@ export interface YamlSource {
   errors: (Position & { message: string })[];
   /** Where a value stands, or what is nearest above it; with `ofKey` where its key does. The first call reads the text again. */
   placeOf(path: YamlPath, ofKey?: boolean): Position;
+  /** For a text with errors: the items of its list, or of the list under `key`, or the one map that it is. Undefined when it is none of them. */
+  entries(key: string): YamlEntry[] | undefined;
+}
+
+/** A part of a text with errors elsewhere, or of its own. */
+export interface YamlEntry {
+  /** With errors: what could be read of it. */
+  value: unknown;
+  path: YamlPath;
+  errors: (Position & { message: string })[];
+  /** An error that may have swallowed what follows. */
+  mayHideOthers: boolean;
+  /** From its start to that of the next one. */
+  text: string;
 }
 
 export function parseYaml(text: string): YamlSource {
   const positioned = once(() => {
     const { LineCounter, parseDocument } = yaml();
     const lines = new LineCounter();
-    return { lines, document: parseDocument(text, { lineCounter: lines, prettyErrors: false }) };
+    return { lines, document: parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" }) };
   });
   const read = quickly(text) ?? slowly(positioned());
   return {
@@ -37,6 +51,7 @@ export function parseYaml(text: string): YamlSource {
       const { document, lines } = positioned();
       return placeOf(document, lines, path, ofKey);
     },
+    entries: (key) => entriesOf(positioned(), text, key),
   };
 }
 
@@ -65,16 +80,52 @@ interface Positioned {
 }
 
 function slowly({ document, lines }: Positioned): Read {
-  const errors = document.errors.map(({ pos, code, message }) => {
-    const { line, col } = lines.linePos(pos[0]);
-    return { line, column: col, message: PLAIN[code] ?? message };
-  });
+  const errors = document.errors.map((error) => placed(error, lines));
   if (errors.length > 0) return { value: undefined, errors };
   try {
     return { value: document.toJS() ?? undefined, errors };
   } catch (thrown) {
     // An alias of nothing, or aliases that would make too much of it.
     return { value: undefined, errors: [{ line: 1, column: 1, message: errorMessage(thrown) }] };
+  }
+}
+
+function placed({ pos, code, message }: YAMLParseError, lines: LineCounter): Position & { message: string } {
+  const { line, col } = lines.linePos(pos[0]);
+  return { line, column: col, message: PLAIN[code] ?? message };
+}
+
+/** An error belongs to the entry in which it is, and to the next one where it reaches that: neither may be complete. */
+function entriesOf({ document, lines }: Positioned, text: string, key: string): YamlEntry[] | undefined {
+  const { isMap, isSeq, isNode } = yaml();
+  const { contents } = document;
+  const listed = isMap(contents) ? contents.get(key, true) : contents;
+  if (!isSeq(listed) && !isMap(contents)) return undefined;
+  const under = isSeq(listed) && isMap(contents) ? [key] : [];
+  const nodes = isSeq(listed) ? listed.items : [contents];
+  const starts = nodes.map((node) => (isNode(node) ? node.range?.[0] : undefined));
+  const [first] = starts;
+  if (first === undefined || starts.includes(undefined) || document.errors.some(({ pos }) => pos[0] < first))
+    return undefined;
+  return nodes.map((node, index) => {
+    const start = starts[index] ?? 0;
+    const end = starts[index + 1];
+    const own = document.errors.filter(({ pos }) => (end === undefined || pos[0] < end) && pos[1] >= start);
+    return {
+      value: readableValue(node, document),
+      path: isSeq(listed) ? [...under, index] : [],
+      errors: own.map((error) => placed(error, lines)),
+      mayHideOthers: own.some(({ code }) => code !== "DUPLICATE_KEY"),
+      text: text.slice(start, end),
+    };
+  });
+}
+
+function readableValue(node: unknown, document: Document): unknown {
+  try {
+    return yaml().isNode(node) ? node.toJS(document) : undefined;
+  } catch {
+    return undefined; // an alias of what is not there: whoever reads the entry finds nothing in it
   }
 }
 

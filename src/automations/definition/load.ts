@@ -23,6 +23,8 @@ export interface BrokenHook {
   problems: DefinitionProblem[];
   /** The file cannot be read at all, so nobody knows which hooks are in it. */
   isWholeFile?: boolean;
+  /** It is no valid YAML, so it may have swallowed hooks that follow it in its file. */
+  mayHideOthers?: boolean;
 }
 
 export interface LoadedHooks {
@@ -44,7 +46,7 @@ export function loadDefinitions(
   for (const source of sources) {
     const place = placeLater(source);
     const id = idOf(source.value);
-    const outcome = loadOne(source, place, tables, around);
+    const outcome = source.torn === undefined ? loadOne(source, place, tables, around) : { issues: [] };
     const issues = "issues" in outcome ? outcome.issues : [];
     const other = id === undefined ? undefined : taken.get(id);
     if (other !== undefined)
@@ -59,14 +61,16 @@ export function loadDefinitions(
 /** One for each file, however many errors it has. */
 function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
   const byFile = new Map<string, BrokenHook>();
-  for (const { message, ...place } of problems) {
+  for (const { message: why, critical, ...place } of problems) {
+    const names = critical === true ? ", and it names a critical hook" : "";
+    const message = critical === undefined ? why : `${why}. No hook of this file can be read${names}`;
     const problem = { ...place, path: "", message };
     const known = byFile.get(place.file);
     if (known === undefined)
       byFile.set(place.file, {
         id: nameAfter(place),
         place,
-        critical: false,
+        critical: critical === true,
         isWholeFile: true,
         problems: [problem],
       });
@@ -108,18 +112,29 @@ function loadOne(
 }
 
 function brokenHook(id: string | undefined, place: Place, issues: readonly Issue[], source: Source): BrokenHook {
+  const { torn } = source;
+  const about = id === undefined ? {} : { hookId: id };
+  const tornProblems =
+    torn === undefined ? [] : [{ ...about, file: source.file, path: "", ...torn.problem, message: tornText(torn) }];
   return {
     id: id ?? nameAfter(place),
     place,
-    critical: isCritical(source.value),
-    problems: issues.map(({ path, message, ofKey }) => ({
-      ...(id === undefined ? {} : { hookId: id }),
-      file: source.file,
-      ...source.placeOf(path, ofKey),
-      path: pathText(path),
-      message,
-    })),
+    critical: isCritical(source.value) || torn?.critical === true,
+    ...(torn?.mayHideOthers === true ? { mayHideOthers: true } : {}),
+    problems: tornProblems.concat(
+      issues.map(({ path, message, ofKey }) => ({
+        ...about,
+        file: source.file,
+        ...source.placeOf(path, ofKey),
+        path: pathText(path),
+        message,
+      })),
+    ),
   };
+}
+
+function tornText({ problem, mayHideOthers }: NonNullable<Source["torn"]>): string {
+  return mayHideOthers ? `${problem.message}. This hook, and maybe one after it, cannot be read` : problem.message;
 }
 
 function idOf(value: unknown): string | undefined {

@@ -1,10 +1,10 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
 import { readTextFile } from "../../lib/text-file.js";
-import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
+import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/yaml-source.js";
 import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 
 /** One definition as it was written. */
@@ -12,12 +12,23 @@ export interface Source {
   value: unknown;
   file: string;
   placeOf(path: YamlPath, ofKey?: boolean): Position;
+  /** Of an entry that is no valid YAML: `value` is what could be read of it. */
+  torn?: Torn;
+}
+
+interface Torn {
+  problem: Position & { message: string };
+  /** By its words, as its settings cannot be trusted. */
+  critical: boolean;
+  mayHideOthers: boolean;
 }
 
 /** A file that cannot be read as definitions. */
 export interface SourceProblem extends Position {
   file: string;
   message: string;
+  /** Of a file that cannot be read: its words name a critical hook. */
+  critical?: boolean;
 }
 
 export const HOOKS_FOLDER = "hooks";
@@ -112,7 +123,8 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
     text = readTextFile(file);
   } catch (error) {
     const dead = deadLinkAt(file, { restore: "Restore that file", wanted: "the one with the hooks" });
-    found.problems.push({ file, message: dead?.message ?? `cannot be read: ${errorMessage(error)}` });
+    const message = dead?.message ?? `cannot be read: ${errorMessage(error)}`;
+    found.problems.push({ file, message, critical: saysCritical(lettersOf(file)) });
     return;
   }
   if (text.trim() === "") {
@@ -120,9 +132,15 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
     found.problems.push({ file, message });
     return;
   }
-  const { value, errors, placeOf } = parseYaml(text);
-  found.problems.push(...errors.map((error) => ({ file, ...error })));
-  if (errors.length > 0 || value === undefined) return;
+  const { value, errors, placeOf, entries } = parseYaml(text);
+  if (errors.length > 0) {
+    const parts = entries("hooks");
+    if (parts === undefined || isNameless(parts))
+      found.problems.push({ file, ...firstOf(errors, text), critical: saysCritical(text) });
+    else found.sources.push(...parts.map((part) => sourceOf(part, file, text, placeOf)));
+    return;
+  }
+  if (value === undefined) return;
   const under = isMap(value) && Array.isArray(value.hooks) ? ["hooks"] : [];
   const list = isMap(value) && Array.isArray(value.hooks) ? value.hooks : value;
   if (!Array.isArray(list)) {
@@ -131,6 +149,44 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
   }
   for (const [index, one] of list.entries())
     found.sources.push({ value: one, file, placeOf: (path, ofKey) => placeOf([...under, index, ...path], ofKey) });
+}
+
+/** A single definition without a readable id may be anything. */
+function isNameless([first, ...others]: readonly YamlEntry[]): boolean {
+  if (first === undefined || others.length > 0 || first.path.length > 0) return false;
+  return !isMap(first.value) || typeof first.value.id !== "string";
+}
+
+/** An entry with errors of its own breaks no other entry of its file. */
+function sourceOf(entry: YamlEntry, file: string, text: string, placeOf: Source["placeOf"]): Source {
+  const { value, path, errors, mayHideOthers } = entry;
+  const source: Source = { value, file, placeOf: (inner, ofKey) => placeOf([...path, ...inner], ofKey) };
+  if (errors.length > 0)
+    source.torn = { problem: firstOf(errors, text), critical: saysCritical(entry.text), mayHideOthers };
+  return source;
+}
+
+/** The first error: those after it are mostly what follows from it. */
+function firstOf(errors: readonly (Position & { message: string })[], text: string): Torn["problem"] {
+  const [{ message, ...place } = { message: "it is no YAML" }, ...others] = errors;
+  const line = text.split("\n")[(place.line ?? 1) - 1] ?? "";
+  const quoted = /\{\{|\}\}/.test(line) ? ". Write a text with {{ … }} in quotes" : "";
+  const more = others.length === 0 ? "" : ` (and ${others.length} more that may follow from it)`;
+  return { ...place, message: `${message}${quoted}${more}` };
+}
+
+/** The letters of a file that is no UTF-8; none of what is no file, or may not be read. */
+function lettersOf(file: string): string {
+  try {
+    return statSync(file).isFile() ? readFileSync(file, "latin1").replaceAll("\0", "") : "";
+  } catch {
+    return ""; // the caller reports why it cannot be read
+  }
+}
+
+/** Not in a comment. */
+function saysCritical(text: string): boolean {
+  return /^[^#\n]*\bcritical["']?\s*:\s*["']?true\b/im.test(text);
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {
