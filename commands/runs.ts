@@ -10,6 +10,7 @@ import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
 import { whatCounted } from "./journey/counted.js";
+import { unrecordedByKill } from "./journey/cut-off.js";
 import { isBlock, isPutOff } from "./journey/put-off.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
@@ -75,7 +76,7 @@ export function runs(deps: CommandDeps): Command {
       const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
       // What operators' own commands set off would push out what they look for.
       const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
-      if (all.length === 0) return nothing(asked);
+      if (all.length === 0) return nothing(deps, asked);
       const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
       const page = pageOf(found, Number(context.options.page ?? 1), size);
       const now = deps.clock.now();
@@ -176,15 +177,16 @@ function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
   return one?.hookId ?? (ran.length === 0 ? "" : count(ran.length, "hook"));
 }
 
-function nothing(asked: string) {
+function nothing(deps: CommandDeps, asked: string) {
+  const lost = unrecordedByKill(deps, asked);
   return answer({
     text: [
       asked === "failed"
         ? "**No run failed**, as far back as the journal goes."
-        : `**Nothing fired yet**${asked && asked !== "last" ? ` for ${code(asked)}` : ""}.`,
+        : `**${lost ? "No firing is recorded" : "Nothing fired yet"}**${asked && asked !== "last" ? ` for ${code(asked)}` : ""}.`,
       asked === "failed"
         ? undefined
-        : `Send the gateway a message, or try ${code("/fire-hook POINT example dry-run=true")}.`,
+        : (lost ?? `Send the gateway a message, or try ${code("/fire-hook POINT example dry-run=true")}.`),
     ],
     data: { dispatches: [], runs: [], total: 0, page: 1, pages: 1 },
     buttons: [[commandButton("Hooks", "/hooks list")]],

@@ -12,7 +12,7 @@ import { effectsOf } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
-import { cutOffRunText, cutOffsOf, cutOffText } from "../journey/cut-off.js";
+import { cutOffRunText, cutOffsOf, cutOffText, unrecordedByKill } from "../journey/cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
@@ -320,11 +320,16 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
   const fired = [...new Set(dispatches.map(({ point }) => point))];
   const isKnown = row !== undefined || own !== undefined;
   const recorded = isKnown ? undefined : endings(dispatches);
+  const mayBeLost = isKnown && reason === undefined && at < deps.about.startedAt;
+  const lost = mayBeLost ? unrecordedByKill(deps, hook.hook) : undefined;
   return answer({
     text: [
-      `${code(hook.id)} did **not** run for ${code(id)}${isOpen ? " yet" : ""}: ${code(hook.hook)} did not fire${notReached === undefined && isKnown ? ", because no hook was enabled there" : ""}.`,
+      lost
+        ? `Whether ${code(hook.id)} ran for ${code(id)} is **not known**: no hook was enabled at ${code(hook.hook)}, or the gateway was killed before it was recorded. ${lost}`
+        : `${code(hook.id)} did **not** run for ${code(id)}${isOpen ? " yet" : ""}: ${code(hook.hook)} did not fire${notReached === undefined && isKnown ? ", because no hook was enabled there" : ""}.`,
       reason,
       reason === undefined &&
+        lost === undefined &&
         isKnown &&
         hook.enabled &&
         `${code(hook.id)} is enabled now, so it was added or enabled later${at < deps.about.startedAt ? " (the gateway has been restarted since)" : ""}.${enabledLater(switches, at, now)}`,
@@ -335,9 +340,9 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
       id: hook.id,
       message: asked,
       found: true,
-      ran: false,
-      fired: false,
-      reason,
+      ran: lost ? undefined : false,
+      fired: lost ? undefined : false,
+      reason: reason ?? lost,
       checks: deps.registry.explain(hook.id).checks,
       points: dispatches.map(({ point }) => point),
     },

@@ -10,6 +10,7 @@ import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { backgroundText, hasNotRun, isAttempt, isOfBackground } from "../journey/background.js";
+import { unrecordedByKill } from "../journey/cut-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { isByHand } from "../payload.js";
 import { outcomeText } from "../show-dispatch.js";
@@ -194,8 +195,10 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
   const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
   const effect = newest && (await effectOf(deps, context, newest));
+  const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
     firedText(row, running !== undefined, now) ??
+    (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
     `${neverText(row)}.${isOwn ? "" : pointText(hook, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);

@@ -6,7 +6,8 @@ import type { AutomationRun } from "../../src/domain/automation.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { statusText } from "../automations/show-run.js";
-import { plain } from "../text.js";
+import type { CommandDeps } from "../deps.js";
+import { code, plain } from "../text.js";
 
 /** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
 export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRow): number {
@@ -27,6 +28,18 @@ export function undecidedOf({ status, reason, asked, parts }: Delivery): number 
 /** A sentence. */
 export function cutOffText(times: number): string {
   return `The end of the process cut that off${times > 1 ? ` ${times} times` : ""}, before it was recorded which hooks had begun. Where a plugin ended the process itself, the log names its hook.`;
+}
+
+/**
+ * Why a point may have fired, and left no record, before the process was killed: its record waits for hooks that nothing else waits for. A
+ * sentence; undefined where it waits for no more than the message does.
+ */
+export function unrecordedByKill({ registry }: CommandDeps, point: string): string | undefined {
+  if (!registry.points.some(({ name }) => name === point)) return undefined;
+  const awaited = registry.order(point).filter((hook) => hook.enabled && hook.execution === "fire_and_record");
+  if (awaited.length === 0) return undefined;
+  const names = awaited.map(({ id }) => code(id)).join(", ");
+  return `${code(point)} is recorded when all its hooks have ended, also ${names} (${code("fire_and_record")}). If the gateway is killed before that, nothing of it is recorded.`;
 }
 
 /** What became of a run in the handling that was cut off: a sentence, in Markdown. */

@@ -15,7 +15,7 @@ import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
-import { cutOffsOf } from "./cut-off.js";
+import { cutOffsOf, unrecordedByKill } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
 import { journalLines } from "./journal-lines.js";
@@ -51,7 +51,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
       ...unfinishedRuns(journey.stored, now),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
-      ...changeLines(journey, now),
+      ...changeLines(deps, journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
         at: delivery.settledAt ?? Number.POSITIVE_INFINITY,
         text: deliveryLine(deps, delivery, journey, now),
@@ -170,7 +170,7 @@ function decidedAt({ at, id }: Decision, { dispatches, deliveries }: Journey): n
 }
 
 /** What people did to the message afterwards; edits are one line, with how often and the last one, and so are reactions. */
-function changeLines({ changes, dispatches, stored }: Journey, now: number): Happening[] {
+function changeLines(deps: CommandDeps, { changes, dispatches, stored }: Journey, now: number): Happening[] {
   const edits = changes.filter(({ event }) => event.kind === "edited");
   const reactions = changes.filter(({ event }) => event.kind === "reaction");
   const deleted = changes.find(({ event }) => event.kind === "deleted");
@@ -181,6 +181,7 @@ function changeLines({ changes, dispatches, stored }: Journey, now: number): Hap
       dispatches.filter(({ id }) => rootOf(id) === `m${one.id}`),
       one.status === "done",
       stored,
+      mayBeKilled(deps, POINT_OF_CHANGE[one.event.kind], one),
     );
     const same = one.event.kind === "edited" ? edits : one.event.kind === "reaction" ? reactions : [];
     const times = same.length > 1 ? ` ${same.length} times, the last is` : "";
@@ -245,7 +246,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   const change = POINT_OF_CHANGE[row.event.kind];
   // A press fires the points of what it stands for; a move of a chat fires none.
   const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
-  const ran = point && ranAt(point, mine, row.status === "done", journey.stored);
+  const ran = point && ranAt(point, mine, row.status === "done", journey.stored, mayBeKilled(deps, point, row));
   return [
     `${clockTime(row.receivedAt, now)} received${ran ? ` · ${ran}` : ""}`,
     ...putOffLines(journey, row),
@@ -291,15 +292,23 @@ function endOf(journey: Journey, row: InboxRow): string {
   }
 }
 
+/** An earlier process handled it, and may have been killed before the point was recorded. */
+const mayBeKilled = (deps: CommandDeps, point: string | undefined, { receivedAt }: InboxRow): boolean =>
+  point !== undefined && receivedAt < deps.about.startedAt && unrecordedByKill(deps, point) !== undefined;
+
 /** Who ran at a point in its last dispatch. Undefined when none is recorded and one may still come. */
 function ranAt(
   point: string,
   dispatches: readonly DispatchRecord[],
   isSettled: boolean,
   stored: StoredRuns,
+  isMaybeLost = false,
 ): string | undefined {
   const last = dispatches.filter((one) => one.point === point && one.runs.length > 0 && !isAttempt(one)).at(-1);
-  if (last === undefined) return isSettled ? `no hook was enabled at ${code(point)}` : undefined;
+  if (last === undefined)
+    return isSettled
+      ? `${isMaybeLost ? "nothing is recorded of" : "no hook was enabled at"} ${code(point)}`
+      : undefined;
   const ran = last.runs.filter((run) => !hasNotRun(run, stored.get(run.id)));
   const waiting = last.runs.filter(({ id }) => stored.get(id)?.status === "backgrounded").length;
   const skipped = last.runs.length - ran.length - waiting;

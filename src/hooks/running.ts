@@ -28,3 +28,10 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
   }
   return running.sort((a, b) => b.forMs - a.forMs);
 }
+
+/** Ends what only a record waits for, so that the dispatch is recorded, with the runs of hooks that ended long ago. */
+export function cutOffDetached(wheel: DeadlineWheel): void {
+  for (const { item } of [...wheel.armed()])
+    if (item instanceof TimedCall && HookRun.entryOf(item.awaitedRun()).execution === "fire_and_record")
+      item.cutOff(new Error("interrupted: the gateway stopped while it ran"));
+}

@@ -77,6 +77,13 @@ export class TimedCall extends Armed {
     this.#end({ kind: "timed_out", error });
   }
 
+  /** The process ends while it runs: no fault of its time limit. */
+  cutOff(error: Error): void {
+    if (this.#settle === undefined) return;
+    HookRun.abandon(this.#run, error);
+    this.#end({ kind: "failed", error });
+  }
+
   #end(settled: Settled): void {
     const settle = this.#settle;
     if (settle === undefined) return; // a late result is discarded
