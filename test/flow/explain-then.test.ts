@@ -303,7 +303,6 @@ it("of a task, a point without an enabled hook is not recorded, and is not said 
   const { ask } = await lab();
   const id = /t_\w+/.exec(await ask("/task add person:web:1 count the beans"))?.[0] as string;
   expect(await ask("/task start nosuch")).toContain("There is no task");
-  expect(await ask("/task note beans they are many")).not.toContain("There is no task");
   expect(await ask("/task cancel blocked")).toContain("There is no open task that is blocked.");
   await ask(`/task done ${id}`);
   expect(await ask(`/hooks why task:complete ${id}`)).toBe(
