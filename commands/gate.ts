@@ -3,6 +3,7 @@
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole, highestRole, type Role } from "../src/domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
+import { groupsBefore } from "../src/domain/plan.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
@@ -111,11 +112,31 @@ async function release(deps: CommandDeps, context: CommandContext): Promise<Comm
   });
 }
 
-/** Opening a gate sets aside what its group brought: that takes the role of everyone who had a task of it. */
+/**
+ * Opening a gate sets aside what its group brought, and starts the groups behind it up to the next gates: that takes the role of
+ * everyone who had or gets a task of them.
+ */
 async function roleToRelease(deps: CommandDeps, { id, plan, taskIds }: Mission, name: string): Promise<Role> {
   const desk = needTasks(deps);
   const { tasks } = await missionsOf(deps).get(id);
-  const group = plan.groups.find((one) => one.name === name);
-  const judged = new Set(group?.tasks.map((one) => taskIds[one.id]));
-  return highestRole(["admin", ...tasks.filter((task) => judged.has(task.id)).map(desk.roleToHear)]);
+  const names = groupsReleased(plan, name);
+  const ids = new Set(
+    plan.groups.flatMap((one) => (names.has(one.name) ? one.tasks.map((task) => taskIds[task.id]) : [])),
+  );
+  return highestRole(["admin", ...tasks.filter((task) => ids.has(task.id)).map(desk.roleToHear)]);
+}
+
+/** The group before the gate, and those that start when it opens. */
+function groupsReleased(plan: Mission["plan"], name: string): Set<string> {
+  const found = new Set([name]);
+  const leadsOn = new Set([name]);
+  for (let known = 0; known !== found.size; ) {
+    known = found.size;
+    for (const group of plan.groups) {
+      if (!groupsBefore(plan, group).some((before) => leadsOn.has(before))) continue;
+      found.add(group.name);
+      if (group.gate === undefined) leadsOn.add(group.name);
+    }
+  }
+  return found;
 }

@@ -39,7 +39,7 @@ export function linksOf({ tasks }: Pick<Store, "tasks">, { linkTo }: Pick<Posted
   return async ({ type, id }) => {
     if (type === "mission") return linkTo(missionCardId(id));
     if (type !== "task") return undefined;
-    const cards = (await tasks.get(id))?.cards ?? [];
+    const cards = (await tasks.get(id))?.cards?.filter(({ former }) => !former) ?? [];
     // Where all can read it, before the conversation with whoever does it.
     for (const card of [...cards.filter(({ person }) => !person), ...cards.filter(({ person }) => person).reverse()]) {
       const link = await linkTo(card.id);

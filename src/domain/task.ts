@@ -239,8 +239,10 @@ export const task = z.object({
   approvedBy: z.string().optional(),
   /** The conversation that it came from. */
   address: address.optional(),
-  /** The messages that show it; `person`: the one with the buttons of whoever does it. */
-  cards: z.array(z.object({ id: z.string(), at: address, person: z.boolean().optional() })).optional(),
+  /** The messages that show it; `person`: the one with the buttons of whoever does it; `former`: of a person who had it, and does not see what follows. */
+  cards: z
+    .array(z.object({ id: z.string(), at: address, person: z.boolean().optional(), former: z.boolean().optional() }))
+    .optional(),
   /** What was said about it last. */
   lastNote: z.object({ by: z.string(), text: z.string(), at: z.number() }).optional(),
 });

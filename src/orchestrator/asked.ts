@@ -3,6 +3,7 @@ import type { Actor, Task, TaskStatus } from "../domain/task.js";
 import { HookgateError } from "../lib/errors.js";
 import { assigneeOf } from "./assignee.js";
 import type { OrchestratorParts } from "./parts.js";
+import { cardsOf } from "./tasks/cards.js";
 import type { Finish } from "./tasks/finish.js";
 import { limitOf } from "./tasks/step.js";
 import { type Transitioned, type Transitions, wordOf } from "./tasks/transition.js";
@@ -134,7 +135,7 @@ export function createAsked(parts: AskedParts): Asked {
     const { owner } = assigneeOf(assignTo, config());
     const task = await need(id);
     const still = sameAs(task);
-    const change = (one: Task) => ({ assignTo, owner, saidBy: saidUntilNow(one) });
+    const change = (one: Task) => ({ assignTo, owner, saidBy: saidUntilNow(one), cards: cardsOf(one, owner) });
     if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It has ended.");
     if (task.status !== "assigned" && task.status !== "in_progress") {
       const note = `${task.assignTo} → ${assignTo}`;

@@ -69,6 +69,12 @@ export function cardOf(view: CardView): OutboundMessage {
   };
 }
 
+/** In the chat of a person who had it. It never changes, so that nothing of what follows is read there. */
+export function formerCardOf({ id, title }: Task): OutboundMessage {
+  const text = "This task was given to another person or runner. This card does not change any more.";
+  return { text: "", card: { title: `↪️ ${title}`, text, footer: id } };
+}
+
 function description({ description: text, status }: Task): string {
   return isEnded(status) || text.trim() === "" ? "" : quotedLines(text, LONGEST_TEXT);
 }

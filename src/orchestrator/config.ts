@@ -71,7 +71,7 @@ const runner = z
       .enum(ROLES)
       .default("operator")
       .describe(
-        "Who may give it tasks, see what it says, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate over them), also when a task has gone to somebody else: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show what it says. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
+        "Who may give it tasks, see what it says, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task has gone to somebody else: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show what it says. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
       ),
     concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks it does at once."),
     max_duration: someDuration().optional().describe("For tasks that do not say it themselves."),

@@ -2,12 +2,13 @@
 
 import type { Address } from "../domain/address.js";
 import { hasRole, type Role } from "../domain/identity.js";
+import type { OutboundMessage } from "../domain/message.js";
 import { isEnded, type Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { cardOf } from "./card.js";
+import { cardOf, formerCardOf } from "./card.js";
 import { createOutput } from "./output.js";
 import type { OrchestratorParts } from "./parts.js";
 import type { Progress } from "./runners/runner.js";
@@ -71,21 +72,7 @@ export function createShow(parts: ShowParts): Show {
 
   async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
     if (isAhead(task) && !said.has(card.id) && !(await chat.isThere(card.id))) return;
-    const progress = progressOf(task.id);
-    const roleNeeded = roleToHear(task);
-    // People are given work as operators give it, whatever role they have themselves.
-    const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
-    const isElsewhere = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
-    const message = cardOf({
-      task,
-      progress,
-      isPersons: card.person === true,
-      isOpen,
-      roleNeeded,
-      hasOutput: !isElsewhere,
-      now: clock.now(),
-      nameOf,
-    });
+    const message = card.former === true ? formerCardOf(task) : await messageOf(task, card);
     const words = JSON.stringify(message);
     if (said.get(card.id) === words) return;
     const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
@@ -101,6 +88,24 @@ export function createShow(parts: ShowParts): Show {
     said.delete(card.id);
     said.set(card.id, words);
     if (said.size > REMEMBERED) said.delete(said.keys().next().value as string);
+  }
+
+  async function messageOf(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<OutboundMessage> {
+    const progress = progressOf(task.id);
+    const roleNeeded = roleToHear(task);
+    // People are given work as operators give it, whatever role they have themselves.
+    const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
+    const isElsewhere = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
+    return cardOf({
+      task,
+      progress,
+      isPersons: card.person === true,
+      isOpen,
+      roleNeeded,
+      hasOutput: !isElsewhere,
+      now: clock.now(),
+      nameOf,
+    });
   }
 
   /** The card shows it then. */

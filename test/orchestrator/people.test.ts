@@ -170,6 +170,44 @@ describe("a task for a person", () => {
   });
 });
 
+it("the card of a person who had a task shows nothing of what follows, whoever has it then", async () => {
+  const otherToken = "the-token-of-the-third-0003";
+  const app = await taskedApp({
+    env: { OTHER_TOKEN: otherToken },
+    orchestrator: { runners: { sh: { shell: { sh: "echo KSECRETOUTPUT" } } } },
+    config: {
+      web: {
+        ...rooms.web,
+        people: [
+          { id: "2", name: "Will", token_env: "WORKER_TOKEN" },
+          { id: "3", name: "Otto", token_env: "OTHER_TOKEN" },
+        ],
+        access: { chats: ["*"], dms: "everyone", mention: "always" },
+      },
+    },
+  });
+  const moved = await given(app, "Moved on");
+  const given2 = await given(app, "Run instead");
+  for (const title of ["Moved on", "Run instead"]) await cardIn(app, "dm-2", WORKER_TOKEN, title);
+  await app.command(`/task assign ${moved} person:web:3`);
+  await cardIn(app, "dm-3", otherToken, "Moved on");
+  await app.command(`/task note ${moved} KSECRETNOTE`, otherToken);
+  await app.command(`/task done ${moved} KSECRETRESULT`, otherToken);
+  await app.command(`/task assign ${given2} sh`);
+  await app.command(`/task note ${given2} KSECRETWORDS`);
+  await app.becomes(given2, "done");
+  await cardIn(app, "dm-3", otherToken, "KSECRETRESULT");
+  await app.app.orchestrator.drained();
+  for (const title of ["Moved on", "Run instead"]) {
+    const card = await until(async () => {
+      const found = await cardIn(app, "dm-2", WORKER_TOKEN, title);
+      return JSON.stringify(found.raw).includes("was given to another") ? found : undefined;
+    }, `${title}, given away`);
+    expect(card.buttons ?? []).toEqual([]);
+  }
+  expect(JSON.stringify(await app.room("dm-2", WORKER_TOKEN))).not.toContain("KSECRET");
+});
+
 describe("time", () => {
   it("turns a card overdue when the deadline passes, without another change", async () => {
     const clock = new ManualClock(Date.UTC(2026, 5, 1, 12));

@@ -7,13 +7,21 @@ import type { OrchestratorParts } from "../parts.js";
 
 export type Cards = NonNullable<Task["cards"]>;
 
-/** Older ones of people who had it before are left as they are. */
+/** Older ones are left as they are. */
 const MOST_CARDS = 5;
 
 /** The card where it came from; none when it came from nowhere in chat and no place is configured. */
 export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorParts, "config">): Cards {
   const at = address ?? shownIn(config());
-  return at === undefined ? [] : [{ id: `d_${id}`, at }];
+  return at === undefined ? [] : [{ id: firstCardId(id), at }];
+}
+
+const firstCardId = (taskId: string) => `d_${taskId}`;
+
+/** Its cards once it is this owner's. All but the one where it came from are in chats of people who have it no more. */
+export function cardsOf({ id, cards, owner: before }: Task, owner: string): Cards | undefined {
+  if (owner === before) return cards;
+  return cards?.map(({ person: _, ...card }) => (card.id === firstCardId(id) ? card : { ...card, former: true }));
 }
 
 /**
@@ -36,7 +44,7 @@ export function cardFor(
   if (only && others.length === 0 && task.attempt === 0 && isSamePlace(only.at, place) && wasAddedBy(task, user))
     return () => [{ ...only, person: true }];
   return (now) => [
-    ...(now.cards ?? []).slice(-MOST_CARDS).map(({ person: _, ...card }) => card),
+    ...(cardsOf(now, `person:${user}`) ?? []).slice(-MOST_CARDS).map(({ person: _, ...card }) => card),
     { id: `d_${now.id}_${now.version}`, at: place, person: true },
   ];
 }

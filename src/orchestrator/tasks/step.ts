@@ -4,7 +4,7 @@ import { newId } from "../../lib/id.js";
 import { type Assignee, assigneeOf } from "../assignee.js";
 import { runnerNamed } from "../runners/index.js";
 import { assess } from "./assess.js";
-import { cardFor } from "./cards.js";
+import { cardFor, cardsOf } from "./cards.js";
 import { dependenciesOf } from "./dependencies.js";
 import type { StepParts } from "./step-parts.js";
 
@@ -50,7 +50,7 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
       to: "assigned",
       actor: { ...SELF, reason: `${assignee.name} has room` },
       still: isStill(task),
-      change: () => ({ owner: assignee.owner }),
+      change: (now) => ({ owner: assignee.owner, cards: cardsOf(now, assignee.owner) }),
       timing: () => ({ dueAt: parts.clock.now() }),
       onVeto: "hold",
     });

@@ -331,6 +331,13 @@ it("what is behind an owner's check begins when it has passed or an owner says s
           { name: "after", tasks: [owners("deploy")] },
         ],
       },
+      staged: {
+        groups: [
+          { name: "before", tasks: [task("bad")], gate: { name: "checked" } },
+          { name: "between", tasks: [task("bad2", { title: "bad" })], gate: { name: "staged" } },
+          { name: "after", tasks: [owners("deploy")] },
+        ],
+      },
     },
     {
       runners: {
@@ -362,11 +369,19 @@ it("what is behind an owner's check begins when it has passed or an owner says s
   await app.reaches(id, "done", "failed");
   expect(app.lines("order")).toEqual(["deployed"]);
 
-  // A gate over work that admins may give is theirs to open.
+  // Their word starts no program of an owner behind the gate of others' work.
   app.write("bad-bad", "");
   const other = await app.run("open");
   await app.reaches(other, "held");
-  expect((await app.command(`/gate release ${other} checked looks fine`, "bob")).outcome).toBe("done");
+  expect(await app.command(`/gate release ${other} checked looks fine`, "bob")).toMatchObject({
+    outcome: "refused",
+    text: expect.stringContaining("That needs the role owner; yours is admin."),
+  });
+  // A gate between work that admins may give is theirs to open.
+  const staged = await app.run("staged");
+  await app.reaches(staged, "held");
+  expect((await app.command(`/gate release ${staged} checked looks fine`, "bob")).outcome).toBe("done");
+  expect(app.lines("order").filter((line) => line === "deployed")).toHaveLength(1);
 });
 
 it("a cancelled mission ends what runs of it, leaves nothing behind, and reports", async () => {
