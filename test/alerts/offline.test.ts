@@ -121,3 +121,46 @@ it("when a platform is back, the alerts about its chats page nobody and end", as
   expect(states.length).toBeGreaterThan(0);
   expect(new Set(states)).toEqual(new Set(["resolved"]));
 });
+
+it("after a pause of its chat, what waited is posted in its order, and no one is mentioned who was at the fallback", async () => {
+  const { on, loop, other } = await twoPlatforms({
+    routes: {
+      default: {
+        to: [ROOM],
+        remind: { every: "20s", times: 3 },
+        escalate: [
+          { after: "15s", mention: ["ann"] },
+          { after: "55s", mention: ["ben"] },
+        ],
+      },
+    },
+  });
+  let isPaused = false;
+  loop.script = (operation) => {
+    if (isPaused || operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+    isPaused = true;
+    return { kind: "retry", error: "429", afterMs: 65_000, scope: "chat" };
+  };
+  await on.raise();
+  await pass(on, 75_000);
+  expect(isPaused).toBe(true);
+  for (const [step, user] of [
+    ["1", "7"],
+    ["2", "8"],
+  ] as const)
+    expect(usersOf(pages(other, Number(step)))).toEqual([user]);
+  await pass(on, 30_000);
+  const inRoom = loop.messages
+    .filter(({ chatId, text }) => chatId === "room" && text.includes("Reply to Bob"))
+    .slice(1);
+  const said = (what: RegExp) => inRoom.flatMap(({ text }) => text.match(what) ?? []);
+  expect(said(/step \d of 2/g)).toEqual(["step 1 of 2", "step 2 of 2"]);
+  expect(said(/reminder \d of 3/g)).toEqual(["reminder 3 of 3"]);
+  expect(usersOf(inRoom)).toEqual([]);
+  const texts = inRoom.map(({ text }) => text).join("\n");
+  expect(texts).toContain(`ann was notified in ${OTHER_OPS}`);
+  expect(texts).toContain("ben could not be notified here when this step was due (this chat took no alerts)");
+  expect(texts).toContain("It was due ");
+  await pass(on, MINUTE);
+  for (const step of [1, 2]) expect(pages(other, step)).toHaveLength(1);
+});

@@ -12,6 +12,22 @@ export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting,
   return named([...accountsOf(step.mention, alerting.config, now), ...stepping], alerting);
 }
 
+/** In a chat that takes no alerts it may be posted long after they were called elsewhere: they are not called again. */
+export function mentionedAt(
+  destination: string,
+  mentioned: readonly Mentioned[],
+  { posted, elsewhere, arriving }: Reach,
+  alerting: Around,
+): readonly Mentioned[] {
+  if (!alerting.inhibitors.refuses(destination)) return mentioned;
+  const others = [...posted, ...elsewhere].filter((one) => one !== destination && !isWebhook(one));
+  return mentioned.filter(({ name }) => {
+    const accounts = mentioned.filter((one) => one.name === name);
+    const isDirect = accounts.some(({ ref }) => arriving.some((one) => one.destination === alerting.direct(ref)));
+    return !isDirect && !others.some((one) => isReachedNow(one, accounts, alerting));
+  });
+}
+
 /** What a message there says. Undefined: no chat, as in the history and for a webhook. */
 export function sentencesFor(
   at: string | undefined,
@@ -106,6 +122,9 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
   const places = chat === undefined ? chatsOf(reach) : [chat];
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
   const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
+  // It is read when the chat takes messages again.
+  if (refusing !== undefined && refusing === chat)
+    return `${namesOf(accounts, alerting)} could not be notified here when this step was due (this chat took no alerts)`;
   if (refusing !== undefined)
     return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
   const unread = places.find((place) => isReached(place, accounts, personOf));

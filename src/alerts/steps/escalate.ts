@@ -10,7 +10,7 @@ import { isCalledOff } from "../tell/called-off.js";
 import { lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
 import { placesOf, urgingOf } from "../urging.js";
-import { mentionedBy, namesOf, sentencesFor } from "./call.js";
+import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
@@ -182,7 +182,8 @@ function take(
       insteadOf?.isPrivate === false &&
       plan.notices.some((one) => one.destination === destination && one.key === ofStep);
     const sentences = isCopied && news.length > 0 ? news : [first, ...news, ...last];
-    notify(plan, destination, { key: keyThere, group, mentioned, sentences }, alerting);
+    const whom = mentionedAt(destination, mentioned, reach, alerting);
+    notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {
     const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting))];

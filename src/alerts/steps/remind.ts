@@ -1,5 +1,5 @@
 /** Says again what nobody acknowledges, as new messages: an edited card pings nobody. Each route in its own time, each chat by one route. */
-import type { Alert } from "../../domain/alert.js";
+import type { Alert, Notice } from "../../domain/alert.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
@@ -68,6 +68,15 @@ function remindBy(
 
 function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number): string {
   return `Not acknowledged for ${formatDuration(now - Math.max(firedAt ?? raisedAt, lapsedAt))}`;
+}
+
+/** Of the reminders of a route that are posted at once, the last says all. */
+export function newestReminders(notices: readonly Notice[]): Notice[] {
+  const series = ({ key }: Notice) => key.slice(0, key.lastIndexOf(":"));
+  const isReminder = ({ kind, key }: Notice) => kind === "reminder" && key.startsWith("reminder:");
+  return notices.filter(
+    (one, index) => !isReminder(one) || !notices.slice(index + 1).some((later) => series(later) === series(one)),
+  );
 }
 
 /** A reminder that is posted later than it was due counts up to then, as the other times in its message do. */

@@ -10,6 +10,9 @@ import type { Telling } from "./telling.js";
 
 const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended";
 
+/** Why a message is enqueued anew although it could still be sent. */
+export const BEHIND = "an older message about alerts was not sent in time, and goes before it";
+
 /** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
 export function isCalledOff({ state, called }: Pick<Alert, "state" | "called">): boolean {
   return isOpen(state) && state !== "firing" && state !== "warned" && called === undefined;
@@ -21,7 +24,7 @@ export async function isTakenBack(
   delivery: Delivery | undefined,
   telling: Telling,
 ): Promise<boolean> {
-  if (delivery?.status === "cancelled") return delivery.reason === WITHDRAWN;
+  if (delivery?.status === "cancelled") return delivery.reason === WITHDRAWN || delivery.reason === BEHIND;
   if (delivery?.status !== "waiting" && delivery?.status !== "sending") return false;
   for (const notice of notices) {
     const alert = await telling.store.get(notice.alertId);

@@ -4,7 +4,8 @@ import { GIVEN_UP, IN_DOUBT } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { notTaken } from "../steps/fallback.js";
-import { isTakenBack } from "./called-off.js";
+import { newestReminders } from "../steps/remind.js";
+import { BEHIND, isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
@@ -20,7 +21,8 @@ export async function checkNotices(destination: string, telling: Telling): Promi
   const { store, clock, config } = telling;
   const now = clock.now();
   let next: number | undefined;
-  for (const notices of groupBy(await store.unsettledNotices(destination), (one) => one.deliveryId ?? "")) {
+  const groups = groupBy(await store.unsettledNotices(destination), (one) => one.deliveryId ?? "");
+  for (const notices of groups) {
     const [{ deliveryId = "" }] = notices as [Notice];
     const delivery = await telling.deliveryOf(deliveryId);
     if (await isTakenBack(notices, delivery, telling)) {
@@ -31,8 +33,9 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (delivery && hasExpired(delivery)) {
       if (!(await isElsewhere(notices, telling)))
         await lose(destination, notices, delivery.reason ?? delivery.status, telling);
-      await store.requeueNotices(notices.map(({ id }) => id));
+      await requeue(destination, notices, telling);
       await telling.discard([deliveryId]);
+      await withdrawNewerPages(destination, notices, groups, telling);
       continue;
     }
     if (waits && now < waitsUntil(delivery, config) + PATIENCE_MS) {
@@ -59,6 +62,33 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (isKnown && delivery?.status === "dead") await telling.discard([deliveryId]);
   }
   return next;
+}
+
+/** To be said anew; but not a reminder when a later one of its route is on its way, which says all and would be posted before it. */
+async function requeue(destination: string, notices: readonly Notice[], { store }: Telling): Promise<void> {
+  for (const notice of notices) {
+    const posted = await store.postedWith(notice.alertId, destination);
+    const later = posted.filter(({ id, alertId }) => id > notice.id && alertId === notice.alertId);
+    if (newestReminders([notice, ...later]).includes(notice)) await store.requeueNotices([notice.id]);
+    else await store.settleNotices([notice.id]);
+  }
+}
+
+/** A page is enqueued anew: newer pages that wait would be posted before it, and are enqueued anew after it. */
+async function withdrawNewerPages(
+  destination: string,
+  [expired]: readonly Notice[],
+  groups: readonly (readonly Notice[])[],
+  telling: Telling,
+): Promise<void> {
+  if (expired?.kind !== "escalation") return;
+  for (const notices of groups) {
+    const [first] = notices;
+    if (!first?.deliveryId || first.kind !== "escalation" || first.id <= expired.id) continue;
+    if (!(await telling.withdraw(first.deliveryId, BEHIND))) continue;
+    // Its limit starts anew, and whom it calls must not wait for that.
+    if (!(await isElsewhere(notices, telling))) await lose(destination, notices, BEHIND, telling);
+  }
 }
 
 /** It waited for its platform until its words were old, or would have. */

@@ -17,7 +17,7 @@ import { isOfWoken } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { unreachedStep } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
-import { remindedAt } from "../steps/remind.js";
+import { newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "./called-off.js";
 import { isElsewhere, lose } from "./check-notices.js";
@@ -192,12 +192,10 @@ const alertsOf = (sayings: readonly Saying[]) => [
   ...new Map(sayings.map(({ alert }) => [alert.id, alert] as const)).values(),
 ];
 /** All that is said of one alert. */
-const saidOf = (sayings: readonly Saying[], one: Alert, now: number) =>
-  [
-    ...new Set(
-      sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [remindedAt(notice.text, one, now)] : [])),
-    ),
-  ].join(". ");
+function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
+  const notices = sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : []));
+  return [...new Set(newestReminders(notices).map(({ text }) => remindedAt(text, one, now)))].join(". ");
+}
 
 /** One text for all when it is the same for all, else one for each. */
 function textOf(sayings: readonly Saying[], now: number): { common?: string; of(alert: Alert): string } {
