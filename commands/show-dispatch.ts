@@ -46,6 +46,16 @@ export function failedRun({ runs, outcome }: Pick<DispatchRecord, "runs" | "outc
   return runs.find(hasFailed) ?? runs.findLast((run) => run.outcome === "skipped" && NOT_CALLED.test(run.reason ?? ""));
 }
 
+/** A run that gave no result, whose hook has a `fallback` that is the result, or a part of it, in its place. */
+export function usedFallback(
+  { result, provenance = {} }: Pick<DispatchRecord, "result" | "provenance">,
+  run: RunRecord,
+): boolean {
+  if (!hasFailed(run) && !(run.outcome === "skipped" && NOT_CALLED.test(run.reason ?? ""))) return false;
+  const isClaim = typeof result === "object" && result !== null && "claimedBy" in result;
+  return (isClaim && result.claimedBy === run.hookId) || Object.values(provenance).includes(run.hookId);
+}
+
 /** One line a run: order, outcome, hook, time. */
 export function runTable(runs: readonly RunRecord[]): string {
   return table(
@@ -71,13 +81,17 @@ export function errorText({ error = "", place }: RunRecord): string {
 }
 
 /** What each run said and changed, below the table; runs with nothing to tell are left out. */
-export function runDetails({ point, runs }: Pick<DispatchRecord, "point" | "runs">, isOpen: boolean): string[] {
+export function runDetails(
+  { point, runs, ...made }: Pick<DispatchRecord, "point" | "runs" | "result" | "provenance">,
+  isOpen: boolean,
+): string[] {
   const by = namedBy(point);
   return runs.flatMap((run) => {
     const facts: string[] = [];
     if (run.attempt > 1) facts.push(`attempt ${run.attempt}`);
     if (run.reason) facts.push(plain(run.reason));
     if (run.error) facts.push(errorText(run));
+    if (usedFallback(made, run)) facts.push(`its ${code("fallback")} was used instead`);
     const diff = isEmpty(run.diff) ? "" : `\n${jsonBlock(open(run.diff, isOpen, by), 900)}`;
     return facts.length === 0 && diff === ""
       ? []

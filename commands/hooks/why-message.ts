@@ -17,9 +17,16 @@ import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
-import { dispatchLine, errorText, outcomeText, runOutcomeText } from "../show-dispatch.js";
+import { dispatchLine, errorText, outcomeText, runOutcomeText, usedFallback } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
-import { disabledReason, enabledLater, endedEarlier, wasRegistered, whyNoTurn } from "./why-not.js";
+import {
+  disabledReason,
+  enabledLater,
+  endedEarlier,
+  wasRegistered,
+  whyNoTurn,
+  whyNotForLastChange,
+} from "./why-not.js";
 
 /** Runs shown; `--json` has all. */
 const MAX_RUNS = 5;
@@ -50,6 +57,7 @@ export async function explainMessage(
       await whyGone(deps, hook, ran),
       await whyNotAgain(deps, hook, journey, ran),
       await whyNotLater(deps, hook, here, ran),
+      await whyNotForLastChange(deps, hook, journey, ran),
       ...(await effectsOf(deps, context, ran)),
     ];
     return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remarks);
@@ -219,7 +227,7 @@ function showRuns(
         .slice(-MAX_RUNS)
         .map(
           (one) =>
-            `${runText(deps, one, now, isPassedOver(one, row, dispatches))}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
+            `${runText(deps, one, now, isPassedOver(one, row, dispatches))}${usedFallback(one.dispatch, one.run) ? ` Its ${code("fallback")} was used instead.` : ""}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
         ),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],

@@ -1,9 +1,10 @@
 /** Why a hook had no turn when its point fired: it was not registered, it was disabled, or a hook before it ended the dispatch. */
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
+import { type Journey, POINT_OF_CHANGE } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
 import { failedRun } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
@@ -73,7 +74,8 @@ export function disabledReason(
 ): string | undefined {
   const held = heldAt(switches, at);
   const now = clock.now();
-  if (held?.enabled === false) return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.`;
+  if (held?.enabled === false)
+    return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.${hook.enabled ? enabledLater(switches, at, now) || " It is enabled now." : ""}`;
   // What somebody disabled afterwards was enabled then.
   const wasEnabled = held?.enabled === true || switches.findLast((one) => one.at > at)?.enabled === false;
   if (hook.enabled || wasEnabled) return undefined;
@@ -141,4 +143,21 @@ export function endedEarlier(
   return ender.outcome === "claimed"
     ? `${before} and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
     : `${before} and ${endingVerb(ender)}${why ? ` (${plain(why)})` : ""}. It is fail-closed, so the hooks after it did not run.`;
+}
+
+/** Why it did not run for the last edit, deletion or reaction, when it ran for an earlier one. */
+export async function whyNotForLastChange(
+  deps: CommandDeps,
+  hook: HookInfo,
+  { changes, dispatches }: Pick<Journey, "changes" | "dispatches">,
+  ran: readonly { dispatch: DispatchRecord }[],
+): Promise<string | undefined> {
+  const change = changes.findLast(({ event }) => POINT_OF_CHANGE[event.kind] === hook.hook);
+  if (change?.status !== "done" || ran.some(({ dispatch }) => rootOf(dispatch.id) === `m${change.id}`))
+    return undefined;
+  const fired = dispatches.findLast(({ id, point }) => rootOf(id) === `m${change.id}` && point === hook.hook);
+  const reason = fired
+    ? await whyNoTurn(deps, hook, fired)
+    : (disabledReason(deps, hook, await switchesOf(deps, hook.id), change.receivedAt) ?? "No hook was enabled there.");
+  return `The last ${change.event.kind} (${code(`m${change.id}`)}, ${ago(change.receivedAt, deps.clock.now())}) came after that, and it did **not** run for it.${reason === undefined ? "" : ` ${reason}`}`;
 }

@@ -9,7 +9,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
 import { isOpen, tries } from "../outbox/letter.js";
-import { errorText, hasFailed } from "../show-dispatch.js";
+import { errorText, hasFailed, usedFallback } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
@@ -169,24 +169,23 @@ function decidedAt({ at, id }: Decision, { dispatches, deliveries }: Journey): n
   return Math.min(at, ...[settled, ...setOff].filter((one) => one >= at - SETTLING_MS));
 }
 
-/** What people did to the message afterwards; edits are one line, with how often and the last one, and so are reactions. */
+/** What people did to the message afterwards; edits for which the same ran are one line, with how often and the last one, and so are reactions. */
 function changeLines(deps: CommandDeps, { changes, dispatches, stored }: Journey, now: number): Happening[] {
-  const edits = changes.filter(({ event }) => event.kind === "edited");
-  const reactions = changes.filter(({ event }) => event.kind === "reaction");
-  const deleted = changes.find(({ event }) => event.kind === "deleted");
-  return [edits.at(-1), reactions.at(-1), deleted].flatMap((one) => {
-    if (one === undefined) return [];
-    const ran = ranAt(
-      POINT_OF_CHANGE[one.event.kind] ?? "",
-      dispatches.filter(({ id }) => rootOf(id) === `m${one.id}`),
-      one.status === "done",
-      stored,
-      mayBeKilled(deps, POINT_OF_CHANGE[one.event.kind], one),
-    );
-    const same = one.event.kind === "edited" ? edits : one.event.kind === "reaction" ? reactions : [];
-    const times = same.length > 1 ? ` ${same.length} times, the last is` : "";
-    const text = `${clockTime(one.receivedAt, now)} ${one.event.kind}${times} (${code(`m${one.id}`)})${ran ? ` · ${ran}` : one.settledAt === undefined ? " · not handled yet" : ""}`;
-    return [{ at: one.receivedAt, text }];
+  const found = new Map<string, { last: InboxRow; ran: string | undefined; times: number }>();
+  for (const one of changes) {
+    const { kind } = one.event;
+    if (kind !== "edited" && kind !== "reaction" && kind !== "deleted") continue;
+    const mine = dispatches.filter(({ id }) => rootOf(id) === `m${one.id}`);
+    const point = POINT_OF_CHANGE[kind];
+    const ran = ranAt(point ?? "", mine, one.status === "done", stored, mayBeKilled(deps, point, one));
+    const key = `${kind} ${ran}`;
+    found.set(key, { last: one, ran, times: (found.get(key)?.times ?? 0) + 1 });
+  }
+  return [...found.values()].map(({ last, ran, times }) => {
+    const id = code(`m${last.id}`);
+    const which = times > 1 ? `${times} times, the last is ${id}` : `(${id})`;
+    const end = ran ? ` · ${ran}` : last.settledAt === undefined ? " · not handled yet" : "";
+    return { at: last.receivedAt, text: `${clockTime(last.receivedAt, now)} ${last.event.kind} ${which}${end}` };
   });
 }
 
@@ -275,10 +274,10 @@ function endOf(journey: Journey, row: InboxRow): string {
     case "denied":
       return `denied: ${deniedText(row.reason)}`;
     case "claimed": {
-      const claim = mine
-        .filter(({ point }) => point === "inbound_claim")
-        .at(-1)
-        ?.runs.find(({ hookId }) => hookId === row.claimedBy);
+      const last = mine.filter(({ point }) => point === "inbound_claim").at(-1);
+      const claim = last?.runs.find(({ hookId }) => hookId === row.claimedBy);
+      if (last && claim && usedFallback(last, claim))
+        return `claimed by the ${code("fallback")} of ${code(claim.hookId)} · ${asked}`;
       const reason = claim?.reason ? `: ${plain(claim.reason)}` : "";
       if (claim && isBlock(claim)) return `blocked${by}${reason} · ${asked}`;
       return `claimed${by}${claim && isSilentClaim(claim) ? ", without a reply" : ""}${reason} · ${asked}`;

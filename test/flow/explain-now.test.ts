@@ -85,7 +85,7 @@ hooks:
 
 const VETO = `export default { id: "tasks", setup({ hooks }) {
   hooks.register({ hook: "task:create", phase: "before", id: "veto", handler(ctx) {
-    if (ctx.data.task.title.includes("forbidden")) ctx.cancel("no such task");
+    if (ctx.data.title.includes("forbidden")) ctx.cancel("no such task");
   } });
 } };`;
 
@@ -193,4 +193,66 @@ it("a pause of all hooks keeps the background hook of a plugin from running now"
   expect(why).toContain("✗ gates: paused by Owner: its runs wait in the background until /hooks resume.");
   await ask("/hooks resume");
   await until(async () => first(await ask("/hooks why ops.bg")) === "ops.bg ran for the last message_received.", "it");
+});
+
+const REACT = `export default { id: "ops", setup({ hooks }) {
+  hooks.registerVoid("reaction_added", () => {}, { id: "react" });
+  hooks.registerClaiming("inbound_claim", () => { throw new Error("the pot is empty"); }, {
+    id: "fallbk", failurePolicy: "fallback", fallback: { handled: true, reply: "the kitchen is closed" },
+  });
+} };`;
+
+it("of two reactions, the one for which the hook was disabled is told apart from the one that it saw", async () => {
+  const { live, ask, say } = await lab("", REACT);
+  const row = await say("hello", /claimed by/);
+  const { messages } = (await live.get("/api/rooms/general/messages")) as { messages: { id: string; text: string }[] };
+  const id = messages.find(({ text }) => text === "hello")?.id;
+  const react = async (emoji: string, end: RegExp) => {
+    const { ok } = await fetch(`${live.app.url}/api/messages/${id}/reactions`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ emoji, on: true }),
+    });
+    expect(ok).toBe(true);
+    await until(async () => end.test(await ask(`/hooks why ${row}`)), `the reaction ${emoji}`);
+  };
+  await react("👍", /reaction \(m\d+\) · reaction_added: 1 hook ran/);
+  await ask("/hooks disable ops.react");
+  await react("🎉", /reaction \(m\d+\) · no hook was enabled at reaction_added/);
+  const path = await ask(`/hooks why ${row}`);
+  expect(path).toMatch(/reaction \(m\d+\) · reaction_added: 1 hook ran\n.*reaction \(m\d+\) · no hook was enabled/);
+  const why = await ask(`/hooks why ops.react ${row}`);
+  expect(why).toMatch(
+    /The last reaction \(m\d+, .*\) came after that, and it did not run for it\. It was disabled then, by Owner/,
+  );
+  expect(why).toContain("It ran, ✓ passed");
+  await ask("/hooks enable ops.react");
+  expect(await ask(`/hooks why ops.react ${row}`)).toMatch(/It was disabled then, by Owner .*\. Owner enabled it /);
+});
+
+it("the fallback of a hook that failed is named as the answer, and its error is shown without a message, too", async () => {
+  const { ask, say } = await lab("", REACT);
+  const row = await say("hello", /claimed by the fallback of ops\.fallbk/);
+  expect(await ask(`/hooks why ops.fallbk ${row}`)).toMatch(
+    /✗ failed.*the pot is empty.* Its fallback was used instead\./,
+  );
+  expect(await ask(`/run ${row}:inbound_claim`)).toMatch(/the pot is empty.* · its fallback was used instead/);
+  expect(await ask("/hooks why ops.fallbk")).toMatch(
+    /ran for the last inbound_claim\.\n+It ran, ✗ failed, .*: error: the pot is empty/,
+  );
+});
+
+it("the reason of a veto, and a pending retry, are shown without a message, too", async () => {
+  const { live, ask } = await lab(
+    "hooks:\n  - { id: again, on: message_received, execution: background, retry: { attempts: 3, backoff: 1h }, run: { shell: { sh: 'echo no fire >&2; exit 1' } } }",
+    VETO,
+  );
+  await ask("/task add person:web:1 forbidden");
+  const why = await until(async () => {
+    const now = await ask("/hooks why tasks.veto");
+    return now.includes("ran for the last") ? now : undefined;
+  }, "the record of the veto");
+  expect(why).toMatch(/It ran, ⊘ cancelled, .*: no such task/);
+  await live.say("hello");
+  await until(async () => /It is tried again at .*exit/.test(await ask("/hooks why again")), "the pending retry");
 });
