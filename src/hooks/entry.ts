@@ -303,7 +303,7 @@ function checkLifecycleFallback(fallback: unknown, point: HookPoint): void {
   if (typeof fallback !== "object" || fallback === null || Array.isArray(fallback))
     throw new Error(`expected the fields to change, got ${JSON.stringify(fallback)}`);
   const known = mutable?.map((path) => path.split(".")[0] as string) ?? fieldsOf(payload);
-  const unknown = known && unknownKey("field", fallback, known);
+  const unknown = known && unknownKey("field", fallback, [...new Set(known)]);
   if (unknown !== undefined) throw new Error(unknown);
   checkChange(example, withPatch(example as Fields, fallback as Fields), point);
 }

@@ -356,6 +356,22 @@ outgoing: { allow: ["127.0.0.1"] }
     ]);
   });
 
+  test("in templates a step that went well is ok, also where nothing but its end says so", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: oks
+    on: message_received
+    context: [{ list_files: { path: "." } }, { journal: { of: runs } }, { db_query: { query: runs } }]
+    run: { chat: { to: "web:web:general", text: "{% unless steps[2].ok %}db step failed{% endunless %}{{ steps[0].ok }} {{ step_1.ok }} {{ steps[2].ok }}" } }
+  - { id: made, on: message_received, enabled: false, run: { http: { url: "https://example.org", body: '{"a": {{ event.message.text | json }}, "b": [{{ event.message.text | upcase | json }}]}' } } }
+`,
+    });
+    await live.say("hello");
+    await live.ended("oks");
+    await until(async () => (await live.room()).includes("true true true"), "the answer");
+  });
+
   test("on_failure decides what a failure means where somebody waits; a veto by accident there is none", async () => {
     const live = await liveApp({
       "hookgate.yaml": `

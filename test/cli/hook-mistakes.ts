@@ -762,6 +762,45 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     alone: true,
   },
   // Hooks that are named.
+  "a template in a fallback": hook(
+    {
+      on: "message_sending",
+      on_failure: "fallback",
+      fallback: { message: { text: "you said {{ event.message.text }}" } },
+    },
+    /fallback\.message\.text: .*a fallback is used as it is written, so no template in it is filled in: write a fixed text$/,
+  ),
+  "a fallback of another point": hook(
+    { on: "mission:execute", phase: "before", on_failure: "fallback", fallback: { plan: "two" } },
+    /fallback: unknown field "plan" \(there is mission\)/,
+  ),
+  "a template without json in a JSON body": hook(
+    { ...received, run: { http: { url: "https://example.com", body: '{"a": {{ event.message.text }}}' } } },
+    /http\.body: .*the value of \{\{ event\.message\.text \}\} would be a part of the JSON, and could add fields: .*`\| json`/,
+  ),
+  "a template without json in a JSON list": hook(
+    { ...received, run: { http: { url: "https://example.com", body: "[{{ event.message.text | upcase }}]" } } },
+    /http\.body: .*would be a part of the JSON, and could add fields/,
+  ),
+  "a login in the address of a request": hook(
+    { ...received, run: { http: { url: "https://user:pw@example.com/" } } },
+    /http\.url: .*a login in the address is not sent: remove it, and write `auth: /,
+  ),
+  "a login in the address of a step": step(
+    { http: { url: "https://user:pw@example.com/{{ event.message.text }}" } },
+    /http\.url: .*a login in the address is not sent/,
+  ),
+  "a login in an address that is a secret": {
+    ...hook(
+      { ...received, run: { http: { url_env: "ADDRESS_WITH_LOGIN" } } },
+      /the environment variable ADDRESS_WITH_LOGIN holds an address with a login: /,
+    ),
+    env: { ADDRESS_WITH_LOGIN: "https://user:pw@example.com/" },
+  },
+  "a port that cannot be": hook(
+    { ...received, run: { http: { url: "https://example.org:99999/" } } },
+    /http\.url: .*a server or a port that cannot be: .*up to 65535, got "https:/,
+  ),
   "an unknown field of a fallback": hook(
     { on: "task:create", phase: "before", on_failure: "fallback", fallback: { titel: "x" } },
     /fallback: unknown field "titel" \(did you mean "title"\?\)/,

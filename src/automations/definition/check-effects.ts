@@ -7,6 +7,7 @@ import { formatDuration, writeDuration } from "../../lib/duration.js";
 import type { Issue } from "../../lib/schema-issues.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { pointResult } from "../run/decide.js";
+import { isTemplate } from "../template/is-template.js";
 import { DUE_POINT } from "../triggers/trigger.js";
 import type { ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
@@ -49,6 +50,11 @@ export function checkPolicies({ form, execution, point, phase }: CheckedForm, is
       message:
         "this fallback changes nothing, as if the hook had not run: write on_failure: open, and remove `fallback`",
     });
+  for (const path of templatesIn(form.fallback, ["fallback"]))
+    issues.push({
+      path,
+      message: "a fallback is used as it is written, so no template in it is filled in: write a fixed text",
+    });
   if ((form.on_failure === "fallback") !== (form.fallback !== undefined))
     issues.push({ path: ["fallback"], message: "on_failure: fallback and `fallback:` belong together" });
   if (form.when_busy === "coalesce" && execution !== "background")
@@ -56,6 +62,14 @@ export function checkPolicies({ form, execution, point, phase }: CheckedForm, is
       path: ["when_busy"],
       message: `only background runs can be merged, and this hook is ${execution}`,
     });
+}
+
+function templatesIn(value: unknown, path: (string | number)[]): (string | number)[][] {
+  if (typeof value === "string") return isTemplate(value) ? [path] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) =>
+    templatesIn(one, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
 }
 
 /** A result of a hook that passes. */

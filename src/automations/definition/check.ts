@@ -13,6 +13,7 @@ import { isWebAddress } from "../../lib/web-address.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
 import type { ChatRef } from "../handler.js";
 import { HERE } from "../outgoing/chat-address.js";
+import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";
 import { isTemplate } from "../template/is-template.js";
 import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
@@ -283,7 +284,10 @@ function isPeriodic({ kind }: Trigger): boolean {
 function checkSecrets(secrets: readonly string[], around: Surroundings, issues: Issue[]): void {
   for (const name of secrets)
     if (around.secret(name) === undefined)
-      issues.push({ path: [], message: `the environment variable ${name} is missing; without it nothing is sent` });
+      issues.push({
+        path: [],
+        message: `the environment variable ${name} is missing: set it. Without it, the hook as it is written here is not in force`,
+      });
 }
 
 function checkKeys(names: readonly string[], around: Surroundings, issues: Issue[]): void {
@@ -298,8 +302,10 @@ function checkKeys(names: readonly string[], around: Surroundings, issues: Issue
 function checkAddresses(names: readonly string[], around: Surroundings, issues: Issue[]): void {
   for (const name of names) {
     const value = around.secret(name);
-    if (value === undefined || isWebAddress(value)) continue;
-    const message = `the environment variable ${name} holds no address: expected one that starts with https: or http:`;
+    if (value === undefined || (isWebAddress(value) && !hasLogin(value))) continue;
+    const message = isWebAddress(value)
+      ? `the environment variable ${name} holds an address with a login: ${LOGIN_IN_URL}`
+      : `the environment variable ${name} holds no address: expected one that starts with https: or http:`;
     issues.push({ path: [], message });
   }
 }

@@ -87,7 +87,9 @@ export const definitionForm = z.strictObject({
   fallback: z
     .unknown()
     .optional()
-    .describe("With on_failure fallback: the result to use instead, in the point's own fields."),
+    .describe(
+      "With on_failure fallback: the result to use instead, in the point's own fields. Its texts are no templates.",
+    ),
   cooldown: duration("0s").describe("The least time between two starts."),
   concurrency: z.int().min(1).max(100).default(1).describe("How many of its runs may be under way at once."),
   max_per_hour: z.int().min(1).optional().describe("How many of its runs may start in an hour."),

@@ -30,11 +30,29 @@ export const webAddress = z.string().superRefine((text, context) => {
         code: "custom",
         message: `a value of what happened would decide which server is asked: write the server's name, and templates behind it (https://ci.example.org/{{ … }}), or give the whole address as one template`,
       });
+    if (SERVERS(text).some((server) => server.includes("@")))
+      context.addIssue({ code: "custom", message: LOGIN_IN_URL });
     return;
   }
-  if (isWebAddress(text)) return;
-  context.addIssue({ code: "custom", message: `expected an address that starts with https: or http:, got "${text}"` });
+  const message = whyNoAddress(text);
+  if (message !== undefined) context.addIssue({ code: "custom", message });
 });
+
+export const LOGIN_IN_URL =
+  "a login in the address is not sent: remove it, and write `auth: { user: …, password_env: … }`";
+
+/** Undefined for an address that a request can go to. No message shows the login. */
+function whyNoAddress(text: string): string | undefined {
+  if (isWebAddress(text)) return hasLogin(text) ? LOGIN_IN_URL : undefined;
+  if (/^https?:/i.test(text))
+    return `this address has a server or a port that cannot be: expected https://server.example or https://server.example:8443 with a port up to 65535, got "${text}"`;
+  return `expected an address that starts with https: or http:, got "${text}"`;
+}
+
+export function hasLogin(address: string): boolean {
+  const { username, password } = new URL(address);
+  return username !== "" || password !== "";
+}
 
 /** Where a request goes: written down, or in a variable when the address itself is a secret, as those of many chat webhooks are. */
 export const target = {
@@ -113,24 +131,39 @@ export function checkAuth(
 export const body = z
   .union([z.string(), z.record(z.string(), z.json()), z.array(z.json())])
   .superRefine((given, context) => {
-    const quoted = typeof given === "string" ? templateInJsonText(given) : undefined;
-    if (quoted === undefined) return;
-    const message = `a value with a quote in it would end the text around ${quoted} and could add fields: write the body as a map, which quotes values itself (\`body: { text: "{{ … }}" }\`), or the template without quotes and with \`| json\``;
+    const found = typeof given === "string" ? templateInJsonText(given) : undefined;
+    if (found === undefined) return;
+    const risk = found.isQuoted
+      ? `a value with a quote in it would end the text around ${found.template} and could add fields`
+      : `the value of ${found.template} would be a part of the JSON, and could add fields`;
+    const message = `${risk}: write the body as a map, which quotes values itself (\`body: { text: "{{ … }}" }\`), or the template without quotes and with \`| json\``;
     context.addIssue({ code: "custom", message });
   })
   .optional();
 
-/** The first template between the quotes of a text that is JSON. */
-function templateInJsonText(text: string): string | undefined {
+/** The first template of a text that is JSON whose value is not made JSON itself: between quotes, or without `| json`. */
+function templateInJsonText(text: string): { template: string; isQuoted: boolean } | undefined {
   const parts = text.split(/(\{\{.*?\}\}|\{%.*?%\})/s);
   const isTag = (index: number) => index % 2 === 1;
-  if (!/^\s*(\{\s*"|\[\s*["{[])/.test(parts.filter((_, index) => !isTag(index)).join(""))) return undefined;
+  const filled = parts.map((part, index) => (isTag(index) ? (part.startsWith("{{") ? "0" : "") : part)).join("");
+  if (!/^\s*(\{\s*"|\[\s*["{[])/.test(filled) && !isJsonList(filled)) return undefined;
   let isQuoted = false;
   for (const [index, part] of parts.entries()) {
     if (!isTag(index)) for (const _ of part.replace(/\\./gs, "").matchAll(/"/g)) isQuoted = !isQuoted;
-    else if (isQuoted && part.startsWith("{{")) return part;
+    else if (part.startsWith("{{") && (isQuoted || !MADE_JSON.test(part))) return { template: part, isQuoted };
   }
   return undefined;
+}
+
+/** `json` is the last filter. */
+const MADE_JSON = /\|\s*json\s*(:[^|]*)?-?\}\}$/;
+
+function isJsonList(text: string): boolean {
+  try {
+    return Array.isArray(JSON.parse(text));
+  } catch {
+    return false;
+  }
 }
 
 /** Who we are to the other side. Only names of variables stand in a definition, and no result shows what they hold. */

@@ -71,7 +71,7 @@ function stepData(outcome: StepResult | StepFailure | undefined, index: number, 
     const values = Object.fromEntries(fields.map((field) => [field, says]));
     return printedAs(says, { ...values, ok: false, empty: false, error: outcome.error, timedOut: outcome.timedOut });
   }
-  const common = { ok: outcome.isOk ?? null, empty: outcome.isEmpty, error: null, timedOut: false };
+  const common = { ok: outcome.isOk ?? true, empty: outcome.isEmpty, error: null, timedOut: false };
   const absent = Object.fromEntries(fields.map((field) => [field, null]));
   return printedAs(outcome.text, { ...common, ...absent, ...outcome.value });
 }
