@@ -4,7 +4,7 @@ import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { type Durability, openDatabase } from "./connection.js";
-import { type DatabaseFiles, restoringFile } from "./files.js";
+import { type DatabaseFiles, restoredFile, restoringFile } from "./files.js";
 import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
 import { requireSound } from "./inspect.js";
 import { type LogState, readLog } from "./lost-log.js";
@@ -37,7 +37,7 @@ export async function openOwnDatabase(
   const finished = finishRestore(files);
   rmSync(restoringFile(file), { force: true });
   if (isLost(files)) {
-    if (!options.newDatabase) throw missing(files);
+    if (!options.newDatabase) refuseLost(files);
     for (const old of [file, files.journal]) moveAside(old, "replaced", now);
   }
   const log = readLog(file);
@@ -89,13 +89,16 @@ function lossOf(log: LogState, leftOpen: LeftOpen | undefined): string | undefin
   return undefined;
 }
 
-/** A history without its database: the database was deleted or emptied, or DATABASE_URL names another folder's. */
+/** A history without its database: the database was deleted or emptied, or DATABASE_URL names another folder's. A restore that was interrupted has the database. */
 function isLost({ database, journal }: DatabaseFiles): boolean {
-  return sizeOf(database) === 0 && sizeOf(journal) > 0;
+  return sizeOf(database) === 0 && sizeOf(journal) > 0 && !existsSync(restoredFile(database));
 }
 
-function missing({ database, journal }: DatabaseFiles): HookgateError {
-  return new HookgateError({
+/** Throws STORE_MISSING. */
+export function refuseLost(files: DatabaseFiles): void {
+  if (!isLost(files)) return;
+  const { database, journal } = files;
+  throw new HookgateError({
     code: "STORE_MISSING",
     message: `the database ${database} is missing or empty, but its history ${journal} is there`,
     hint: "Restore a backup with `npx hookgate restore FILE`. To start with an empty database, run `npx hookgate start --new-database`: the history is moved aside.",

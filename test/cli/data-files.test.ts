@@ -558,6 +558,9 @@ describe("a damaged database", () => {
   it("with a delivery whose status does not exist: it is a dead letter in /status, /outbox and doctor", async () => {
     const gateway = await installation();
     await gateway.start();
+    const doctor = await gateway.cli("doctor");
+    expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(/✗ database .*is missing or empty/)]);
+    expect(doctor.out).toContain("--new-database");
     await gateway.ready();
     await gateway.post("one");
     await until(async () => (await gateway.texts()).includes("echo one"), "the answer");

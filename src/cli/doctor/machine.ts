@@ -17,6 +17,7 @@ import {
 import { refuseForeign } from "../../store/identity.js";
 import { inspectDatabase } from "../../store/inspect.js";
 import { readLog } from "../../store/lost-log.js";
+import { refuseLost } from "../../store/open-own.js";
 import type { Finding } from "./finding.js";
 
 const LOW_BYTES = 1_000_000_000;
@@ -77,6 +78,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
     requireLinkedFolder(files);
     requireRegularFiles(files);
     requireSoundLock(files);
+    refuseLost(files);
   } catch (error) {
     return { name, state: "bad", detail: errorMessage(error), hint: hintOf(error) };
   }
