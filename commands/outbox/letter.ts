@@ -5,7 +5,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
-import { ago, plain } from "../text.js";
+import { ago, code, count, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
 export type Letter = { kind: "delivery"; delivery: Delivery } | { kind: "inbox"; row: InboxRow };
@@ -37,6 +37,29 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     "id",
   );
 }
+
+/** The store would give it up again at once. */
+export async function isUnreadable({ store }: CommandDeps, letter: string | number): Promise<boolean> {
+  const row = await (typeof letter === "number" ? store.inbox.get(letter) : store.outbox.get(letter));
+  return row?.isUnreadable === true;
+}
+
+export function unreadable(id: string): HookgateError {
+  return new HookgateError({
+    code: "UNREADABLE",
+    message: `${id} cannot be sent or handled: its row in the database is damaged and cannot be read.`,
+    hint: `/outbox purge ${id} deletes it.`,
+  });
+}
+
+/** Names some of the messages that were left out because they cannot be read. */
+export function unreadableText(ids: readonly string[]): string | undefined {
+  if (ids.length === 0) return undefined;
+  const named = `${ids.slice(0, MAX_NAMED).map(code).join(", ")}${ids.length > MAX_NAMED ? ", …" : ""}`;
+  return `${count(ids.length, "message")} left out: damaged in the database, so ${ids.length === 1 ? "it" : "they"} cannot be read (${named}). ${code("/outbox purge ID")} deletes one.`;
+}
+
+const MAX_NAMED = 5;
 
 /** It may have been posted: a part was written to the wire and no answer came, or its row does not show whether it was sent. */
 export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {

@@ -7,7 +7,7 @@ import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
 import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
 import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
-import { doubtText, findLetter, isAmbiguous } from "./letter.js";
+import { doubtText, findLetter, isAmbiguous, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
@@ -26,6 +26,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
       hint: "/outbox list held shows what is held.",
     });
 
+  if (delivery.isUnreadable) throw unreadable(id);
   const { confirmed } = context.options;
   const ambiguous = isAmbiguous(delivery);
   if (confirmed === true && !ambiguous)
@@ -77,9 +78,11 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   // Confirmed: they did arrive, which can be true only of those that may have.
   const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
   const ends: FormerEnd[] = [];
+  const damaged: string[] = [];
   for (const { id, isAmbiguous, reason } of wanted) {
     context.signal.throwIfAborted();
-    if (await deps.release(id, isAmbiguous && confirmed === true)) ends.push({ id, status: "held", reason });
+    if (await isUnreadable(deps, id)) damaged.push(id);
+    else if (await deps.release(id, isAmbiguous && confirmed === true)) ends.push({ id, status: "held", reason });
   }
   const released = ends.length;
   const ids = ends.map(({ id }) => id);
@@ -90,10 +93,11 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
     text: [
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 && `${count(released, "message")} ${done}.`,
-      held.length > 0 && released === 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
+      wanted.length === 0 && held.length > 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
       isAsking &&
         `${count(unclear, "message")}${chosen.words} **may have arrived**; ${code("/outbox list held")} shows why. Look in the chats, then decide for all of them.`,
       risky.length > 0 && riskyText(risky.length, chosen),
+      unreadableText(damaged),
     ],
     data: {
       released,

@@ -6,7 +6,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
 import { type Chosen, chosenBy, riskyButton } from "./filter.js";
-import { findLetter } from "./letter.js";
+import { findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
@@ -21,6 +21,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
     });
   const letter = await findLetter(deps, id);
   if (letter.kind === "inbox") {
+    if (letter.row.isUnreadable) throw unreadable(`m${letter.row.id}`);
     if (await deps.revive(letter.row.id))
       return answer({
         text: [`${code(`m${letter.row.id}`)} is handled again.`],
@@ -36,6 +37,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
       message: `${delivery.id} is held, not dead${delivery.reason ? `: ${delivery.reason}` : ""}.`,
       hint: `Look at it with /outbox show ${delivery.id}, then decide with /outbox release.`,
     });
+  if (delivery.isUnreadable) throw unreadable(delivery.id);
   if (delivery.status === "dead" && (await deps.release(delivery.id, false)))
     return answer({
       text: [`${code(delivery.id)} is sent again.`],
@@ -52,17 +54,20 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
     deps.store.inbox.letters(chosen),
   ]);
   const ends: FormerEnd[] = [];
+  const damaged: string[] = [];
   // Oldest first: what was said first goes out first.
   for (const { id, reason } of deliveries) {
     context.signal.throwIfAborted();
-    if (await deps.release(id, false)) ends.push({ id, status: "dead", reason });
+    if (await isUnreadable(deps, id)) damaged.push(id);
+    else if (await deps.release(id, false)) ends.push({ id, status: "dead", reason });
   }
   // What may end the process is left out, unless the reason names the crash and the operator said yes.
   const takesRisky = chosen.namesCrash && context.options.yes === true;
   const risky = rows.filter(({ mayCrash }) => mayCrash && !takesRisky);
   for (const { id, reason } of rows.filter(({ mayCrash }) => !mayCrash || takesRisky)) {
     context.signal.throwIfAborted();
-    if (await deps.revive(id)) ends.push({ id: `m${id}`, status: "dead", reason });
+    if (await isUnreadable(deps, id)) damaged.push(`m${id}`);
+    else if (await deps.revive(id)) ends.push({ id: `m${id}`, status: "dead", reason });
   }
   const retried = ends.map(({ id }) => id);
   await recordActed(deps, context, "retry", asked, retried, ends);
@@ -70,8 +75,9 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
     text: [
       retried.length > 0
         ? `${count(retried.length, "message")} on the way again.`
-        : risky.length === 0 && `There is nothing dead to try again${chosen.words}.`,
+        : risky.length + damaged.length === 0 && `There is nothing dead to try again${chosen.words}.`,
       risky.length > 0 && riskyText(risky.length, asked, chosen),
+      unreadableText(damaged),
     ],
     data: { retried, leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => `m${id}`) },
     isQuestion: retried.length === 0 && risky.length > 0 && chosen.namesCrash,

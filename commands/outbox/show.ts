@@ -50,7 +50,8 @@ async function showDelivery(
   const ambiguous = isAmbiguous(delivery);
   const message = delivery.frozen ?? delivery.message;
   const size = message && shortenedFrom(message);
-  const mayAct = hasRole(context.operator.role, "operator") && (status === "held" || status === "dead");
+  const mayAct =
+    hasRole(context.operator.role, "operator") && !delivery.isUnreadable && (status === "held" || status === "dead");
   return answer({
     text: [
       `${code(id)} · ${endText(delivery, await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES }))}`,
@@ -152,7 +153,7 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
     },
     buttons: [
       [
-        ...(row.status === "dead" && hasRole(context.operator.role, "operator")
+        ...(row.status === "dead" && !row.isUnreadable && hasRole(context.operator.role, "operator")
           ? [commandButton("Handle it again", `/outbox retry ${id}`, "primary")]
           : []),
         ...(isOpen || !hasRole(context.operator.role, "admin")

@@ -27,6 +27,8 @@ export type InboxStatus = "waiting" | "running" | "deferred" | "done" | "dead";
 
 export interface InboxRow {
   id: number;
+  /** Its row is damaged: this is what is left of it, and it can only be deleted. */
+  isUnreadable?: boolean;
   /** The queue it waits in, in order of id: the formatted address, or that + `#commands` (+ `:<event id>` for one that may take long). */
   lane: string;
   event: InboundEvent;
@@ -187,6 +189,8 @@ export interface CancelledRest {
 }
 
 export interface Delivery extends NewDelivery {
+  /** Its row is damaged: this is what is left of it, and it can only be deleted. */
+  isUnreadable?: boolean;
   /** Order in its conversation. */
   seq: number;
   /** Formatted address: deliveries of one conversation go in order of seq, held ones stepped over. */

@@ -149,6 +149,7 @@ export function remainsOf(record: DeliveryRecord): Delivery {
     ...columnsOf(record),
     reason: record.reason ?? UNREADABLE,
     parts: [],
+    isUnreadable: true,
   };
 }
 

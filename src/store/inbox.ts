@@ -235,7 +235,7 @@ function shownRow(record: InboxRecord): InboxRow {
   try {
     return toRow(record);
   } catch {
-    return rowOf(record, remainsOf(record));
+    return { ...rowOf(record, remainsOf(record)), isUnreadable: true };
   }
 }
 

@@ -3,6 +3,7 @@
  * starting, nor hold up the rows behind it. Messages and deliveries become dead letters, which an operator can look at and delete;
  * rows of other tables are moved to a table of their own.
  */
+import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Connection } from "./connection.js";
@@ -14,7 +15,7 @@ import { parseEvent } from "./shapes.js";
 export interface GiveUp {
   messages(ids: readonly number[]): Promise<void>;
   deliveries(ids: readonly string[]): Promise<void>;
-  /** All deliveries with a status that does not exist. Resolves with their number. */
+  /** All deliveries with a status that does not exist: they are held, because they may have been sent. Resolves with their number. */
   lostDeliveries(): Promise<number>;
 }
 
@@ -30,7 +31,7 @@ export function createGiveUp({ database, write }: Connection, clock: Clock, logg
     `SELECT id, status FROM deliveries INDEXED BY deliveries_exceptions WHERE ${IS_LOST}`,
   );
   const endLost = database.prepare<[string, number, string]>(
-    `UPDATE deliveries SET status = 'dead', reason = ?, settled_at = ? WHERE id = ? AND ${IS_LOST}`,
+    `UPDATE deliveries SET status = 'held', reason = ?, settled_at = ? WHERE id = ? AND ${IS_LOST}`,
   );
   return {
     async messages(ids) {
@@ -56,7 +57,7 @@ export function createGiveUp({ database, write }: Connection, clock: Clock, logg
         return rows;
       });
       for (const { id, reason } of found)
-        logger.error({ delivery: id, hint: lostHint(id) }, `a delivery was given up: ${reason}`);
+        logger.error({ delivery: id, hint: lostHint(id) }, `a delivery is held: ${reason}`);
       return found.length;
     },
   };
@@ -65,10 +66,10 @@ export function createGiveUp({ database, write }: Connection, clock: Clock, logg
 const hint = (id: string) => `\`/outbox show ${id}\` shows what is left of it, and \`/outbox purge ${id}\` deletes it.`;
 
 const lostReason = (status: unknown) =>
-  `its row in the database is damaged: its status is ${JSON.stringify(String(status))}, which does not exist. It may have been sent`;
+  `its row in the database is damaged: its status is ${JSON.stringify(String(status))}, which does not exist, and ${MAY_HAVE_BEEN_SENT}`;
 
 const lostHint = (id: string) =>
-  `\`/outbox show ${id}\` shows it. \`/outbox release ${id}\` sends it, and \`/outbox purge ${id}\` deletes it.`;
+  `\`/outbox show ${id}\` shows it. \`/outbox release ${id}\` asks whether it arrived, and \`/outbox purge ${id}\` deletes it.`;
 
 /** What a start looks for. */
 export async function endUnreadable(connection: Connection, giveUp: GiveUp, damage: Damage): Promise<void> {
@@ -106,11 +107,14 @@ interface Shape {
   /** Names a row. */
   key: readonly string[];
   column: string;
-  type: "object" | "array";
+  /** `flag`: no JSON, but 0 or 1. */
+  type: "object" | "array" | "flag";
   texts?: readonly string[];
 }
 
 const SHAPES: readonly Shape[] = [
+  // Without the row, the hook is as it was configured: a guard does not stay off because of damage.
+  { table: "hook_switches", key: ["hook_id"], column: "enabled", type: "flag" },
   { table: "owed_ends", key: ["id"], column: "deliveries", type: "array" },
   { table: "tasks", key: ["id"], column: "data", type: "object", texts: ["id", "status", "assignTo"] },
   { table: "task_events", key: ["id"], column: "data", type: "object", texts: ["id", "taskId"] },
@@ -146,7 +150,10 @@ function moveRows(
   { table, key, column, type, texts = [] }: Shape,
 ): { table: string; name: string }[] {
   const isText = texts.map((one) => ` AND json_type("${column}", '$.${one}') = 'text'`).join("");
-  const isWhole = `ifnull(iif(json_valid("${column}"), json_type("${column}") = '${type}'${isText}, 0), 0)`;
+  const isWhole =
+    type === "flag"
+      ? `"${column}" IN (0, 1)`
+      : `ifnull(iif(json_valid("${column}"), json_type("${column}") = '${type}'${isText}, 0), 0)`;
   const name = key.join(" || ' ' || ");
   const damaged = database
     .prepare<[], { name: string; content: string }>(

@@ -555,7 +555,43 @@ describe("a damaged database", () => {
     expect(readdirSync(gateway.data).some((name) => name.startsWith("hookgate-journal.db.replaced-"))).toBe(true);
   });
 
-  it("with a delivery whose status does not exist: it is a dead letter in /status, /outbox and doctor", async () => {
+  it("with a delivery that cannot be read: a retry leaves it out and says so, and a purge deletes it", async () => {
+    const gateway = await usedInstallation();
+    const database = openSqlite(gateway.database);
+    database.prepare("UPDATE deliveries SET status = 'waiting', message = '5'").run();
+    database.close();
+    await gateway.start();
+    await gateway.ready();
+    const [letter] = JSON.parse((await gateway.cli("outbox", "list", "--json")).out).letters;
+    expect(letter).toMatchObject({ status: "dead", reason: expect.stringContaining("cannot be read") });
+    const all = await gateway.cli("outbox", "retry", "all");
+    expect(all.out).toContain("1 message left out");
+    expect(all.out).not.toMatch(/on the way again|nothing dead/);
+    for (const verb of ["retry", "release"]) {
+      const { code, err } = await gateway.cli("outbox", verb, letter.id);
+      expect([code, err]).toEqual([1, expect.stringContaining("cannot be read")]);
+      expect(err).toContain(`outbox purge ${letter.id}`);
+    }
+    expect((await gateway.cli("outbox", "purge", letter.id, "--yes")).code).toBe(0);
+  });
+
+  it("with a switch of a hook that is neither on nor off: the hook is on as configured, and /status warns", async () => {
+    const gateway = await usedInstallation();
+    const database = openSqlite(gateway.database);
+    database
+      .prepare("INSERT INTO hook_switches (hook_id, enabled, by, at) VALUES ('reply', 'maybe', 'web:1', 1)")
+      .run();
+    database.prepare("INSERT INTO hook_switches (hook_id, enabled, by, at) VALUES ('other', 0, 'web:1', 1)").run();
+    database.close();
+    await gateway.start();
+    await gateway.ready();
+    expect(await gateway.command("/status")).toContain("the row reply of the table hook_switches is damaged");
+    expect(await gateway.command("/status")).not.toContain("the row other");
+    await gateway.post("second");
+    await until(async () => (await gateway.texts()).includes("echo second"), "the reply of the hook");
+  });
+
+  it("with a delivery whose status does not exist: it is held in /status, /outbox and doctor, and a release asks", async () => {
     const gateway = await installation();
     await gateway.start();
     const doctor = await gateway.cli("doctor");
