@@ -2,7 +2,17 @@
  * A copy of the database in one file, made beside a running gateway. SQLite writes it from one snapshot (`VACUUM INTO`), so the log is in
  * it, and free space is not.
  */
-import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { HookgateError } from "../lib/errors.js";
@@ -10,7 +20,7 @@ import { makePrivateFile } from "../lib/private-files.js";
 import { openDatabase } from "./connection.js";
 import { IS_OPEN } from "./delivery-rows.js";
 import { openSqlite } from "./driver.js";
-import { storeError } from "./errors.js";
+import { errorCode, storeError } from "./errors.js";
 import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
 import { migrate, requireKnownSchema } from "./migrate.js";
@@ -82,12 +92,42 @@ export async function backupDatabase(file: string, target: string, at: number): 
 /** Writes one snapshot of `source` into the new file `target`, which only this user can read. Throws what SQLite throws. */
 export function copyDatabase(source: string, target: string): void {
   rmSync(target, { force: true });
-  const database = openDatabase(source, { durability: "normal", readonly: true });
+  makePrivateFile(target);
+  const database = openToCopy(source, target);
+  if (database === undefined) return;
   try {
-    makePrivateFile(target);
     database.prepare("VACUUM INTO ?").run(target);
   } finally {
     database.close();
+  }
+}
+
+/**
+ * Undefined when the source can be read but its folder cannot be written, such as on a read-only disk: SQLite needs to create the index
+ * of the log there. Without a log the file is whole and does not change, so it is copied instead.
+ */
+function openToCopy(source: string, target: string): Database | undefined {
+  try {
+    return openDatabase(source, { durability: "normal", readonly: true });
+  } catch (thrown) {
+    const cause = thrown instanceof HookgateError ? thrown.cause : undefined;
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(errorCode(cause)) || !isCopied(source, target)) throw thrown;
+    if (!existsSync(`${source}-wal`)) return undefined;
+    throw new HookgateError({
+      code: "STORE_READ_ONLY",
+      message: `the database ${source} cannot be read with its log, because its folder cannot be written`,
+      hint: `Copy ${source} and ${source}-wal into one folder that can be written, then name the copy: DATABASE_URL=file:COPY npx hookgate backup FILE.`,
+      cause: thrown,
+    });
+  }
+}
+
+function isCopied(source: string, target: string): boolean {
+  try {
+    copyFileSync(source, target);
+    return true;
+  } catch {
+    return false; // missing, a folder, or not to be read: the error of opening it says so
   }
 }
 

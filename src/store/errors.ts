@@ -29,7 +29,7 @@ const FULL: Remedy = {
 const CORRUPT: Remedy = {
   code: "STORE_CORRUPT",
   message: (file) => `the database ${file} is damaged or is no SQLite database`,
-  hint: "Stop the gateway and restore a backup with `npx hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover`.",
+  hint: "Stop the gateway and restore a backup with `npx hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover` (see docs/backup.md).",
   retryable: false,
 };
 const OTHER_SCHEMA: Remedy = {

@@ -86,7 +86,7 @@ export function exposedFiles(files: DatabaseFiles): string[] {
   const entries = readdirIfAny(files.folder);
   const own = ownNames(files);
   const isOwn = (name: string) => own.has(name.replace(ASIDE, ""));
-  const isRegular = (path: string) => kindOf(path) === undefined;
+  const isRegular = (path: string) => specialKind(path) === undefined;
   const paths = entries
     .filter(isOwn)
     .map((name) => join(files.folder, name))
@@ -137,7 +137,7 @@ export function requireLinkedFolder({ deadLink, folder }: Pick<DatabaseFiles, "d
 export function requireRegularFiles({ path: database, journal, lock }: DatabaseFiles): void {
   const kept = { "its database": database, "the history of hooks": journal, "the lock of its database": lock };
   for (const [what, path] of Object.entries(kept)) {
-    const kind = kindOf(path);
+    const kind = specialKind(path);
     if (kind !== undefined)
       throw new HookgateError({
         code: "STORE_FAILED",
@@ -148,7 +148,7 @@ export function requireRegularFiles({ path: database, journal, lock }: DatabaseF
 }
 
 /** What a path is that can be neither read nor written as a file; undefined for a file, a folder, and what is not there. */
-function kindOf(path: string): string | undefined {
+export function specialKind(path: string): string | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.isFile() || stats.isDirectory()) return undefined;

@@ -19,7 +19,7 @@ import {
 import { IS_OPEN } from "./delivery-rows.js";
 import { storeError } from "./errors.js";
 import { takeExclusiveLock } from "./exclusive-lock.js";
-import { type DatabaseFiles, requireRegularFiles, restoredFile, restoringFile } from "./files.js";
+import { type DatabaseFiles, requireRegularFiles, restoredFile, restoringFile, specialKind } from "./files.js";
 import { markAnew } from "./identity.js";
 import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
@@ -55,10 +55,12 @@ export async function restoreDatabase(
       message: `there is no file ${backup}`,
       hint: "Give the path of a file that `npx hookgate backup` created.",
     });
-  if (statSync(backup).isDirectory())
+  // Opening a pipe waits for its writer, without an end.
+  const kind = statSync(backup).isDirectory() ? "a folder" : specialKind(backup);
+  if (kind !== undefined)
     throw new HookgateError({
       code: "BACKUP_UNKNOWN",
-      message: `${backup} is a folder, not a backup`,
+      message: `${backup} is ${kind}, not a backup`,
       hint: "Give the path of a file that `npx hookgate backup` created.",
     });
   if (existsSync(files.database) && realpathSync(backup) === realpathSync(files.database))
@@ -111,12 +113,13 @@ export function finishRestore(files: DatabaseFiles): { replaced: string | undefi
   return { replaced };
 }
 
-/** Errors name the backup, and not the database. */
+/** Errors name the backup, and not the database, except of a disk that cannot be written: a backup is only read. */
 async function read(backup: string, job: () => void | Promise<void>): Promise<void> {
   try {
     await job();
   } catch (thrown) {
     const { code, message, retryable } = storeError(thrown, backup);
+    if (code === "STORE_READ_ONLY" || code === "STORE_FULL") throw thrown;
     throw new HookgateError({
       code,
       message,

@@ -558,6 +558,9 @@ describe("a damaged database", () => {
   it("with a delivery that cannot be read: a retry leaves it out and says so, and a purge deletes it", async () => {
     const gateway = await usedInstallation();
     const database = openSqlite(gateway.database);
+    const doctor = await gateway.cli("doctor");
+    expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(/✗ database .*is missing or empty/)]);
+    expect(doctor.out).toContain("--new-database");
     database.prepare("UPDATE deliveries SET status = 'waiting', message = '5'").run();
     database.close();
     await gateway.start();

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
@@ -33,6 +42,57 @@ function waitingRun(id: string): AutomationRun {
     ...{ isRepeatable: true, attempt: 0, attempts: [], createdAt: NOW, dueAt: NOW, pendingPayload: {} },
   };
 }
+
+/** Runs the job while this user cannot write into the folder. Root could, so it gives its rights away meanwhile. */
+async function readOnly<T>(folder: string, others: readonly string[], job: () => Promise<T>): Promise<T> {
+  for (const other of others) chmodSync(other, 0o777);
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666);
+  chmodSync(folder, 0o555);
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    return await job();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder, 0o755);
+  }
+}
+
+describe("a folder that cannot be written", () => {
+  test("is named as the reason when a backup cannot be restored into it", async () => {
+    const { backup, file } = await backupOfUnfinished();
+    const restoring = readOnly(dirname(file), [], () =>
+      restoreDatabase(filesBeside(file), backup, { hold: false, clock: systemClock }),
+    );
+    await expect(restoring).rejects.toMatchObject({
+      code: "STORE_READ_ONLY",
+      message: expect.stringContaining(`the database ${file} cannot be written`),
+      hint: expect.not.stringContaining("another backup"),
+    });
+  });
+
+  test("is no obstacle to a backup of a database that was closed", async () => {
+    const { file } = await backupOfUnfinished();
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    const elsewhere = temporaryFolder();
+    const target = join(elsewhere, "copy.db");
+    const made = readOnly(dirname(file), [elsewhere], () => backupDatabase(file, target, NOW));
+    expect(await made).toMatchObject({ messages: 2, deliveries: 1 });
+    const other = join(temporaryFolder(), "hookgate.db");
+    await restoreDatabase(filesBeside(other), target, { hold: false, clock: systemClock });
+    const { inbox } = await openTestStore({ file: other });
+    expect(await inbox.counts()).toMatchObject({ waiting: 2 });
+  });
+
+  test("gets a hint when the log beside the database is needed", async () => {
+    const { file } = await backupOfUnfinished();
+    writeFileSync(`${file}-wal`, "");
+    const elsewhere = temporaryFolder();
+    const backup = readOnly(dirname(file), [elsewhere], () => backupDatabase(file, join(elsewhere, "copy.db"), NOW));
+    await expect(backup).rejects.toMatchObject({ hint: expect.stringContaining(`Copy ${file} and ${file}-wal`) });
+    expect(readdirSync(elsewhere)).toEqual([]);
+  });
+});
 
 describe("a restored backup", () => {
   test("continues what was unfinished when it was made, and knows nothing of what came later", async () => {
