@@ -1,5 +1,6 @@
 /** The composition root: a configuration becomes a running gateway. Everything that depends on something gets it here, and nowhere else. */
 
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
@@ -41,6 +42,7 @@ import { configWarnings } from "./config/warnings.js";
 import { hasRole } from "./domain/identity.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
+import { requireFreePort } from "./http/free-port.js";
 import { createMetrics } from "./http/metrics.js";
 import { systemClock } from "./lib/clock.js";
 import { noticingSteps } from "./lib/clock-steps.js";
@@ -72,6 +74,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
   const clock = noticingSteps(options.clock ?? systemClock, logger);
   const startedAt = clock.now();
 
+  // A start that must fail makes no database and no token in a folder that has none, such as behind a link that leads elsewhere.
+  if (!existsSync(databaseFiles(env.DATABASE_URL).database))
+    await requireFreePort(env.HOOKGATE_HOST, env.HOOKGATE_PORT);
   const store = await openStore({
     url: env.DATABASE_URL,
     durability: config.store.durability,

@@ -20,6 +20,7 @@ import type { HttpConfig } from "./config.js";
 import { watchConnections } from "./connections.js";
 import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createFailedTokens } from "./failed-tokens.js";
+import { cannotListen } from "./free-port.js";
 import { createGuard, metricsNeedToken } from "./guard.js";
 import { createLimits } from "./limits.js";
 import { type OtherLoopback, takeOtherLoopback } from "./localhost.js";
@@ -346,18 +347,6 @@ function tooOften(_request: unknown, { after }: { after: string }): Error {
     code: "RATE_LIMITED",
     message: `too many requests; try again in ${after}`,
     retryable: true,
-  });
-}
-
-function cannotListen(error: unknown, host: string, port: number): HookgateError {
-  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-  return new HookgateError({
-    code: isTaken ? "PORT_TAKEN" : "LISTEN_FAILED",
-    message: isTaken ? `port ${port} on ${host} is taken` : `cannot listen on ${host}:${port}: ${errorMessage(error)}`,
-    hint: isTaken
-      ? "Is Hookgate running already? HOOKGATE_PORT chooses another port."
-      : "HOOKGATE_HOST and HOOKGATE_PORT say where.",
-    cause: error,
   });
 }
 

@@ -20,6 +20,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -457,6 +458,18 @@ describe("a hook file that is a link to itself", () => {
 });
 
 describe("one gateway per database", () => {
+  it("makes no database and no token when its port is taken", async () => {
+    const gateway = await installation({ HOOKGATE_TOKEN: "" });
+    const other = createServer().listen(Number(new URL(gateway.url).port), "127.0.0.1");
+    await once(other, "listening");
+    cleanUps.push(() => new Promise((done) => other.close(done)));
+    expect(await gateway.failedStart()).toEqual({
+      code: 1,
+      err: expect.stringMatching(/port \d+ on 127\.0\.0\.1 is taken/),
+    });
+    expect(existsSync(gateway.data)).toBe(false);
+  });
+
   it("starts through a symbolic link, and refuses a second gateway under the other name", async () => {
     const gateway = await installation({ DATABASE_URL: "file:link.db" });
     mkdirSync(gateway.data);
@@ -545,6 +558,9 @@ describe("a damaged database", () => {
   ])("that is %s beside its history is replaced only when the operator asks for it", async (_how, damage) => {
     const gateway = await usedInstallation();
     damage(gateway.database);
+    const doctor = await gateway.cli("doctor");
+    expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(/✗ database .*is missing or empty/)]);
+    expect(doctor.out).toContain("--new-database");
     const refused = await gateway.failedStart();
     expect(refused.code).toBe(1);
     expect(refused.err).toContain("is missing or empty");
@@ -558,9 +574,6 @@ describe("a damaged database", () => {
   it("with a delivery that cannot be read: a retry leaves it out and says so, and a purge deletes it", async () => {
     const gateway = await usedInstallation();
     const database = openSqlite(gateway.database);
-    const doctor = await gateway.cli("doctor");
-    expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(/✗ database .*is missing or empty/)]);
-    expect(doctor.out).toContain("--new-database");
     database.prepare("UPDATE deliveries SET status = 'waiting', message = '5'").run();
     database.close();
     await gateway.start();
@@ -597,9 +610,6 @@ describe("a damaged database", () => {
   it("with a delivery whose status does not exist: it is held in /status, /outbox and doctor, and a release asks", async () => {
     const gateway = await installation();
     await gateway.start();
-    const doctor = await gateway.cli("doctor");
-    expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(/✗ database .*is missing or empty/)]);
-    expect(doctor.out).toContain("--new-database");
     await gateway.ready();
     await gateway.post("one");
     await until(async () => (await gateway.texts()).includes("echo one"), "the answer");
@@ -609,10 +619,13 @@ describe("a damaged database", () => {
     database.close();
     await gateway.start();
     await gateway.ready();
-    expect(await gateway.command("/status")).toMatch(/dead\D+1\b/);
+    expect(await gateway.command("/status")).toMatch(/held\D+1\b/);
     expect(await gateway.command("/outbox list")).toContain('its status is \\"sleeping\\", which does not exist');
     expect((await gateway.cli("doctor")).out).toContain("1 messages wait for an operator");
-    expect(gateway.output()).toContain("a delivery was given up");
+    expect(gateway.output()).toContain("a delivery is held");
+    expect((await gateway.cli("outbox", "retry", "all")).out).toContain("nothing dead");
+    expect((await gateway.cli("outbox", "release", "all")).out).toContain("1 message may have arrived");
+    expect((await gateway.cli("outbox", "release", "all", "--confirmed")).out).toContain("1 message counted as sent");
   });
 
   it("that was deleted under the gateway makes it unready, raises an alert and shows in /status", async () => {
@@ -831,6 +844,8 @@ describe("hookgate backup and restore", () => {
     expect((await gateway.cli("restore", "other.db")).code).toBe(1);
     expect((await gateway.cli("restore", "none.db")).err).toContain("there is no file");
     expect((await gateway.cli("restore", ".")).err).toContain("is a folder, not a backup");
+    pipe(join(gateway.folder, "pipe.db"));
+    expect((await gateway.cli("restore", "pipe.db")).err).toContain("pipe.db is a pipe, not a backup");
   });
 
   it("refuses a link, a folder that does not exist, and the database itself, and names each", async () => {
