@@ -82,10 +82,11 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
       if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
       checkSend(what, options);
       const checked = outbound(message, what);
+      // Before the destination is looked up: an example payload names a chat that exists nowhere.
+      if (skipped(logger, "send")) return DRY_RUN_DELIVERY;
       const unreachable = await gateway.destinationProblem?.(at);
       if (unreachable !== undefined)
         throw new HookgateError({ code: "PLUGIN_DESTINATION", message: `${what}: ${unreachable}` });
-      if (skipped(logger, "send")) return DRY_RUN_DELIVERY;
       return gateway.send(at, checked, sendOptions(id, options));
     },
     async edit(deliveryId, message, options = {}) {

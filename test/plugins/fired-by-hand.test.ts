@@ -35,3 +35,22 @@ it("a hook that forwards to where nothing is has failed, as with a real message"
     expect.stringMatching(/^\*\*Dry run/),
   ]);
 });
+
+it("a dry run with the example goes on after api.send, and shows a wrong result that comes later", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-by-hand-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const module = join(folder, "welcome.mjs");
+  const hook = (id: string, result: string) =>
+    `api.hooks.registerClaiming("inbound_claim", async ({ message }) => { await api.send(message, "Welcome!"); return ${result}; }, { id: "${id}" });`;
+  const setup = `${hook("good", '{ handled: true, reply: "done" }')} ${hook("bad", "{ handled: 1 }")}`;
+  writeFileSync(module, `export default { id: "welcome", setup(api) { ${setup} } };\n`);
+  const gateway = await gatewayProcess({ folder, config: { plugins: [module] } });
+  closers.push(() => gateway.kill());
+  await gateway.start();
+  await gateway.ready();
+  const dry = async (id: string) => (await invoke(gateway.url, `/fire-hook welcome.${id} example dry-run=true`)).text;
+  expect(await dry("good")).not.toMatch(/failed|there is no room/);
+  expect(await dry("bad")).toMatch(/failed.*handled/s);
+  const live = await invoke(gateway.url, "/fire-hook welcome.good example dry-run=false");
+  expect(live.text).toContain("api.send: there is no room");
+});
