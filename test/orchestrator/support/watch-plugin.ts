@@ -35,7 +35,7 @@ export const WATCH = `
         hook,
         phase,
         id: phase + "-" + hook.replace(":", "-"),
-        failurePolicy: phase === "before" ? "fail-closed" : "fail-open",
+        failurePolicy: phase === "before" && hook !== "orchestrator:shutdown" ? "fail-closed" : "fail-open",
         handler(context) {
           const seen = JSON.stringify(context.data);
           const { dispatchId, attempt } = context;
