@@ -1,7 +1,12 @@
 /** How far each route of an alert has gone while nobody acknowledged, and where it does so. */
-import type { Alert, Urging } from "../domain/alert.js";
+import { type Alert, isOpen, type Urging } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
 import type { Route } from "./steps/route.js";
+
+/** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
+export function isCalledOff({ state, called }: Pick<Alert, "state" | "called">): boolean {
+  return isOpen(state) && state !== "firing" && state !== "warned" && called === undefined;
+}
 
 /** A route that is taken later than the others counts from then: what it would have done before is not made up for. */
 export function takeRoutes({ alert, now }: Plan, routes: readonly Route[]): void {

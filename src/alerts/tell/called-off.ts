@@ -3,20 +3,16 @@
  * ends. They are taken back from the outbox; escalations wait until the alert needs an operator again, because their step is not
  * taken twice.
  */
-import { type Alert, isOpen, type Notice } from "../../domain/alert.js";
+import { isOpen, type Notice } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
 import { isOfWoken } from "../steps/breach.js";
+import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
 const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended";
 
 /** Why a message is enqueued anew although it could still be sent. */
 export const BEHIND = "an older message about alerts was not sent in time, and goes before it";
-
-/** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
-export function isCalledOff({ state, called }: Pick<Alert, "state" | "called">): boolean {
-  return isOpen(state) && state !== "firing" && state !== "warned" && called === undefined;
-}
 
 /** Takes back what none of its alerts needs; true also when a crash came right after that. */
 export async function isTakenBack(

@@ -1,4 +1,5 @@
 /** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
+
 import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
@@ -19,7 +20,7 @@ import { unreachedStep } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
 import { newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
-import { isCalledOff } from "./called-off.js";
+import { isCalledOff } from "../urging.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { dueText, lateText, waitMs } from "./late.js";
