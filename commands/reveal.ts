@@ -11,10 +11,10 @@ export interface Revealed {
   payload?: unknown;
 }
 
-/** Admins; of a task only who may hear what its runner said (`role` of the runner). */
+/** Admins; of a task only who may hear what its runner said (`role` of the runner); of the answer to a command owners. */
 export async function needToReveal(deps: CommandDeps, context: Pick<CommandContext, "need">, of: Revealed) {
   context.need("admin");
-  context.need(await roleToRevealIn(deps, of), "It shows what the runner of a task said.");
+  context.need(await roleToRevealIn(deps, of), "It shows what the runner of a task said, or the answer to a command.");
 }
 
 /** Whether the reader may hear what the runner of the task said that this is about, if it is about one. */
@@ -26,7 +26,8 @@ async function roleToRevealIn({ tasks }: CommandDeps, { id, cause, payload }: Re
   const inPayload = recordOf(payload);
   const told = recordOf(inPayload.task);
   const named = [rootOf(id), cause && rootOf(cause.id), inPayload.taskId, told.id];
-  const roles: [Role, ...Role[]] = ["admin"];
+  // The answer to a command of an owner may have what only an owner may read.
+  const roles: [Role, ...Role[]] = [cause?.kind === "command" ? "owner" : "admin"];
   for (const one of new Set(named)) {
     if (tasks === undefined || typeof one !== "string" || !one.startsWith("t_")) continue;
     // Of a task that is gone or was never made, the payload may still know who had it. Otherwise it may have been anybody's.

@@ -161,9 +161,10 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
   return rows;
 }
 
-/** What a program prints is a message of its own, in the thread under its task's card. */
-async function textOf({ cause, frozen, message }: Delivery, parts: AnswerParts): Promise<string | null> {
+/** What a program prints is a message of its own, in the thread under its task's card. A private answer to a command is the asker's. */
+async function textOf({ cause, frozen, message, visibleTo }: Delivery, parts: AnswerParts): Promise<string | null> {
   const text = (frozen ?? message)?.text ?? null;
+  if (text !== null && cause.kind === "command" && visibleTo !== undefined) return MASKED;
   const task = cause.kind === "task" && text !== null ? await parts.store.tasks.get(cause.id) : undefined;
   return task === undefined || parts.mayOperatorsHear(task) ? text : MASKED;
 }

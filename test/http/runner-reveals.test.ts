@@ -80,6 +80,15 @@ it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", asy
   expect(await say("/fire-hook quotes payload=last dry-run=true", BOB)).not.toContain(words);
 });
 
+it("the private answer to an owner's command is revealed to owners only", async () => {
+  await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
+    text: "/task list ours",
+    nonce: "nonce-of-a-private-list",
+  });
+  const line = await recordWith("ours", "/outbox list sent", /d_m\w+/g, (id) => `/outbox show ${id} reveal=true`);
+  expect(await say(line, BOB)).toContain("or the answer to a command");
+});
+
 it("no query of a hook has what the runner of an owner printed: not how it failed, nor its output in a thread", async () => {
   const task = async (runner: string, status: string) => {
     await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
