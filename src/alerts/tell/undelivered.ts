@@ -22,8 +22,9 @@ export async function raiseUndelivered(
   reason: string,
   { raiseOwn, placeName }: Telling,
 ): Promise<void> {
-  await raiseOwn({ ...undelivered(destination, shownAs(destination, placeName)), state: "firing", reason });
-  await raiseOwn({ ...unsaid(destination), state: "resolved", reason: NOTHING_ARRIVES });
+  const shown = shownAs(destination, placeName);
+  await raiseOwn({ ...undelivered(destination, shown), state: "firing", reason });
+  await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
 }
 
 export async function raiseUnsaid(destination: string, reason: string, telling: Telling): Promise<void> {
