@@ -218,6 +218,26 @@ it("a private page that is lost goes to the next person of the rota, and to the 
   expect(on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
 });
 
+it("who is mentioned at the fallback after a lost private page is notified: the card says nothing else", async () => {
+  const { loop, other, inOther } = twoPlatforms();
+  refuse(loop, "dm-ann");
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OTHER_OPS],
+      people: { ann: ["other:7"] },
+      rotas: steady("ann"),
+    },
+    { platform: loop, others: [other], direct: () => parseAddress("loop:bot:dm-ann") },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(loop.requests.some(({ address: { chatId } }) => chatId === "dm-ann")).toBe(true);
+  expect(escalated(inOther("ops"))).toContain("it did not arrive at");
+  expect(inOther("ops").find(({ text }) => text.includes("Escalated"))?.body.mentions).toEqual({ users: ["7"] });
+  expect(on.posted()[0]?.text).not.toContain("notified none of its people");
+});
+
 it("a rota without anyone who can be notified: every message says that no one is notified, and where the copy is", async () => {
   const on = await watch({
     ...route({ escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),

@@ -275,7 +275,9 @@ export function nextOf(
   const parts = [
     remindFrom !== undefined && reminders < remind.times && `reminder at ${at(remindFrom + remind.every)}`,
     step?.after !== undefined && `${number} at ${at(from + step.after)}`,
-    step?.after === undefined && step?.reminders !== undefined && `${number} after ${step.reminders} reminder${step.reminders === 1 ? "" : "s"}`,
+    step?.after === undefined &&
+      step?.reminders !== undefined &&
+      `${number} after ${step.reminders} reminder${step.reminders === 1 ? "" : "s"}`,
     steps > 0 && step === undefined && "no further escalation",
   ].filter((part) => part !== false);
   return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;

@@ -88,6 +88,8 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const places = placesOf(plan, route, routes);
   const reach = reachOf(step, places, around, now);
   const before = reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now);
+  // Mentioned at the fallback, the person is notified all the same.
+  if (lostPage.isPrivate && !reach.isUnreached) delete urging.unreached;
   if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, before))
     take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage }, around);
 }

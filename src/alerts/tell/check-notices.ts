@@ -131,6 +131,6 @@ export async function lose(
     const notice = { kind, key, text, mentions };
     await run({ kind: "undelivered", id: alertId, destination, reason, isRefused, notice });
   }
-  // Nobody is left to tell that nobody can be told.
-  if (!isOwn) await raiseUnsaid(destination, reason, telling);
+  // Nobody is left to tell that nobody can be told. One message in doubt says nothing about its chat.
+  if (!isOwn && !reason.includes(IN_DOUBT)) await raiseUnsaid(destination, reason, telling);
 }
