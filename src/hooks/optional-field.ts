@@ -1,7 +1,7 @@
 /** Fields of a CEL condition that a payload may lack, without `has(…)` before them: a condition has no answer for a payload without the field. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { JsonSchema } from "../lib/json-schema.js";
-import { fieldOf, type Scope, scopeOf, visitScoped } from "./condition-field.js";
+import { type Field, fieldOf, type Scope, scopeOf, visitScoped } from "./condition-field.js";
 import { parseCondition } from "./impossible-condition.js";
 
 export interface UnguardedField {
@@ -21,15 +21,25 @@ export function unguardedFields(source: string, variables: Readonly<Record<strin
   const guarded = new Set<string>();
   const holders = new Set<ASTNode>();
   const equal = new Set<ASTNode>();
+  const askedFor = new Set<string>();
+  /** What holds a field that is asked for: asking in what is absent has no answer either. */
+  const askedIn: Field[] = [];
   visitScoped(ast, scope, (node, at) => {
     if (node.op === "==") for (const side of node.args) equal.add(side);
     if (node.op === "." || node.op === "[]") holders.add(node.args[0]);
     const [tested] = node.op === "call" && node.args[0] === "has" ? node.args[1] : [];
     if (tested === undefined) return;
     holders.add(tested); // asked for, not used
+    const asked = fieldOf(tested, at);
+    if (asked) askedFor.add(asked.name);
+    const holder = tested.op === "." || tested.op === "[]" ? fieldOf(tested.args[0], at) : undefined;
+    if (holder) askedIn.push(holder);
     for (const name of namesOf(tested, at)) guarded.add(name);
   });
   const found = new Map<string, UnguardedField>();
+  for (const { name, optional, problem } of askedIn)
+    if (optional !== undefined && problem === undefined && !askedFor.has(optional))
+      found.set(name, { name, absent: optional, isEqual: false });
   visitScoped(ast, scope, (node, at) => {
     if ((node.op !== "." && node.op !== "[]") || holders.has(node)) return;
     const field = fieldOf(node, at);

@@ -60,6 +60,8 @@ hooks:
   - { id: guard, on: message_sending, on_failure: closed, ${when(GUARD)}, ${RUN} }
   - { id: equal, on: message_sending, on_failure: closed, ${when('payload.message.threadId == "5"')}, ${RUN} }
   - { id: negated, on: message_sending, ${when('!(payload.message.threadId.startsWith("5"))')}, ${RUN} }
+  - { id: within, on: message_sending, on_failure: closed, ${when("has(payload.message.card.title)")}, ${RUN} }
+  - { id: nested, on: message_sending, on_failure: closed, ${when("has(payload.message.card) && has(payload.message.card.title)")}, ${RUN} }
   - { id: asked, on: message_sending, on_failure: closed, ${when('!has(payload.message.threadId) || payload.message.threadId != "5"')}, ${RUN} }
   - { id: optional, on: message_sending, on_failure: closed, ${when('payload.message.?threadId.orValue("") != "5"')}, ${RUN} }
   - { id: meant, on: message_sending, ${when('payload.message.threadId == "5"')}, ${RUN} }
@@ -74,7 +76,7 @@ hooks:
   });
   expect({ code, hooks: [...err.matchAll(/^warning: hook (\w+): match\.when/gm)].map(([, id]) => id) }).toEqual({
     code: 0,
-    hooks: ["guard", "equal", "negated"],
+    hooks: ["guard", "equal", "negated", "within"],
   });
   expect(err).toContain(
     "match.when uses payload.message.threadId, which a payload of message_sending may lack: the hook fails, and on_failure: closed decides then. Write has(payload.message.threadId) && …",
