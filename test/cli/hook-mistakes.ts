@@ -796,6 +796,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
       /the environment variable ADDRESS_WITH_LOGIN holds an address with a login: /,
     ),
     env: { ADDRESS_WITH_LOGIN: "https://user:pw@example.com/" },
+    alone: true,
   },
   "a port that cannot be": hook(
     { ...received, run: { http: { url: "https://example.org:99999/" } } },

@@ -7,16 +7,8 @@ import { isWebAddress } from "../../lib/web-address.js";
 import type { Machine } from "../handler.js";
 import { isTemplate } from "../template/is-template.js";
 
-/** Tags that print nothing themselves. */
-const CONDITIONS = /\{%-?(?!\s*(?:echo|liquid|cycle|increment|decrement)).*?%\}/gs;
-
-/** The server of each address in a template, as it is written. */
-const SERVERS = (template: string) =>
-  [...template.replace(CONDITIONS, "").matchAll(/https?:\/\/([^/?#]*)/gi)].map(([, server = ""]) => server);
-
-/** Nothing that happens decides which server it leads to. */
-const hasFixedServer = (url: string) =>
-  !isTemplate(url) || /^https?:\/\//i.test(url.replace(CONDITIONS, "").trimStart());
+/** Its server stands before the first template, with the slash behind it: no tag and no value decides where it leads. */
+const hasFixedServer = (url: string) => !isTemplate(url) || /^https?:\/\/[^\s/?#{\\]+[/?#]/i.test(url);
 
 export const variableName = z
   .string()
@@ -25,13 +17,12 @@ export const variableName = z
 /** One with a template in it can only be judged when it runs. */
 export const webAddress = z.string().superRefine((text, context) => {
   if (isTemplate(text)) {
-    if (SERVERS(text).some((server) => server.includes("{")))
+    if (!hasFixedServer(text) && /https?:/i.test(text))
       context.addIssue({
         code: "custom",
-        message: `a value of what happened would decide which server is asked: write the server's name, and templates behind it (https://ci.example.org/{{ … }}), or give the whole address as one template`,
+        message: `a value of what happened would decide which server is asked: begin with the server's name, and write templates behind the slash (https://ci.example.org/{{ … }}), or give the whole address as one template`,
       });
-    if (SERVERS(text).some((server) => server.includes("@")))
-      context.addIssue({ code: "custom", message: LOGIN_IN_URL });
+    if (/https?:\/\/[^/?#]*@/i.test(text)) context.addIssue({ code: "custom", message: LOGIN_IN_URL });
     return;
   }
   const message = whyNoAddress(text);
@@ -146,14 +137,21 @@ function templateInJsonText(text: string): { template: string; isQuoted: boolean
   const parts = text.split(/(\{\{.*?\}\}|\{%.*?%\})/s);
   const isTag = (index: number) => index % 2 === 1;
   const filled = parts.map((part, index) => (isTag(index) ? (part.startsWith("{{") ? "0" : "") : part)).join("");
-  if (!/^\s*(\{\s*"|\[\s*["{[])/.test(filled) && !isJsonList(filled)) return undefined;
+  if (!/\{\s*"|\[\s*["{[]/.test(filled) && !isJsonList(filled)) return undefined;
   let isQuoted = false;
   for (const [index, part] of parts.entries()) {
     if (!isTag(index)) for (const _ of part.replace(/\\./gs, "").matchAll(/"/g)) isQuoted = !isQuoted;
-    else if (part.startsWith("{{") && (isQuoted || !MADE_JSON.test(part))) return { template: part, isQuoted };
+    else if (PRINTING.test(part)) return { template: part, isQuoted };
+    else if (part.startsWith("{{") && !OWN_TIME.test(part) && (isQuoted || !MADE_JSON.test(part)))
+      return { template: part, isQuoted };
   }
   return undefined;
 }
+
+/** Tags that print a value. */
+const PRINTING = /^\{%-?\s*(?:echo|liquid|cycle|increment|decrement|render|include|tablerow)/;
+/** Of no text that came in. */
+const OWN_TIME = /^\{\{-?\s*current_time(?:_epoch)?\s*-?\}\}$/;
 
 /** `json` is the last filter. */
 const MADE_JSON = /\|\s*json\s*(:[^|]*)?-?\}\}$/;

@@ -312,6 +312,15 @@ hooks:
         ),
       ],
     ],
+    ...[
+      '{% if event.reason %}x{% endif %}{"a":"{{ event.reason }}"}',
+      '{"a":"{% echo event.reason %}"}',
+      '{"a":"{% cycle event.reason %}"}',
+    ].map((body): [string, string, unknown[]] => [
+      `a value that a tag prints into JSON: ${body}`,
+      `id: a\non: message_received\nrun:\n  http:\n    url: https://x.example\n    body: '${body}'\n`,
+      [expect.stringMatching(/^7 run\.http\.body: .*could add fields/)],
+    ]),
     [
       "the same in a step, in a list",
       `id: a\non: message_received\ncontext:\n  - http: { url: https://x.example, method: POST, body: '["{{ event.message.text | json }}"]' }\n${RUN}`,
@@ -321,6 +330,9 @@ hooks:
       "http://{{ event.input.x }}.example.org/a",
       "http://example.org{{ event.input.x }}",
       "https://{% if event.message %}{% echo event.reason %}{% endif %}:80/",
+      "https://a.example{% if event.message %}/{% endif %}{{ event.reason }}",
+      "https:///{{ event.reason }}",
+      "https://{% comment %}/{% endcomment %}{{ event.reason }}/",
     ].map((url): [string, string, unknown[]] => [
       `a value as the server of ${url}`,
       `id: a\non: message_received\nrun:\n  http: { url: '${url}' }\n`,
