@@ -71,7 +71,8 @@ const spoilerTree: TreeExtension = {
 };
 
 const options: Options = {
-  extensions: [gfm(), spoilerSyntax],
+  // `&#65;` is what it says, as on the platforms: decoded, it would show what no hook has read.
+  extensions: [gfm(), spoilerSyntax, { disable: { null: ["characterReference"] } }],
   mdastExtensions: [gfmFromMarkdown(), spoilerTree],
 };
 

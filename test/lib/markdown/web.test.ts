@@ -65,6 +65,10 @@ describe("text on the web page", () => {
     );
   });
 
+  it("shows `&#65;` as it was written: a hook that looked for an A did not see one", () => {
+    expect(visible(html("AKI&#65;1 &amp; *x*"))).toContain("AKI&#65;1 &amp; ");
+  });
+
   it("writes the page's tags", () => {
     expect(html("hello")).toBe("<p>hello</p>");
     expect(html("# A\n\n**b** _c_ ~~d~~ `e` ||f||")).toBe(
