@@ -1,10 +1,10 @@
 /**
  * Names the plugin that ends the process, because nothing else in the log explains the restart. Best effort: it sees `process.exit` in
- * the plugin's own code, and nothing of a kill from outside.
+ * the plugin's own code and in local files that it imports, and nothing of a kill from outside.
  */
-import { pathToFileURL } from "node:url";
 import type { RunningHook } from "../hooks/running.js";
 import type { Logger } from "../lib/logger.js";
+import { placeInOrBelow } from "../lib/module-place.js";
 import type { Plugins } from "../plugins/plugins.js";
 
 interface ExitParts {
@@ -25,13 +25,11 @@ export function logExits(parts: ExitParts): () => void {
 }
 
 function reportExit(code: number, { plugins, running, logger }: ExitParts): void {
-  const frames = framesOfNow();
+  const here = stackOfNow();
   const hookId = plugins().calling();
   const loaded = plugins().list();
-  const frameIn = (file: string | undefined) =>
-    file === undefined ? undefined : frames.find((frame) => frame.includes(pathToFileURL(file).href));
-  const plugin = loaded.find(({ hooks, file }) =>
-    hookId === undefined ? frameIn(file) !== undefined : hooks.includes(hookId),
+  const plugin = loaded.find((one) =>
+    hookId === undefined ? placeInOrBelow(here, one) !== "" : one.hooks.includes(hookId),
   );
   if (plugin === undefined) return;
   const hooks =
@@ -41,16 +39,16 @@ function reportExit(code: number, { plugins, running, logger }: ExitParts): void
   const whose =
     hooks.length === 0 ? "none of its hooks was running" : `in its hook ${[...new Set(hooks)].join(" or ")}`;
   logger.error(
-    { plugin: plugin.id ?? plugin.module, hooks, code, place: frameIn(plugin.file) },
+    { plugin: plugin.id ?? plugin.module, hooks, code, place: placeInOrBelow(here, plugin).replace(/^ \(|\)$/g, "") },
     `the plugin "${plugin.id ?? plugin.module}" ended the gateway with code ${code}, ${whose}: a plugin must not call process.exit`,
   );
 }
 
 /** Who called `process.exit` is below the listener. */
-function framesOfNow(): string[] {
+function stackOfNow(): Error {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = MAX_FRAMES;
-  const { stack = "" } = new Error();
+  const error = new Error();
   Error.stackTraceLimit = limit;
-  return stack.split("\n").map((line) => line.trim().replace(/^at /, ""));
+  return error;
 }

@@ -92,17 +92,19 @@ it("stops, and names the plugin, although a plugin leaks a timer and its teardow
   }
 });
 
-it("names the file of a plugin that ends the process although its setup failed", async () => {
+it("names the file that ends the process, also when the plugin imports it and its setup failed", async () => {
   const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
+  writeFileSync(join(own, "later.mjs"), "export const leave = () => setTimeout(() => process.exit(3), 1500);");
   writeFileSync(
     join(own, "leaver.mjs"),
-    `export default { id: "leaver", setup() { setTimeout(() => process.exit(3), 1500); throw new Error("no"); } };`,
+    `import { leave } from "./later.mjs"; export default { id: "leaver", setup() { leave(); throw new Error("no"); } };`,
   );
   const leaving = await gatewayProcess({ folder: own, config: { plugins: ["./leaver.mjs"] } });
   try {
     await leaving.start();
     expect(await leaving.ending()).toBe(3);
     expect(leaving.output()).toContain('the plugin \\"./leaver.mjs\\" ended the gateway with code 3');
+    expect(leaving.output()).toContain("later.mjs:1:53");
   } finally {
     await leaving.kill();
     rmSync(own, { recursive: true, force: true });
