@@ -1,4 +1,5 @@
 /** The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the point's schema. */
+import type { DispatchRecord } from "../src/domain/journal.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../src/lib/json-depth.js";
@@ -14,6 +15,8 @@ export interface FirePayload {
   payload: unknown;
   /** `last` holds what a person wrote: it is shown masked. */
   source: "typed" | "example" | "last";
+  /** Of `last`: the dispatch that had it, as it was before JSON was put on top. */
+  last?: DispatchRecord;
 }
 
 const LOOK_BACK = 50;
@@ -30,17 +33,18 @@ export async function readPayload(
   const [, source, rest] = /^(example|last)(?:\s+([\s\S]*))?$/.exec(given.trim() || "example") ?? [];
   const typed = source === undefined ? readObject(given, SUCH) : rest?.trim() ? readObject(rest, SUCH) : {};
   if (source === undefined) return { payload: checked(point, typed, typed, name), source: "typed" };
-  const base = source === "example" ? point.example : await lastPayload(deps, point);
-  const payload = checked(point, merge(base, typed), typed, name);
-  return { payload, source: source === "last" ? "last" : "example" };
+  if (source === "example")
+    return { payload: checked(point, merge(point.example, typed), typed, name), source: "example" };
+  const last = await lastReal(deps, point);
+  return { payload: checked(point, merge(last.payload, typed), typed, name), source: "last", last };
 }
 
 /** The newest that was no test of an operator's. */
-async function lastPayload(deps: CommandDeps, point: AnyPoint): Promise<unknown> {
+async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRecord> {
   await catchUp(deps);
   const recent = await deps.store.journal.list({ point: point.name, limit: LOOK_BACK });
   const real = recent.find((dispatch) => !dispatch.dryRun && !isByHand(dispatch.id));
-  if (real) return real.payload;
+  if (real) return real;
   throw new HookgateError({
     code: "NOT_FOUND",
     message: `${point.name} has not fired yet, so there is no last payload.`,

@@ -11,30 +11,58 @@ export interface Revealed {
   payload?: unknown;
 }
 
-/** Admins; of a task only who may hear what its runner said (`role` of the runner); of the answer to a command owners. */
+/** More than a mission can have. */
+const MOST_TASKS = 60_000;
+
+/** Admins; of a task, or a mission with tasks, only who may hear what their runners said (`role` of the runner); of the answer to a command owners. */
 export async function needToReveal(deps: CommandDeps, context: Pick<CommandContext, "need">, of: Revealed) {
   context.need("admin");
   context.need(await roleToRevealIn(deps, of), "It shows what the runner of a task said, or the answer to a command.");
 }
 
-/** Whether the reader may hear what the runner of the task said that this is about, if it is about one. */
+/** Whether the reader may hear what the runner of the task said that this is about, or all of its mission, if it is about one. */
 export async function mayHearIn(deps: CommandDeps, { operator }: CommandContext, of: Revealed): Promise<boolean> {
   return hasRole(operator.role, await roleToRevealIn(deps, of));
 }
 
 async function roleToRevealIn({ tasks }: CommandDeps, { id, cause, payload }: Revealed): Promise<Role> {
-  const inPayload = recordOf(payload);
-  const told = recordOf(inPayload.task);
-  const named = [rootOf(id), cause && rootOf(cause.id), inPayload.taskId, told.id];
   // The answer to a command of an owner may have what only an owner may read.
   const roles: [Role, ...Role[]] = [cause?.kind === "command" ? "owner" : "admin"];
-  for (const one of new Set(named)) {
-    if (tasks === undefined || typeof one !== "string" || !one.startsWith("t_")) continue;
+  if (tasks === undefined) return highestRole(roles);
+  const inPayload = recordOf(payload);
+  const inReport = recordOf(inPayload.report);
+  const told = [inPayload, ...[inPayload.tasks, inReport.tasks].flatMap(recordsIn)];
+  const own = recordOf(inPayload.task);
+  const given = [inPayload.missionId, own.id, ...told.map(({ taskId }) => taskId)];
+  const named = new Set([...workIn(id), ...workIn(cause?.id), ...given.filter((one) => typeof one === "string")]);
+  for (const one of named) {
+    if (one.startsWith("m_")) {
+      const ofMission = await tasks.store.list({ missionId: one, limit: MOST_TASKS });
+      // A message about a mission that is gone may quote anybody.
+      if (ofMission.length === 0 && payload === undefined) roles.push("owner");
+      roles.push(...ofMission.map(tasks.roleToHear));
+    }
+    if (!one.startsWith("t_")) continue;
     // Of a task that is gone or was never made, the payload may still know who had it. Otherwise it may have been anybody's.
-    const task = (await tasks.store.get(one)) ?? [told, inPayload].find(isAssigned);
+    const known = [own, ...told.filter(({ taskId }) => taskId === one)];
+    const task = (await tasks.store.get(one)) ?? known.find(isAssigned);
     roles.push(task === undefined ? "owner" : tasks.roleToHear(task));
   }
   return highestRole(roles);
+}
+
+/** The task or mission that the id of a dispatch, or of a run in it, is made of: `t_…:3:task:complete`, `m_…_completed`, `assess_t_…_1_run`. */
+function workIn(id = ""): string[] {
+  const root = rootOf(id);
+  return [
+    root,
+    ...(/^m_[0-9a-z]+/.exec(root) ?? []),
+    ...(/^assess_(t_\w+?)_\d+_(?:run|complete)/.exec(root)?.slice(1) ?? []),
+  ];
+}
+
+function recordsIn(value: unknown): Record<string, unknown>[] {
+  return (Array.isArray(value) ? value : []).map(recordOf);
 }
 
 function recordOf(value: unknown): Record<string, unknown> {

@@ -7,14 +7,15 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { newId } from "../../src/lib/id.js";
 import { badUsage } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { readObject, readPayload } from "../payload.js";
+import { type FirePayload, readObject, readPayload } from "../payload.js";
 import { code } from "../text.js";
 import { needForRunning } from "./owner-only.js";
 import { STEP_SIGNS } from "./show-run.js";
 
 export interface HandPayload {
   payload: Readonly<Record<string, unknown>>;
-  source: "typed" | "example" | "last" | "none";
+  source: FirePayload["source"] | "none";
+  last?: FirePayload["last"];
 }
 
 /** A quick run gets one answer; from here on the answer shows how far it is. */
@@ -73,8 +74,8 @@ export async function fireConfigured(
 /** A hook that time or a person starts takes any fields, as `event.input`; others take a payload of their point. */
 export async function readHandPayload(deps: CommandDeps, definition: Definition, text: string): Promise<HandPayload> {
   if (!isStartedAlone(definition)) {
-    const { payload, source } = await readPayload(deps, deps.registry.point(definition.point), text, definition.id);
-    return { payload: fieldsOf(payload), source };
+    const given = await readPayload(deps, deps.registry.point(definition.point), text, definition.id);
+    return { ...given, payload: fieldsOf(given.payload) };
   }
   if (text === "last")
     throw badUsage(

@@ -5,6 +5,7 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { mayHearIn } from "../reveal.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
 import type { HandPayload } from "./fire.js";
@@ -19,16 +20,22 @@ import {
   stepTable,
 } from "./show-run.js";
 
+/** In place of texts that the reader may not have revealed. */
+const FOR_OWNERS = "for owners; it may quote what the runner of a task said, or the answer to a command";
+
 export async function showFired(
   deps: CommandDeps,
   context: CommandContext,
   { id }: Definition,
   whole: AutomationRun,
-  { source, text, dryRun }: Pick<HandPayload, "source"> & { text: string; dryRun: boolean },
+  { source, last, text, dryRun }: Pick<HandPayload, "source" | "last"> & { text: string; dryRun: boolean },
 ): Promise<CommandAnswer> {
-  const isOpen = mayReveal(deps, context, id);
+  // Its texts may quote the payload in forms that no mask finds (a filter changed them): they are for who may reveal that payload.
+  const mayHear = last === undefined || (await mayHearIn(deps, context, last));
+  const isOpen = mayHear && mayReveal(deps, context, id);
   if (isOpen && hasContent(whole)) await recordReveal(deps, context, whole.id);
   const reading = readingOf(deps, context, id, isOpen);
+  if (!mayHear) reading.hidden = FOR_OWNERS;
   const run = readableRun(deps, context, whole);
   const attempt = run.attempts.at(-1);
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;

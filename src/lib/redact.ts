@@ -18,7 +18,6 @@ const HARMLESS = new Set([
   "phase",
   "operation",
   "status",
-  "outcome",
   "access",
   "format",
   "tone",
@@ -41,6 +40,8 @@ const HARMLESS = new Set([
 ]);
 /** Fields of ours in which others name the fields: options of commands, answers to forms, inputs, results of programs. */
 const FREE_FORM = new Set(["input", "options", "values", "result", "facts", "expectations", "assessment"]);
+/** What may stand in an `outcome`: the words of our points for how something ended. In the report of a mission it quotes a runner. */
+const OUTCOMES = new Set(["succeeded", "done", "blocked", "skipped", "failed", "refused", "timed_out", "interrupted"]);
 const MASK = "[text]";
 /** A time, as programs write it. */
 const IS_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -102,5 +103,6 @@ function walk(value: unknown, { key, depth, isOurs }: Place, text: (text: string
 }
 
 function isHarmless(key: string, text: string): boolean {
+  if (key === "outcome") return OUTCOMES.has(text);
   return HARMLESS.has(key) || HARMLESS_ENDING.test(key) || IS_TIME.test(text);
 }

@@ -1,4 +1,6 @@
 /** What a runner of a higher role says stays with that role: in dispatches, messages and runs of hooks, revealed or not. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
@@ -24,6 +26,12 @@ beforeAll(async () => {
         phase: "after",
         run: { chat: { to: "web:web:dm-1", text: "It said {{ event.result.output }}" } },
       },
+      {
+        id: "shouts",
+        on: "mission:complete",
+        phase: "after",
+        run: { chat: { to: "web:web:dm-1", text: "It ended: {{ event.report.tasks[0].outcome | upcase }}" } },
+      },
       ...["tasks", "deliveries"].map((query) => ({
         id: `asks-${query}`,
         trigger: { every: "300d" },
@@ -32,6 +40,9 @@ beforeAll(async () => {
       })),
     ],
   });
+  mkdirSync(join(app.folder, "missions"));
+  const groups = [{ name: "all", tasks: [{ id: "one", assignTo: "breaks", retryPolicy: { maxRetries: 0 } }] }];
+  writeFileSync(join(app.folder, "missions", "nightly.json"), JSON.stringify({ groups }));
 });
 afterAll(() => app.close());
 
@@ -111,4 +122,52 @@ it("no query of a hook has what the runner of an owner printed: not how it faile
     expect(shown, query).not.toContain(WORDS.ours);
   }
   expect(await say("/hooks test asks-tasks", BOB)).toContain("for operators");
+}, 60_000);
+
+/** A mission whose only task fails, with words of the runner; the id of the dispatch that tells of its end. */
+async function failedMission(): Promise<string> {
+  const mission = /"id":"(m_\w+)"/.exec(await say("/mission run nightly"))?.[1];
+  const id = `${mission}_completed`;
+  await until(async () => (await say(`/run ${id} reveal=true`)).includes(WORDS.ours), "the end of the mission", 15_000);
+  return id;
+}
+
+it("the report of a mission shows the words of a runner to nobody without reveal, and with it to the runner's role", async () => {
+  const id = await failedMission();
+  for (const path of ["/api/v1/runs?filter=mission:complete", `/api/v1/runs/${id}`]) {
+    const shown = JSON.stringify((await app.call(BOB, "GET", path)).body);
+    expect(shown, path).toContain("[text]");
+    expect(shown, path).not.toContain(WORDS.ours);
+  }
+  for (const line of [
+    "/runs shouts",
+    `/run ${id}`,
+    "/fire-hook mission:complete payload=last dry-run=true phase=after",
+  ])
+    expect(await say(line), line).not.toContain(WORDS.ours);
+  expect(await say(`/run ${id} reveal=true`, BOB)).toContain("It shows what the runner of a task said");
+  // What the hook sent about it: its words are changed, so that no mask finds them.
+  const sent = await recordWith(
+    "FOR OWNERS ONLY",
+    "/outbox list sent",
+    /d_once_[\w-]+/g,
+    (one) => `/outbox show ${one} reveal=true`,
+  );
+  expect(await say(sent, BOB)).toContain("It shows what the runner of a task said");
+}, 60_000);
+
+it("a test of a hook with the last payload shows what it made of a runner's words to the runner's role only", async () => {
+  await failedMission();
+  for (const line of [
+    "/hooks test shouts last",
+    "/fire-hook shouts payload=last dry-run=true",
+    '/hooks test shouts payload=\'last {"missionId": "m_other"}\'',
+  ]) {
+    expect(await say(line), line).toContain("FOR OWNERS ONLY");
+    const shown = await say(line, BOB);
+    expect(shown, line).not.toContain("FOR OWNERS ONLY");
+    expect(shown, line).toContain("for owners; it may quote what the runner of a task said");
+  }
+  // What nobody said is shown as before.
+  expect(await say("/hooks test shouts example", BOB)).toContain("It ended");
 }, 60_000);

@@ -14,6 +14,8 @@ export const BOB = "the-token-of-bob-00000000001";
 export interface RunningApp {
   readonly url: string;
   readonly app: App;
+  /** Where its configuration stands. */
+  readonly folder: string;
   stop(): Promise<void>;
   /** On the same disk and port; with changed sections of the configuration. */
   start(changes?: Record<string, unknown>): Promise<void>;
@@ -47,6 +49,7 @@ export async function runApp(
     return app;
   };
   const running: RunningApp = {
+    folder,
     get url() {
       return need().url;
     },

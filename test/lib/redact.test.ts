@@ -121,7 +121,7 @@ describe("redact", () => {
 /** No field of the tree has a name on the list of harmless ones. */
 function harmless(value: unknown): boolean {
   const known =
-    /^(id|kind|type|platform|point|hooks?|model|phase|operation|status|outcome|access|format|tone|style|mimeType|severity|command|role|claimedBy|cancelledBy|emoji|code|finishReason|entityType|expression)$/;
+    /^(id|kind|type|platform|point|hooks?|model|phase|operation|status|access|format|tone|style|mimeType|severity|command|role|claimedBy|cancelledBy|emoji|code|finishReason|entityType|expression)$/;
   if (Array.isArray(value)) return value.every(harmless);
   if (typeof value !== "object" || value === null) return true;
   return Object.entries(value).every(([key, entry]) => !known.test(key) && harmless(entry));
