@@ -6,7 +6,7 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
-import { cutOffFinder } from "../journey/cut-off-points.js";
+import { type CutOff, cutOffFinder } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
@@ -71,7 +71,7 @@ async function readRow(
   deps: CommandDeps,
   row: HookRow,
   begunOf: ReadonlyMap<string, readonly AutomationRun[]>,
-  cutOffOf: (point: string) => Promise<string | undefined>,
+  cutOffOf: (point: string) => Promise<CutOff | undefined>,
 ): Promise<HookRow> {
   const begun = withRunning(withInterrupted(row, begunOf.get(row.id) ?? [], deps.clock.now()), deps);
   return withCutOff(await withSkippedRuns(begun, deps), cutOffOf);
@@ -136,10 +136,10 @@ async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Prom
 }
 
 /** A hook of a plugin has no row of its own: what the end of the process cut off is known of the message alone. */
-async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<string | undefined>): Promise<HookRow> {
+async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<CutOff | undefined>): Promise<HookRow> {
   if (!row.neverFired || !row.enabled || row.pluginId === undefined) return row;
-  const id = await cutOffOf(row.point);
-  return id === undefined ? row : { ...row, neverFired: false, mayHaveRunFor: id };
+  const cut = await cutOffOf(row.point);
+  return cut === undefined ? row : { ...row, neverFired: false, mayHaveRunFor: cut.id };
 }
 
 /** `, ✓ passed`, with what comes before it; empty when its end is not known. */

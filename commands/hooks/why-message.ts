@@ -14,10 +14,11 @@ import { switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
 import { cutOffRunText, cutOffsOf, cutOffText, unrecordedByKill } from "../journey/cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
+import { endings } from "../journey/journal-lines.js";
 import { isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
-import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
-import { dispatchLine, errorText, outcomeText, runOutcomeText, usedFallback } from "../show-dispatch.js";
+import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
+import { dispatchLine, errorText, runOutcomeText, usedFallback } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
 import {
   disabledReason,
@@ -66,7 +67,8 @@ export async function explainMessage(
   const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   const cutOffs = cutOffsAt(hook.hook, journey);
-  if (cutOffs > 0) return cutOff(deps, hook, journey, cutOffs);
+  const lost = cutOffs > 0 ? cutOffText(cutOffs) : lostAt(hook.hook, journey);
+  if (lost !== undefined) return cutOff(deps, hook, journey, cutOffs, lost);
   return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
 }
 
@@ -165,10 +167,16 @@ function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAn
 }
 
 /** What ran for it was cut off by the end of the process; a configured hook has a row of its own. */
-async function cutOff(deps: CommandDeps, hook: HookInfo, journey: Journey, cutOffs: number): Promise<CommandAnswer> {
+async function cutOff(
+  deps: CommandDeps,
+  hook: HookInfo,
+  journey: Journey,
+  cutOffs: number,
+  reason: string,
+): Promise<CommandAnswer> {
   const { id, asked, row, stored, dispatches } = journey;
   const run = [...stored.values()].find((one) => one.hookId === hook.id && one.event === hook.hook);
-  const reason = cutOffText(cutOffs);
+  const hasClaimed = hook.hook === "inbound_claim" && row !== undefined && claimerOf(row) === hook.id;
   const switches = await switchesOf(deps, hook.id);
   const [last] = switches;
   const wasDisabled = last?.enabled === false && row !== undefined && last.at <= row.receivedAt;
@@ -176,9 +184,11 @@ async function cutOff(deps: CommandDeps, hook: HookInfo, journey: Journey, cutOf
     text: [
       run
         ? `${code(hook.id)} and ${code(id)}: ${cutOffRunText(run)}`
-        : wasDisabled
-          ? `${code(hook.id)} did **not** run for ${code(id)}. ${disabledReason(deps, hook, switches, row.receivedAt)}`
-          : `Whether ${code(hook.id)} ran for ${code(id)} is **not known**.`,
+        : hasClaimed
+          ? `${code(hook.id)} **ran** for ${code(id)}.`
+          : wasDisabled
+            ? `${code(hook.id)} did **not** run for ${code(id)}. ${disabledReason(deps, hook, switches, row.receivedAt)}`
+            : `Whether ${code(hook.id)} ran for ${code(id)} is **not known**.`,
       reason,
       whyNotReached(hook.hook, journey, deps.clock.now()),
     ],
@@ -186,7 +196,7 @@ async function cutOff(deps: CommandDeps, hook: HookInfo, journey: Journey, cutOf
       id: hook.id,
       message: asked,
       found: true,
-      ran: run ? run.status !== "skipped" : wasDisabled ? false : undefined,
+      ran: run ? run.status !== "skipped" : hasClaimed ? true : wasDisabled ? false : undefined,
       runs: run && [{ runId: run.id, status: run.status }],
       cutOffs,
       reason,
@@ -356,25 +366,6 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
     },
     buttons: [nextButtons(hook, dispatches.at(-1))],
   });
-}
-
-/** What the journal alone can say, when the queues no longer have the message. */
-function endings(dispatches: readonly DispatchRecord[]): string | undefined {
-  const facts = dispatches.flatMap(({ point, payload, runs }) => {
-    const isDenied =
-      typeof payload === "object" && payload !== null && "access" in payload && payload.access === "denied";
-    const reason = isDenied && "reason" in payload && typeof payload.reason === "string" ? `: ${payload.reason}` : "";
-    const ender = runs.find(({ outcome }) => outcome === "claimed" || outcome === "cancelled" || outcome === "blocked");
-    return [
-      ...(isDenied ? [`${code(point)}: the message was denied${plain(reason)}, so no hook could claim it`] : []),
-      ...(ender
-        ? [
-            `${code(point)}: ${outcomeText(ender.outcome)} by ${code(ender.hookId)}${ender.reason ? ` (${plain(ender.reason)})` : ""}`,
-          ]
-        : []),
-    ];
-  });
-  return facts.length > 0 ? facts.join("\n") : undefined;
 }
 
 export function explain({ registry }: CommandDeps, hook: HookInfo, dispatch: DispatchRecord | undefined): Explanation {

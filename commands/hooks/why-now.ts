@@ -11,6 +11,7 @@ import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { backgroundText, hasNotRun, isAttempt, isOfBackground } from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
+import { cutOffAfter } from "../journey/cut-off-points.js";
 import { runningText } from "../journey/surroundings.js";
 import { isByHand } from "../payload.js";
 import { outcomeText } from "../show-dispatch.js";
@@ -122,11 +123,11 @@ async function lastTime(
 /** What is so now, where that differs from then or may differ. */
 const nowText = (runs: boolean) => `would ${runs ? "" : "**not** "}run`;
 
-/** What was so then, and what is so now. `off`: when it was disabled after that. */
+/** What was so then, and what is so now. `off`: when it was disabled after that. `isFollowed`: the end of the process cut off a later firing. */
 function headline(
   { id, hook }: HookInfo,
   then: LastTime | undefined,
-  { runs, off, now }: { runs: boolean; off: string | undefined; now: number },
+  { runs, off, isFollowed, now }: { runs: boolean; off: string | undefined; isFollowed: boolean; now: number },
 ): string {
   if (off !== undefined) {
     const before =
@@ -134,7 +135,7 @@ function headline(
     return `${code(id)} did **not** run for any ${code(hook)} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(runs)}.`;
   }
   if (then === undefined) return `${code(id)} ${nowText(runs)}.`;
-  const point = `for the last ${code(hook)}`;
+  const point = `for the last ${code(hook)}${isFollowed ? " on record" : ""}`;
   if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, runs);
   if (then.ran) return `${code(id)} ran ${point}${runs ? "" : `, and ${nowText(runs)} now`}.`;
   const why = then.why === undefined ? "" : ` ${then.why}`;
@@ -191,6 +192,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const recorded = last && (await lastTime(deps, context, hook, last));
   const then = cutOffSince(row, recorded) ?? recorded;
   const off = await offAfter(deps, hook, then);
+  const cut = then && off === undefined ? await cutOffAfter(deps, hook.hook, then.at) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
   const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
@@ -207,7 +209,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     text: [
       running
         ? `${code(hook.id)} is **running now**, for ${formatDuration(running.forMs)} (${code(rootOf(running.dispatchId))}).`
-        : headline(hook, then, { runs, off, now }),
+        : headline(hook, then, { runs, off, isFollowed: cut !== undefined, now }),
+      !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),
       [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(

@@ -6,10 +6,11 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { isAttempt } from "../journey/background.js";
-import { cutOffRunText, cutOffText } from "../journey/cut-off.js";
+import { cutOffRunText, cutOffText, unrecordedByKill } from "../journey/cut-off.js";
+import { cutOffAfter } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
 import { runningText } from "../journey/surroundings.js";
-import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
+import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
 import { isByHand } from "../payload.js";
 import { dispatchLine, errorText, runOutcomeText } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
@@ -24,14 +25,16 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const here = dispatches.filter((one) => one.point === point && !isAttempt(one));
   const open = running.filter(({ dispatchId }) => dispatchId.split(":")[1] === point);
   const cutOffs = cutOffsAt(point, journey);
-  const notReached =
-    here.length > 0 || open.length > 0
-      ? undefined
-      : (whyNotReached(point, journey, now) ??
-        (cutOffs === 0 && (row || own) ? "No hook was enabled there." : undefined));
-  const begun = cutOffs > 0 ? [...stored.values()].filter(({ event }) => event === point) : [];
-  const isUnrecorded = here.length === 0 && open.length === 0 && begun.length === 0;
-  const hasNotFired = isUnrecorded && cutOffs === 0;
+  const isSeen = here.length > 0 || open.length > 0;
+  const notReached = isSeen ? undefined : whyNotReached(point, journey, now);
+  const killed = isSeen || notReached !== undefined ? undefined : killedText(deps, point, journey);
+  const lost = cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(point, journey) ?? killed);
+  const reason =
+    notReached ?? (!isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
+  const begun = lost === undefined ? [] : [...stored.values()].filter(({ event }) => event === point);
+  const isClaimed = point === "inbound_claim" && row !== undefined && claimerOf(row) !== undefined;
+  const isUnrecorded = !isSeen && begun.length === 0 && !isClaimed;
+  const hasNotFired = isUnrecorded && lost === undefined;
   return answer({
     text: [
       hasNotFired
@@ -40,8 +43,8 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
           ? `Whether ${code(point)} fired for ${code(id)} is **not known**.`
           : `${code(point)} and ${code(id)}:`,
       begun.map((run) => `${code(run.hookId)}: ${cutOffRunText(run)}`).join("\n"),
-      cutOffs > 0 && cutOffText(cutOffs),
-      notReached,
+      lost,
+      reason,
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
       ...(await attemptTexts(deps, here, now, row)),
     ],
@@ -49,12 +52,19 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
       point,
       message: asked,
       found: true,
-      fired: isUnrecorded && cutOffs > 0 ? undefined : !hasNotFired,
-      reason: notReached,
+      fired: isUnrecorded && lost !== undefined ? undefined : !hasNotFired,
+      reason,
       dispatches: here.map(({ id: one }) => one),
     },
     buttons: [buttonsOf(point, here.at(-1), id)],
   });
+}
+
+/** An earlier process handled it, and may have been killed before the point was recorded. */
+function killedText(deps: CommandDeps, point: string, { row, own }: Journey): string | undefined {
+  const at = row?.receivedAt ?? own?.createdAt ?? deps.about.startedAt;
+  const lost = at < deps.about.startedAt ? unrecordedByKill(deps, point) : undefined;
+  return lost && `No hook was enabled there, or the gateway was killed before it was recorded. ${lost}`;
 }
 
 /** Without a message. */
@@ -64,13 +74,19 @@ export async function explainPointNow(
   last: DispatchRecord | undefined,
 ): Promise<CommandAnswer> {
   const now = deps.clock.now();
+  const cut = await cutOffAfter(deps, point, last?.at);
   return answer({
     text: [
-      last ? lastFired(deps, point, last.at) : notFired(deps, point),
+      last ? lastFired(deps, point, last.at, cut !== undefined) : !cut && notFired(deps, point),
       last && (await dispatchText(deps, last, now)),
+      cut,
       `${code(`/hooks why ${point} m5`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
     ],
-    data: { point, fired: last !== undefined, lastDispatchId: last?.id },
+    data: {
+      point,
+      fired: last === undefined && cut !== undefined ? undefined : last !== undefined,
+      lastDispatchId: last?.id,
+    },
     buttons: [buttonsOf(point, last)],
   });
 }
@@ -145,14 +161,14 @@ function notRunText(why: string | undefined, hooks: readonly HookInfo[]): string
 }
 
 /** While no hook is enabled there, nothing of the point is recorded. */
-function lastFired({ registry, about, clock }: CommandDeps, point: string, at: number): string {
+function lastFired({ registry, about, clock }: CommandDeps, point: string, at: number, isFollowed: boolean): string {
   const enabled = registry.order(point).filter((hook) => hook.enabled);
   if (enabled.length === 0)
     return `${code(point)} is not recorded now, because **no hook is enabled there**. The last that was recorded:`;
   const since = Math.min(...enabled.map(({ id }) => registry.explain(id).enabledAt ?? Number.POSITIVE_INFINITY));
   return at >= about.startedAt && since > at
     ? `The hooks that are enabled at ${code(point)} were enabled ${ago(since, clock.now())}, and it is not recorded while none is. The last that was recorded:`
-    : `${code(point)} last fired:`;
+    : `${code(point)} last fired${isFollowed ? " on record" : ""}:`;
 }
 
 /** The journal has no dispatch of a point where no hook is enabled. */

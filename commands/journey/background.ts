@@ -48,7 +48,7 @@ function cutOffIds(
   deliveries: readonly Delivery[],
 ): string[] {
   const handling =
-    row === undefined || cutOffsOf(row) === 0
+    row === undefined || (cutOffsOf(row) === 0 && deliveries.every(({ asked }) => asked <= 1))
       ? []
       : OF_HANDLING.map((point) => numberedDispatch(`m${row.id}`, point, row.round));
   const deciding = deliveries

@@ -1,6 +1,7 @@
 /** Which points were firing when the process ended, as far as the queues know: the journal records a dispatch at its end. */
 import { numberedDispatch } from "../../src/domain/journal.js";
 import type { CommandDeps } from "../deps.js";
+import { code } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
 
 /** How far messages and deliveries are looked through. */
@@ -8,9 +9,16 @@ const LAST = 200;
 /** How many of the rows that were cut off are looked up in the journal. */
 const MAX_LOOKED_UP = 10;
 
+export interface CutOff {
+  /** Of the message or the delivery. */
+  id: string;
+  /** When it was over, else when it came. */
+  at: number;
+}
+
 /** Gives the last message or delivery whose hooks of a point were cut off, and of which nothing is recorded there. Reads once per point. */
-export function cutOffFinder(deps: CommandDeps): (point: string) => Promise<string | undefined> {
-  const known = new Map<string, Promise<string | undefined>>();
+export function cutOffFinder(deps: CommandDeps): (point: string) => Promise<CutOff | undefined> {
+  const known = new Map<string, Promise<CutOff | undefined>>();
   return (point) => {
     const found = known.get(point) ?? lastCutOff(point, deps);
     known.set(point, found);
@@ -18,16 +26,16 @@ export function cutOffFinder(deps: CommandDeps): (point: string) => Promise<stri
   };
 }
 
-async function lastCutOff(point: string, { store }: CommandDeps): Promise<string | undefined> {
-  for (const { id, round } of await cutOffAt(point, store))
-    if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return id;
+async function lastCutOff(point: string, { store }: CommandDeps): Promise<CutOff | undefined> {
+  for (const { id, round, at } of await cutOffAt(point, store))
+    if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return { id, at };
   return undefined;
 }
 
 async function cutOffAt(
   point: string,
   { inbox, outbox }: CommandDeps["store"],
-): Promise<{ id: string; round: number }[]> {
+): Promise<(CutOff & { round: number })[]> {
   if (point === "before_dispatch" || point === "message_sending") {
     const lists = await Promise.all(
       (["held", "waiting"] as const).map((status) => outbox.list({ status, limit: LAST })),
@@ -35,7 +43,8 @@ async function cutOffAt(
     return lists
       .flat()
       .filter((one) => undecidedOf(one) > 0)
-      .slice(0, MAX_LOOKED_UP);
+      .slice(0, MAX_LOOKED_UP)
+      .map(({ id, round, createdAt, settledAt }) => ({ id, round, at: settledAt ?? createdAt }));
   }
   if (point !== "message_received" && point !== "inbound_claim") return [];
   const rows = await inbox.list({ limit: LAST });
@@ -43,5 +52,16 @@ async function cutOffAt(
     .filter((row) => row.event.kind === "message" && row.outcome !== "command" && row.outcome !== "denied")
     .filter((row) => cutOffsOf(row) > 0)
     .slice(0, MAX_LOOKED_UP)
-    .map(({ id, round }) => ({ id: `m${id}`, round: point === "message_received" ? 1 : round }));
+    .map(({ id, round, receivedAt, settledAt }) => ({
+      id: `m${id}`,
+      round: point === "message_received" ? 1 : round,
+      at: settledAt ?? receivedAt,
+    }));
+}
+
+/** What may have fired at the point after its last firing on record, `at`: two sentences. */
+export async function cutOffAfter(deps: CommandDeps, point: string, at = 0): Promise<string | undefined> {
+  const cut = await cutOffFinder(deps)(point);
+  if (cut === undefined || cut.at <= at) return undefined;
+  return `The process ended while hooks were at work on ${code(cut.id)}${at > 0 ? ", after that" : ""}: what ran for it at ${code(point)} before the end of the process is not recorded. ${code(`/hooks why ${point} ${cut.id}`)} shows what is known.`;
 }

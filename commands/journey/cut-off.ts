@@ -8,6 +8,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
+import type { Decision } from "./audit.js";
 
 /** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
 export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRow): number {
@@ -23,6 +24,14 @@ export function undecidedOf({ status, reason, asked, parts }: Delivery): number 
   if (status === "held" && reason?.includes(HOOKS_MAY_CRASH) === true) return asked;
   // They may be at work on it now.
   return status === "waiting" ? Math.max(0, asked - 1) : 0;
+}
+
+/**
+ * Hooks were asked once more, as they are when the process ended before they had decided. They may have decided since. A release begins
+ * a new count.
+ */
+export function wasUndecided({ id, asked }: Delivery, decisions: readonly Decision[]): boolean {
+  return asked > 1 || decisions.some((one) => one.id === id && one.was?.reason?.includes(HOOKS_MAY_CRASH) === true);
 }
 
 /** A sentence. */

@@ -1,6 +1,6 @@
 /** What is known of an id that only the journal has: a dispatch of a task, a mission or an alert, a firing by hand, a message that was deleted. */
 import type { DispatchRecord } from "../../src/domain/journal.js";
-import { dispatchOutcome } from "../show-dispatch.js";
+import { dispatchOutcome, outcomeText } from "../show-dispatch.js";
 import { clockTime, code, plain } from "../text.js";
 
 /** One line a point; the last one where it fired several times. */
@@ -28,4 +28,23 @@ export function journalLines(
       ? ""
       : "The queues no longer have it. ";
   return [`${gone}The journal has:`, ...ended];
+}
+
+/** What the journal alone can say, when the queues no longer have the message. */
+export function endings(dispatches: readonly DispatchRecord[]): string | undefined {
+  const facts = dispatches.flatMap(({ point, payload, runs }) => {
+    const isDenied =
+      typeof payload === "object" && payload !== null && "access" in payload && payload.access === "denied";
+    const reason = isDenied && "reason" in payload && typeof payload.reason === "string" ? `: ${payload.reason}` : "";
+    const ender = runs.find(({ outcome }) => outcome === "claimed" || outcome === "cancelled" || outcome === "blocked");
+    return [
+      ...(isDenied ? [`${code(point)}: the message was denied${plain(reason)}, so no hook could claim it`] : []),
+      ...(ender
+        ? [
+            `${code(point)}: ${outcomeText(ender.outcome)} by ${code(ender.hookId)}${ender.reason ? ` (${plain(ender.reason)})` : ""}`,
+          ]
+        : []),
+    ];
+  });
+  return facts.length > 0 ? facts.join("\n") : undefined;
 }

@@ -22,7 +22,7 @@ import { journalLines } from "./journal-lines.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
 import { refusedLines, wasPausedText } from "./refused.js";
 import { ownWordText, runningText } from "./surroundings.js";
-import { behindText, deniedText, endText, goneText, whyUnhandled } from "./why-not-reached.js";
+import { behindText, deniedText, endText, goneText, lostAt, whyUnhandled } from "./why-not-reached.js";
 
 /** Deliveries and failures shown; `--json` has all. */
 const MAX_SHOWN = 4;
@@ -40,7 +40,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
     ...(row ? inboundLines(deps, journey, row, now) : []),
     ...(row || own ? [] : journalLines(asked, taskId, dispatches, now)),
     ...inOrder([
-      ...(row ? inboundEnd(journey, row, now) : []),
+      ...(row ? inboundEnd(deps, journey, row, now) : []),
       ...decisions.map((one) => ({
         at: decidedAt(one, journey),
         text: `${clockTime(one.at, now)} ${decisionText(one, journey)}`,
@@ -170,14 +170,15 @@ function decidedAt({ at, id }: Decision, { dispatches, deliveries }: Journey): n
 }
 
 /** What people did to the message afterwards; edits for which the same ran are one line, with how often and the last one, and so are reactions. */
-function changeLines(deps: CommandDeps, { changes, dispatches, stored }: Journey, now: number): Happening[] {
+function changeLines(deps: CommandDeps, journey: Journey, now: number): Happening[] {
+  const { changes, dispatches, stored } = journey;
   const found = new Map<string, { last: InboxRow; ran: string | undefined; times: number }>();
   for (const one of changes) {
     const { kind } = one.event;
     if (kind !== "edited" && kind !== "reaction" && kind !== "deleted") continue;
     const mine = dispatches.filter(({ id }) => rootOf(id) === `m${one.id}`);
     const point = POINT_OF_CHANGE[kind];
-    const ran = ranAt(point ?? "", mine, one.status === "done", stored, mayBeKilled(deps, point, one));
+    const ran = ranAt(point ?? "", mine, one.status === "done", stored, missingText(deps, point, one, journey));
     const key = `${kind} ${ran}`;
     found.set(key, { last: one, ran, times: (found.get(key)?.times ?? 0) + 1 });
   }
@@ -245,7 +246,8 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   const change = POINT_OF_CHANGE[row.event.kind];
   // A press fires the points of what it stands for; a move of a chat fires none.
   const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
-  const ran = point && ranAt(point, mine, row.status === "done", journey.stored, mayBeKilled(deps, point, row));
+  const ran =
+    point && ranAt(point, mine, row.status === "done", journey.stored, missingText(deps, point, row, journey));
   return [
     `${clockTime(row.receivedAt, now)} received${ran ? ` · ${ran}` : ""}`,
     ...putOffLines(journey, row),
@@ -254,7 +256,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
 }
 
 /** How handling ended, at its time. Hooks may see an answer a moment before that is on disk, so it comes before what is sent. */
-function inboundEnd(journey: Journey, row: InboxRow, now: number): Happening[] {
+function inboundEnd(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): Happening[] {
   const { deliveries, dispatches, gone } = journey;
   const open = whyUnhandled(journey, now);
   const unknown = row.status === "dead" && cutOffsOf(row) > 0 ? " Which hooks had begun by then was not recorded." : "";
@@ -262,13 +264,13 @@ function inboundEnd(journey: Journey, row: InboxRow, now: number): Happening[] {
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
   const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;
-  return [{ at, text: endOf(journey, row) }, ...(nothing ? [{ at, text: "Nothing was sent in answer." }] : [])];
+  return [{ at, text: endOf(deps, journey, row) }, ...(nothing ? [{ at, text: "Nothing was sent in answer." }] : [])];
 }
 
-function endOf(journey: Journey, row: InboxRow): string {
+function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   if (POINT_OF_CHANGE[row.event.kind] !== undefined) return plain(row.outcome ?? "settled");
-  const asked = ranAt("inbound_claim", mine, true, journey.stored);
+  const asked = ranAt("inbound_claim", mine, true, journey.stored, missingText(deps, "inbound_claim", row, journey));
   const by = row.claimedBy ? ` by ${code(row.claimedBy)}` : "";
   switch (row.outcome) {
     case "denied":
@@ -291,9 +293,15 @@ function endOf(journey: Journey, row: InboxRow): string {
   }
 }
 
-/** An earlier process handled it, and may have been killed before the point was recorded. */
-const mayBeKilled = (deps: CommandDeps, point: string | undefined, { receivedAt }: InboxRow): boolean =>
-  point !== undefined && receivedAt < deps.about.startedAt && unrecordedByKill(deps, point) !== undefined;
+/** What is said of a point that a handled message passes, when no run is on record there. */
+function missingText(deps: CommandDeps, point: string | undefined, row: InboxRow, journey: Journey): string {
+  if (point === undefined) return "";
+  if (cutOffsOf(row) > 0 || (row === journey.row && lostAt(point, journey) !== undefined))
+    return `what ran at ${code(point)} before the end of the process is not recorded`;
+  // An earlier process handled it, and may have been killed before the point was recorded.
+  const mayBeKilled = row.receivedAt < deps.about.startedAt && unrecordedByKill(deps, point) !== undefined;
+  return `${mayBeKilled ? "nothing is recorded of" : "no hook was enabled at"} ${code(point)}`;
+}
 
 /** Who ran at a point in its last dispatch. Undefined when none is recorded and one may still come. */
 function ranAt(
@@ -301,13 +309,10 @@ function ranAt(
   dispatches: readonly DispatchRecord[],
   isSettled: boolean,
   stored: StoredRuns,
-  isMaybeLost = false,
+  missing: string,
 ): string | undefined {
   const last = dispatches.filter((one) => one.point === point && one.runs.length > 0 && !isAttempt(one)).at(-1);
-  if (last === undefined)
-    return isSettled
-      ? `${isMaybeLost ? "nothing is recorded of" : "no hook was enabled at"} ${code(point)}`
-      : undefined;
+  if (last === undefined) return isSettled ? missing : undefined;
   const ran = last.runs.filter((run) => !hasNotRun(run, stored.get(run.id)));
   const waiting = last.runs.filter(({ id }) => stored.get(id)?.status === "backgrounded").length;
   const skipped = last.runs.length - ran.length - waiting;

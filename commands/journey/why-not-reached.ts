@@ -5,7 +5,8 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
-import { cutOffsOf, undecidedOf } from "./cut-off.js";
+import { isAttempt } from "./background.js";
+import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { wasGivenUpText } from "./given-up.js";
 import { putOffs } from "./put-off.js";
@@ -50,13 +51,39 @@ export function cutOffsAt(point: string, journey: Journey): number {
     );
   const handled = handledAt(point, journey);
   if (handled === undefined) return 0;
+  return isRecorded(point, handled, dispatches) ? 0 : cutOffsOf(handled);
+}
+
+function isRecorded(point: string, { id, round }: InboxRow, dispatches: readonly DispatchRecord[]): boolean {
   // A message that is tried again in one process was received before, under an earlier number.
-  const isRecorded = dispatches.some((one) =>
+  return dispatches.some((one) =>
     point === "message_received"
-      ? one.point === point && rootOf(one.id) === `m${handled.id}`
-      : one.id === numberedDispatch(`m${handled.id}`, point, handled.round),
+      ? one.point === point && rootOf(one.id) === `m${id}` && !isAttempt(one)
+      : one.id === numberedDispatch(`m${id}`, point, round),
   );
-  return isRecorded ? 0 : cutOffsOf(handled);
+}
+
+/**
+ * Why the journal does not have the firing of a point for a message that was handled: the process ended before it was written. A sentence;
+ * undefined where nothing speaks for that. A dispatch is on disk a moment after its end, and the answer may be on its way out by then.
+ */
+export function lostAt(point: string, journey: Journey): string | undefined {
+  const { row, deliveries, dispatches, decisions } = journey;
+  if (point in CHANGES || row?.status !== "done" || handledAt(point, journey) === undefined) return undefined;
+  if (isRecorded(point, row, dispatches)) return undefined;
+  const by = point === "inbound_claim" ? claimerOf(row) : undefined;
+  const claim = by === undefined ? "" : `${code(by)} claimed the message there. `;
+  const cut = deliveries.find((one) => wasUndecided(one, decisions) && row.deliveryIds?.includes(one.id));
+  if (cut)
+    return `${claim}The process ended soon after that, while hooks decided about ${code(cut.id)}, and what ran before its end is not recorded.`;
+  return by === undefined
+    ? undefined
+    : `${claim}What else ran there is not recorded: the process ended before it was written, or the record was deleted.`;
+}
+
+/** The hook that claimed it: its point fired, whatever is recorded. */
+export function claimerOf({ outcome, claimedBy }: InboxRow): string | undefined {
+  return outcome === "claimed" ? claimedBy : undefined;
 }
 
 /** The row whose handling fires the point. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { invoke } from "./stack.js";
@@ -81,8 +81,8 @@ async function say(text: string): Promise<void> {
 }
 
 /** Starts the gateway again until the last message is given up. `crash` ends the process, or waits for its end. */
-async function untilGivenUp(crash: () => Promise<unknown>): Promise<string> {
-  for (let start = 0; start < 2; start++) {
+async function untilGivenUp(crash: () => Promise<unknown>, times = 2): Promise<string> {
+  for (let start = 0; start < times; start++) {
     await crash();
     await gateway.start();
   }
@@ -193,6 +193,7 @@ it("a firing that the end of the process cut off is the last one, and is not cou
   await until(async () => (await ask("/hooks why sleeper")).includes("sleeper is running now"), "sleeper at work");
   await say("bg");
   await until(async () => (await ask("/hooks why lab.bg")).includes("lab.bg is running now"), "lab.bg at work");
+  await until(async () => (await ask("/hooks why last")).includes("claimed by lab.last"), "the answer");
   await gateway.kill();
   await gateway.start();
   for (const [id, point] of [
@@ -209,10 +210,134 @@ it("a firing that the end of the process cut off is the last one, and is not cou
       ),
     );
     expect(why).toMatch(
-      /It last fired .* ago: interrupted \(the gateway ended .*\)\. Before that, it last fired .*: ✓ passed/,
+      /It last fired (.* ago|just now): interrupted \(the gateway ended .*\)\. Before that, it last fired .*: ✓ passed/,
     );
     const show = await ask(`/hooks show ${id}`);
     expect(show).toMatch(/last fired: .*, interrupted \(the gateway ended/);
     expect(show).toMatch(/24 h: \d+ fires?, 0 failures, \d+ interrupted/);
   }
+});
+
+/** Hooks at message_received that the message does not wait for, one that kills the process when they have begun, and one that does on the way out. */
+const KILLER = `import { existsSync } from "node:fs";
+let hasBegun = false;
+const until = async (holds) => { while (!holds()) await new Promise((done) => setTimeout(done, 20)); };
+const kill = () => { process.kill(process.pid, "SIGKILL"); return new Promise(() => {}); };
+export default { id: "p", setup({ hooks }) {
+  const received = (id, execution, run) => hooks.registerVoid("message_received", ({ message }) => run(message.text), { id, execution });
+  const begin = (text) => {
+    hasBegun = true;
+    return text === "boom" ? new Promise((done) => setTimeout(done, 50_000)) : undefined;
+  };
+  received("far", "fire_and_record", begin);
+  received("bg", "background", begin);
+  received("quick", "background", () => {});
+  const claiming = (id, priority, decide) =>
+    hooks.registerClaiming("inbound_claim", ({ message }) => decide(message.text), { id, priority, timeoutMs: 60_000 });
+  claiming("boom", 10, async (text) => {
+    if (text !== "boom") return null;
+    await until(() => hasBegun && existsSync("go"));
+    return kill();
+  });
+  claiming("claim", 30, (text) => ({ handled: true, reply: text }));
+  hooks.registerModifying("message_sending", ({ message }) => (message.text === "bad" ? kill() : null), { id: "sends" });
+} };`;
+
+describe("a plugin's hook kills the process", () => {
+  const own = mkdtempSync(join(tmpdir(), "hookgate-killed-"));
+  let former: GatewayProcess;
+  beforeAll(async () => {
+    writeFileSync(join(own, "lab.mjs"), KILLER);
+    former = gateway;
+    gateway = await gatewayProcess({
+      folder: own,
+      config: {
+        gateway: { inbox_attempts: 3 },
+        operators: { owner: ["web:1"] },
+        web: {
+          access: { dms: "everyone", chats: ["*"], mention: "always" },
+          rooms: [{ id: "general", name: "General" }],
+        },
+        plugins: [{ module: "./lab.mjs", critical: true }],
+      },
+    });
+    await gateway.start();
+    await gateway.ready();
+  });
+  afterAll(async () => {
+    await gateway.kill();
+    gateway = former;
+    rmSync(own, { recursive: true, force: true });
+  });
+
+  /** What no answer may say about a point whose record was lost. */
+  const INVENTED = /did not (fire|run)|no hook was enabled|added or enabled later/i;
+
+  it("and nothing is said of points whose records were lost with it, also where a background run has a record", async () => {
+    await say("hello");
+    await until(async () => (await ask("/hooks why last")).includes("claimed by p.claim"), "the first one");
+    await say("boom");
+    await until(async () => (await ask("/hooks why p.bg last")).includes("It is running now"), "p.bg at work");
+    await until(async () => (await ask("/hooks why p.quick last")).includes("It ran, ✓ passed"), "the end of p.quick");
+    writeFileSync(join(own, "go"), "");
+    const row = await untilGivenUp(() => gateway.ending(), 3);
+    expect(await ask(`/hooks why p.quick ${row}`)).toContain("It ran, ✓ passed");
+    const bg = await until(async () => {
+      const text = await ask(`/hooks why p.bg ${row}`);
+      return text.includes("interrupted") ? text : undefined;
+    }, "the end of p.bg");
+    expect(bg).toContain(`p.bg and ${row}: It began, and was interrupted`);
+    for (const id of ["p.far", "p.boom", "p.claim"]) {
+      const answer = await ask(`/hooks why ${id} ${row}`);
+      expect(answer).toContain(`Whether ${id} ran for ${row} is not known.`);
+      expect(answer).not.toMatch(INVENTED);
+    }
+    for (const point of ["message_received", "inbound_claim"])
+      expect(await ask(`/hooks why ${point} ${row}`)).not.toMatch(INVENTED);
+    const unrecorded = `The process ended while hooks were at work on ${row}, after that: what ran for it at`;
+    for (const [id, point] of [
+      ["p.boom", "inbound_claim"],
+      ["p.claim", "inbound_claim"],
+      ["p.far", "message_received"],
+    ]) {
+      const answer = await ask(`/hooks why ${id}`);
+      expect(answer).toContain(`${id} ran for the last ${point} on record.`);
+      expect(answer).toContain(`${unrecorded} ${point} before the end of the process is not recorded.`);
+    }
+    const point = await ask("/hooks why inbound_claim");
+    expect(point).toContain("inbound_claim last fired on record:");
+    expect(point).toContain(unrecorded);
+  });
+
+  it("while the answer is on its way out, and what ran before that is not recorded", async () => {
+    await say("bad");
+    for (let start = 0; start < 3; start++) {
+      await gateway.ending();
+      await gateway.start();
+    }
+    const held = async () => (await asked("/outbox list held"))?.includes("they may crash the gateway");
+    await until(held, "the answer being held");
+    const path = await ask("/hooks why last");
+    const row = /What happened to (m\d+)/.exec(path)?.[1] as string;
+    expect(path).toContain(
+      "claimed by p.claim · what ran at inbound_claim before the end of the process is not recorded",
+    );
+    expect(path).toContain("received · what ran at message_received before the end of the process is not recorded");
+    expect(path).not.toMatch(INVENTED);
+    const ended = `The process ended soon after that, while hooks decided about d_${row}r, and what ran before its end is not recorded.`;
+    const claim = await ask(`/hooks why p.claim ${row}`);
+    expect(claim).toContain(`p.claim ran for ${row}.`);
+    expect(claim).toContain(`p.claim claimed the message there. ${ended}`);
+    for (const id of ["p.boom", "p.far"]) {
+      const answer = await ask(`/hooks why ${id} ${row}`);
+      expect(answer).toContain(`Whether ${id} ran for ${row} is not known.`);
+      expect(answer).toContain(ended);
+      expect(answer).not.toMatch(INVENTED);
+    }
+    for (const point of ["message_received", "inbound_claim"]) {
+      const answer = await ask(`/hooks why ${point} ${row}`);
+      expect(answer).toContain(ended);
+      expect(answer).not.toMatch(INVENTED);
+    }
+  });
 });
