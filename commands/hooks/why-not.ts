@@ -10,6 +10,9 @@ import { failedRun } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
+/** Points that fire for the one hook whose trigger came. */
+export const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
+
 /** A sentence; undefined when nothing that is known explains it. The hook has no run in the dispatch. */
 export async function whyNoTurn(
   deps: CommandDeps,
@@ -106,10 +109,21 @@ export async function offAfter(
     return hook.enabled ? `after ${by}, until it was enabled again` : `since ${by}`;
   }
   // The audit knows of commands alone: a configuration or a plugin may have disabled or removed it.
-  const { enabledAt = now } = deps.registry.explain(hook.id);
+  const { enabledAt = now, registeredAt } = deps.registry.explain(hook.id);
+  const wasOff = !hook.enabled || enabledAt > registeredAt;
+  if (last === undefined && wasOff && !OWN_POINTS.has(hook.hook) && !isAlwaysRecorded(deps, hook))
+    return hook.enabled ? `in the time before it was enabled ${ago(enabledAt, now)}` : "while it is disabled";
   const isOff = last?.isRun === true && last.at >= deps.about.startedAt && enabledAt > last.at;
   if (!isOff) return undefined;
   return hook.enabled ? `in the time before it was enabled ${ago(enabledAt, now)}` : "since it was disabled";
+}
+
+/** Another hook there was enabled all the time, so that each firing is on record. */
+function isAlwaysRecorded({ registry }: CommandDeps, { id, hook, phase }: HookInfo): boolean {
+  return registry.order(hook, phase).some((peer) => {
+    const { enabledAt, registeredAt } = registry.explain(peer.id);
+    return peer.id !== id && enabledAt !== undefined && enabledAt <= registeredAt;
+  });
 }
 
 export function enabledLater(switches: readonly Switching[], at: number, now: number): string {

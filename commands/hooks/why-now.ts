@@ -19,10 +19,8 @@ import { ago, clockTime, code, plain } from "../text.js";
 import { brokenText } from "./broken.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
-import { endedEarlier, enderOf, offAfter, whyNoTurn } from "./why-not.js";
+import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
 
-/** Points that fire for the one hook whose trigger came. */
-const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
 /** How far the last dispatch of a point is looked for, behind attempts of background runs. */
 const LAST_DISPATCHES = 100;
 
@@ -42,21 +40,28 @@ async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Prom
 
 /**
  * The last time that the point fired by itself, else by hand. An attempt of a background run is a dispatch of that one hook only, and a
- * dry run is no firing.
+ * dry run is no firing. The phases of a point are dispatches of their own: with `phase`, only those of that phase.
  */
 export async function lastOf(
   { store }: CommandDeps,
   filter: Omit<DispatchFilter, "limit">,
+  phase?: HookInfo["phase"],
 ): Promise<DispatchRecord | undefined> {
   const newest = (await store.journal.list({ ...filter, limit: LAST_DISPATCHES })).filter(
-    (one) => !isAttempt(one) && !one.dryRun,
+    (one) => !isAttempt(one) && !one.dryRun && (phase === undefined || one.phase === phase),
   );
   return newest.find(({ id }) => !isByHand(id)) ?? newest[0];
 }
 
-function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, isOff: boolean, now: number): string {
-  if (isOff) return last ? ` ${code(hook)} last fired on record ${ago(last.at, now)}.` : "";
-  return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
+/** Another phase of the point may have fired later, or without this one. */
+function pointName({ registry }: CommandDeps, { hook, phase }: HookInfo): string {
+  const isShared = registry.order(hook).some((one) => one.phase !== phase);
+  return isShared && phase !== undefined ? `${code(hook)} (${phase})` : code(hook);
+}
+
+function pointText(point: string, last: DispatchRecord | undefined, isOff: boolean, now: number): string {
+  if (isOff) return last ? ` ${point} last fired on record ${ago(last.at, now)}.` : "";
+  return last ? ` ${point} last fired ${ago(last.at, now)}.` : ` ${point} has not fired either.`;
 }
 
 /** A time concerns one hook, so no other runs before it. */
@@ -125,17 +130,18 @@ const nowText = (runs: boolean) => `would ${runs ? "" : "**not** "}run`;
 
 /** What was so then, and what is so now. `off`: when it was disabled after that. `isFollowed`: the end of the process cut off a later firing. */
 function headline(
-  { id, hook }: HookInfo,
+  { id }: HookInfo,
+  named: string,
   then: LastTime | undefined,
   { runs, off, isFollowed, now }: { runs: boolean; off: string | undefined; isFollowed: boolean; now: number },
 ): string {
   if (off !== undefined) {
     const before =
       then && ` Before that, it ${then.ran ? "ran" : "did not run"} for the last one (${ago(then.at, now)}).`;
-    return `${code(id)} did **not** run for any ${code(hook)} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(runs)}.`;
+    return `${code(id)} did **not** run for any ${named} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(runs)}.`;
   }
   if (then === undefined) return `${code(id)} ${nowText(runs)}.`;
-  const point = `for the last ${code(hook)}${isFollowed ? " on record" : ""}`;
+  const point = `for the last ${named}${isFollowed ? " on record" : ""}`;
   if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, runs);
   if (then.ran) return `${code(id)} ran ${point}${runs ? "" : `, and ${nowText(runs)} now`}.`;
   const why = then.why === undefined ? "" : ` ${then.why}`;
@@ -180,7 +186,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
   const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
   const own = isOwn ? { hookId: hook.id } : undefined;
-  const found = await lastOf(deps, { ...own, point: hook.hook });
+  const found = await lastOf(deps, { ...own, point: hook.hook }, hook.phase);
+  const point = pointName(deps, hook);
   const last = found && readableDispatch(deps, context, found);
   const explanation = explain(deps, hook, last);
   const gates = await explainGates(deps, hook);
@@ -201,7 +208,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const fired =
     firedText(row, running !== undefined, now) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
-    `${neverText(row)}.${isOwn ? "" : pointText(hook, last, off !== undefined, now)}`;
+    `${neverText(row)}.${isOwn ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
   const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
@@ -209,7 +216,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     text: [
       running
         ? `${code(hook.id)} is **running now**, for ${formatDuration(running.forMs)} (${code(rootOf(running.dispatchId))}).`
-        : headline(hook, then, { runs, off, isFollowed: cut !== undefined, now }),
+        : headline(hook, point, then, { runs, off, isFollowed: cut !== undefined, now }),
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),

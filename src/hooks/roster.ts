@@ -103,12 +103,13 @@ export class Roster {
     const { point } = handlers;
     if (model !== undefined) checkModel(point, model, "register");
     const id = options.id ?? this.#freeId(point, options.name);
+    const now = this.#clock.now();
     const holder = this.entries.get(id);
     if (holder !== undefined) checkReplaceable(holder, options);
     const entry = makeEntry({
       id,
       seq: this.#seq++,
-      registeredAt: this.#clock.now(),
+      registeredAt: now,
       point,
       phase: phaseFor(id, point, phase ?? resolveAlias(hook).phase, phase),
       handler,
@@ -118,7 +119,7 @@ export class Roster {
     if (holder !== undefined) this.remove(holder);
     const replaced = this.#replacedBy(entry);
     entry.registeredAt = replaced?.from ?? entry.registeredAt;
-    if (entry.enabled) entry.enabledAt = replaced?.enabledAt ?? this.#clock.now();
+    if (entry.enabled) entry.enabledAt = replaced?.enabledAt ?? now;
     this.entries.set(id, entry);
     handlers.all.add(entry);
     handlers.changed();

@@ -256,3 +256,56 @@ it("the reason of a veto, and a pending retry, are shown without a message, too"
   await live.say("hello");
   await until(async () => /It is tried again at .*exit/.test(await ask("/hooks why again")), "the pending retry");
 });
+
+const PHASES = `export default { id: "f", setup({ hooks }) {
+  hooks.register({ hook: "task:create", phase: "before", id: "b", handler(ctx) { ctx.data.priority = 1; } });
+  hooks.register({ hook: "task:create", phase: "after", id: "a", handler() {} });
+} };`;
+
+it("a hook of one phase ran for the last firing of that phase, whatever fired in another", async () => {
+  const { ask } = await lab("", PHASES);
+  await ask("/task add person:web:1 Title2");
+  for (const [id, phase] of [
+    ["f.b", "before"],
+    ["f.a", "after"],
+  ]) {
+    const why = await until(async () => {
+      const now = await ask(`/hooks why ${id}`);
+      return now.includes("It last fired") ? now : undefined;
+    }, `the record of ${id}`);
+    expect(first(why)).toBe(`${id} ran for the last task:create (${phase}).`);
+  }
+});
+
+it("a point whose only hook is disabled in the file is not said not to have fired", async () => {
+  const config = (enabled: boolean) => `
+hooks:
+  - { id: edits, on: message_edited, enabled: ${enabled}, run: { shell: { command: ["true"] } } }
+`;
+  const { live, ask, say } = await lab(config(false));
+  const row = await say("hello", /no hook claimed it|no hook was enabled at inbound_claim/);
+  const { messages } = (await live.get("/api/rooms/general/messages")) as { messages: { id: string; text: string }[] };
+  const id = messages.find(({ text }) => text === "hello")?.id;
+  const { ok } = await fetch(`${live.app.url}/api/messages/${id}`, {
+    method: "PATCH",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: "hello again", nonce: "edit-0001" }),
+  });
+  expect(ok).toBe(true);
+  await until(
+    async () => (await ask(`/hooks why ${row}`)).includes("no hook was enabled at message_edited"),
+    "the edit",
+  );
+  const disabled = await ask("/hooks why edits");
+  expect(first(disabled)).toBe(
+    "edits did not run for any message_edited while it is disabled; what fires while no hook is enabled there is not recorded. Now it would not run.",
+  );
+  expect(disabled).not.toContain("has not fired");
+  live.write("hookgate.yaml", `${GATEWAY}\n${config(true)}`);
+  await until(async () => live.app.automations.get("edits")?.enabled === true, "it being enabled");
+  const enabled = await ask("/hooks why edits");
+  expect(first(enabled)).toMatch(
+    /^edits did not run for any message_edited in the time before it was enabled .*; what fires while no hook .* Now it would run\.$/,
+  );
+  expect(enabled).not.toContain("has not fired");
+});
