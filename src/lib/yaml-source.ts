@@ -38,7 +38,8 @@ export interface YamlEntry {
   text: string;
 }
 
-export function parseYaml(text: string): YamlSource {
+export function parseYaml(marked: string): YamlSource {
+  const text = marked.replace(/^\uFEFF/, "");
   const positioned = once(() => {
     const { LineCounter, parseDocument } = yaml();
     const lines = new LineCounter();
@@ -79,18 +80,38 @@ interface Positioned {
   lines: LineCounter;
 }
 
+type Fault = Pick<YAMLParseError, "pos" | "message"> & { code: string };
+
+/** Those of the parser, and the aliases (`*name`) of what no `&name` in the file names, in their order. */
+function faultsOf(document: Document): Fault[] {
+  const faults: Fault[] = [...document.errors];
+  yaml().visit(document, {
+    Alias(_, node) {
+      if (node.resolve(document) !== undefined || !node.range) return;
+      const [from, to] = node.range;
+      const message = `*${node.source} stands for what &${node.source} names, and nothing in this file does: write a text that begins with * in quotes`;
+      faults.push({ pos: [from, to], code: NO_ANCHOR, message });
+    },
+  });
+  return faults.sort((one, other) => one.pos[0] - other.pos[0]);
+}
+
+const NO_ANCHOR = "NO_ANCHOR";
+/** What stands behind them is read as it is. */
+const CONTAINED: ReadonlySet<string> = new Set(["DUPLICATE_KEY", NO_ANCHOR]);
+
 function slowly({ document, lines }: Positioned): Read {
-  const errors = document.errors.map((error) => placed(error, lines));
+  const errors = faultsOf(document).map((fault) => placed(fault, lines));
   if (errors.length > 0) return { value: undefined, errors };
   try {
     return { value: document.toJS() ?? undefined, errors };
   } catch (thrown) {
-    // An alias of nothing, or aliases that would make too much of it.
+    // Aliases that would make too much of it.
     return { value: undefined, errors: [{ line: 1, column: 1, message: errorMessage(thrown) }] };
   }
 }
 
-function placed({ pos, code, message }: YAMLParseError, lines: LineCounter): Position & { message: string } {
+function placed({ pos, code, message }: Fault, lines: LineCounter): Position & { message: string } {
   const { line, col } = lines.linePos(pos[0]);
   return { line, column: col, message: PLAIN[code] ?? message };
 }
@@ -105,27 +126,30 @@ function entriesOf({ document, lines }: Positioned, text: string, key: string): 
   const nodes = isSeq(listed) ? listed.items : [contents];
   const starts = nodes.map((node) => (isNode(node) ? node.range?.[0] : undefined));
   const [first] = starts;
-  if (first === undefined || starts.includes(undefined) || document.errors.some(({ pos }) => pos[0] < first))
-    return undefined;
+  const faults = faultsOf(document);
+  if (first === undefined || starts.includes(undefined) || faults.some(({ pos }) => pos[0] < first)) return undefined;
   return nodes.map((node, index) => {
     const start = starts[index] ?? 0;
     const end = starts[index + 1];
-    const own = document.errors.filter(({ pos }) => (end === undefined || pos[0] < end) && pos[1] >= start);
+    const own = faults.filter(({ pos }) => (end === undefined || pos[0] < end) && pos[1] >= start);
     return {
       value: readableValue(node, document),
       path: isSeq(listed) ? [...under, index] : [],
       errors: own.map((error) => placed(error, lines)),
-      mayHideOthers: own.some(({ code }) => code !== "DUPLICATE_KEY"),
+      mayHideOthers: own.some(({ code }) => !CONTAINED.has(code)),
       text: text.slice(start, end),
     };
   });
 }
 
 function readableValue(node: unknown, document: Document): unknown {
+  const { isMap, isNode } = yaml();
   try {
-    return yaml().isNode(node) ? node.toJS(document) : undefined;
+    return isNode(node) ? node.toJS(document) : undefined;
   } catch {
-    return undefined; // an alias of what is not there: whoever reads the entry finds nothing in it
+    // An alias of what is not there: the settings beside it can be read, the id among them.
+    if (!isMap(node)) return undefined;
+    return Object.fromEntries(node.items.map(({ key, value }) => [String(key), readableValue(value, document)]));
   }
 }
 

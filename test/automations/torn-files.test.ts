@@ -66,6 +66,11 @@ test.each([
     { "hooks/two.yaml": guard(DOUBLED) + hook("other") },
     /The critical hook k-guard is broken: .*two\.yaml:1:\d+: Map keys must be unique/,
   ],
+  ...["description: *x", "<<: *base", "notify: { to: *here }"].map((slip): [string, Record<string, string>, RegExp] => [
+    `an alias of nothing in it (${slip})`,
+    { "hooks/two.yaml": hook("other") + guard(` ${slip},`) },
+    /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \*\w+ stands for what &\w+ names/,
+  ]),
   [
     "an entry before it that swallows it",
     { "hooks/two.yaml": `- id: other\n  on: "message_received\n  critical: true\n- id: k-guard\n  critical: true\n` },
@@ -92,6 +97,18 @@ test.each([
   });
   expect(code).not.toBe(0);
   expect(err).toMatch(/Hookgate does not start, .*the critical hook .* broken/);
+});
+
+test("an alias of nothing keeps the previous version of its hook, and breaks no other; nor does a byte order mark", async () => {
+  const live = await liveApp({ "hookgate.yaml": "", "hooks/two.yaml": hook("twice") }, { mayBreak: true });
+  const ids = () => live.app.automations.list().map(({ id }) => id);
+  expect(ids()).toEqual(["twice"]);
+  live.write("hooks/two.yaml", `\ufeff${hook("twice", " description: *x,")}${hook("after")}`);
+  await until(() => ids().includes("after"), "the reload");
+  expect(ids().sort()).toEqual(["after", "twice"]);
+  expect(live.app.automations.broken()).toMatchObject([
+    { id: "twice", problems: [{ line: 1, message: expect.stringContaining("in quotes") }] },
+  ]);
 });
 
 test("many errors of one slip are reported as one problem, which says to quote a template", async () => {
