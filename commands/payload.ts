@@ -15,7 +15,7 @@ export interface FirePayload {
   payload: unknown;
   /** `last` holds what a person wrote: it is shown masked. */
   source: "typed" | "example" | "last";
-  /** Of `last`: the dispatch that had it, as it was before JSON was put on top. */
+  /** The dispatch that had the payload of `last`, as it was before JSON was put on top. */
   last?: DispatchRecord;
 }
 

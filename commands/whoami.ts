@@ -60,8 +60,8 @@ function whatFor(role: Role | undefined): string {
   const file = code("hookgate.yaml");
   if (role === "owner") return `To let the gateway listen here in ${file}`;
   if (role !== undefined)
-    return `The gateway does not listen here. Whoever runs it can change that with these lines in ${file}`;
-  return `Whoever runs the gateway can give you a role: these lines in ${file} (or another role in place of operator: viewer, admin, owner), then a restart`;
+    return `The gateway does not listen here. The person who runs it can change that with these lines in ${file}`;
+  return `The person who runs the gateway can give you a role: these lines in ${file} (or another role in place of operator: viewer, admin, owner), then a restart`;
 }
 
 /** What to paste; merged by hand with what stands there. Ids are quoted: YAML would round long numbers. */

@@ -1,5 +1,4 @@
 /** The composition root: a configuration becomes a running gateway. Everything that depends on something gets it here, and nowhere else. */
-
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";

@@ -208,13 +208,8 @@ async function answer(
     const less = lighter(upload, error);
     if (less) return answer(context, chatId, interaction, less);
     const outcome = failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
-    if (isArchived(error))
-      return reopened(
-        context,
-        chatId,
-        () => answer(context, chatId, interaction, upload),
-        () => outcome,
-      );
+    const again = () => answer(context, chatId, interaction, upload);
+    if (isArchived(error)) return reopened(context, chatId, again, () => outcome);
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
     const isForbidden =
       error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";

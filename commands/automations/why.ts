@@ -1,5 +1,4 @@
 /** What stands between a configured hook and its next run, beside what the registry checks: its gates, and what they refused last. */
-
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import type { CommandDeps } from "../deps.js";

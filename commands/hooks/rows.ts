@@ -54,27 +54,27 @@ export interface HookRows {
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const { stats, remark } = await readStats(deps);
-  const [cutOffOf, begunOf] = [cutOffFinder(deps), await begunRuns(deps)];
+  const [cutOffOf, startedOf] = [cutOffFinder(deps), await startedRuns(deps)];
   const rows = await Promise.all(
-    deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), begunOf, cutOffOf)),
+    deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), startedOf, cutOffOf)),
   );
   return { rows, ...(remark ? { remark } : {}) };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
-  const row = await readRow(deps, rowOf(hook, stats), await begunRuns(deps, hook.id), cutOffFinder(deps));
+  const row = await readRow(deps, rowOf(hook, stats), await startedRuns(deps, hook.id), cutOffFinder(deps));
   return { row, ...(remark ? { remark } : {}) };
 }
 
 async function readRow(
   deps: CommandDeps,
   row: HookRow,
-  begunOf: ReadonlyMap<string, readonly AutomationRun[]>,
+  startedOf: ReadonlyMap<string, readonly AutomationRun[]>,
   cutOffOf: (point: string) => Promise<CutOff | undefined>,
 ): Promise<HookRow> {
-  const begun = withRunning(withInterrupted(row, begunOf.get(row.id) ?? [], deps.clock.now()), deps);
-  return withCutOff(await withSkippedRuns(begun, deps), cutOffOf);
+  const seen = withRunning(withInterrupted(row, startedOf.get(row.id) ?? [], deps.clock.now()), deps);
+  return withCutOff(await withSkippedRuns(seen, deps), cutOffOf);
 }
 
 interface Stats {
@@ -93,7 +93,7 @@ async function readStats(deps: CommandDeps): Promise<Stats> {
 }
 
 /** The journal has runs that ended: what the end of the process cut off is known of the stored runs alone. By hook, the newest first. */
-async function begunRuns(
+async function startedRuns(
   { automations }: CommandDeps,
   hookId?: string,
 ): Promise<ReadonlyMap<string, readonly AutomationRun[]>> {

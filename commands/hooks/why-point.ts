@@ -31,9 +31,9 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const lost = cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(point, journey) ?? killed);
   const reason =
     notReached ?? (!isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
-  const begun = lost === undefined ? [] : [...stored.values()].filter(({ event }) => event === point);
+  const started = lost === undefined ? [] : [...stored.values()].filter(({ event }) => event === point);
   const isClaimed = point === "inbound_claim" && row !== undefined && claimerOf(row) !== undefined;
-  const isUnrecorded = !isSeen && begun.length === 0 && !isClaimed;
+  const isUnrecorded = !isSeen && started.length === 0 && !isClaimed;
   const hasNotFired = isUnrecorded && lost === undefined;
   return answer({
     text: [
@@ -42,7 +42,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
         : isUnrecorded
           ? `Whether ${code(point)} fired for ${code(id)} is **not known**.`
           : `${code(point)} and ${code(id)}:`,
-      begun.map((run) => `${code(run.hookId)}: ${cutOffRunText(run)}`).join("\n"),
+      started.map((run) => `${code(run.hookId)}: ${cutOffRunText(run)}`).join("\n"),
       lost,
       reason,
       open.length > 0 && `It is firing now: ${runningText(open)}.`,

@@ -10,7 +10,7 @@ const LAST = 200;
 const MAX_LOOKED_UP = 10;
 
 export interface CutOff {
-  /** Of the message or the delivery. */
+  /** The id of the message or the delivery. */
   id: string;
   /** When it was over, else when it came. */
   at: number;

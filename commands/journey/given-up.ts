@@ -71,7 +71,10 @@ export function wasGivenUpText(
   if (last?.was !== undefined && last.kind !== "confirmed") {
     const why = last.was.reason === undefined ? "" : ` (${plain(last.was.reason)})`;
     const ended = last.was.status === "dead" ? "given up" : "held";
-    const remark = last.was.status === "dead" ? `N${notHeard.slice(1)}` : "That it was held is no failure";
+    const remark =
+      last.was.status === "dead"
+        ? `No hook was enabled at ${code("delivery_failed")} then`
+        : "That it was held is no failure";
     return `it was ${ended}${why}, and ${operatorName(last.by)} had it sent again ${ago(last.at, now)}: ${state}. ${remark}.`;
   }
   if (retry)

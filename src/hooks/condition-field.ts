@@ -86,7 +86,7 @@ export function fieldOf(node: ASTNode, scope: Scope): Field | undefined {
   const name = `${before.name}.${step}`;
   const { fields, required, isOpen } = propertiesOf(before.schema, before.root);
   const schema = fields.get(step) ?? (isOpen ? {} : undefined);
-  // Of a field that is not declared nothing is known.
+  // Nothing is known of a field that is not declared.
   const isOptional = fields.has(step) && !required.has(step) && (node.op === "." || node.op === "[]");
   const optional = before.optional ?? (isOptional ? name : undefined);
   if (schema !== undefined) return { name, schema, root: before.root, optional };

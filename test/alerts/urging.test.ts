@@ -949,23 +949,22 @@ describe("the gateway about itself", () => {
   });
 });
 
+const PAGES_OLGA = {
+  watch_gateway: { undelivered_after: "1m", offline_after: "2m" },
+  routes: {
+    default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "1m", to: [OPS], mention: ["loop:7"] }] },
+  },
+  people: { Olga: ["loop:7"] },
+  fallback: [ADMINS],
+};
+
 it("names the pages among the messages that wait for an operator: whom they called, about what, where", async () => {
   const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
   platform.script = ({ address, ...operation }) =>
     address.chatId === "ops" && JSON.stringify(operation).includes("Escalated")
       ? { kind: "permanent", error: "no such chat" }
       : undefined;
-  const on = await watch(
-    {
-      watch_gateway: { undelivered_after: "1m", offline_after: "2m" },
-      routes: {
-        default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "1m", to: [OPS], mention: ["loop:7"] }] },
-      },
-      people: { Olga: ["loop:7"] },
-      fallback: [ADMINS],
-    },
-    platform,
-  );
+  const on = await watch(PAGES_OLGA, platform);
   const { id } = await on.raise();
   await on.advance(5 * MINUTE);
   const letters = on.posted(ADMINS).find(({ text }) => text.includes("Messages wait for an operator"));
@@ -982,17 +981,7 @@ it("of a page of which nobody knows whether it arrived, says no more than that",
     address.chatId === "ops" && JSON.stringify(operation).includes("Escalated") && lost++ === 0
       ? { kind: "lost" }
       : undefined;
-  const on = await watch(
-    {
-      watch_gateway: { undelivered_after: "1m", offline_after: "2m" },
-      routes: {
-        default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "1m", to: [OPS], mention: ["loop:7"] }] },
-      },
-      people: { Olga: ["loop:7"] },
-      fallback: [ADMINS],
-    },
-    platform,
-  );
+  const on = await watch(PAGES_OLGA, platform);
   const { id } = await on.raise();
   await on.advance(5 * MINUTE);
   const said = [...on.posted(ADMINS), ...on.posted()].map(({ text }) => text.replaceAll("\\", ""));

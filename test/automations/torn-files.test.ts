@@ -66,6 +66,11 @@ test.each([
     { "hooks/two.yaml": guard(DOUBLED) + hook("other") },
     /The critical hook k-guard is broken: .*two\.yaml:1:\d+: Map keys must be unique/,
   ],
+  [
+    "a bare star in it",
+    { "hooks/two.yaml": hook("other") + guard(" description: *,") },
+    /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \* and & begin names of parts of the file: .* in quotes/,
+  ],
   ...["description: *x", "<<: *base", "notify: { to: *here }"].map((slip): [string, Record<string, string>, RegExp] => [
     `an alias of nothing in it (${slip})`,
     { "hooks/two.yaml": hook("other") + guard(` ${slip},`) },

@@ -24,7 +24,7 @@ export interface Undelivered {
   isAgain?: boolean;
 }
 
-/** Of a text that is posted elsewhere because it did not arrive, or nobody knows whether it did. */
+/** Whether this text is posted elsewhere because it did not arrive, or nobody knows whether it did. */
 export const isCopy = (text: string) => COPY.test(text);
 const COPY = /\(it (?:did not arrive|may not have arrived) at /;
 

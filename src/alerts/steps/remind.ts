@@ -70,7 +70,7 @@ function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number)
   return `Not acknowledged for ${formatDuration(now - Math.max(firedAt ?? raisedAt, lapsedAt))}`;
 }
 
-/** Of the reminders of a route that are posted at once, the last says all. */
+/** The last of the reminders of a route that are posted at once: it says all. */
 export function newestReminders(notices: readonly Notice[]): Notice[] {
   const series = ({ key }: Notice) => key.slice(0, key.lastIndexOf(":"));
   const isReminder = ({ kind, key }: Notice) => kind === "reminder" && key.startsWith("reminder:");

@@ -1,5 +1,4 @@
 /** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
-
 import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";

@@ -1,5 +1,4 @@
 /** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
-
 import { impossibleMatches } from "../../hooks/impossible-match.js";
 import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
 import { unguardedFields } from "../../hooks/optional-field.js";

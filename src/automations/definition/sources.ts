@@ -12,7 +12,7 @@ export interface Source {
   value: unknown;
   file: string;
   placeOf(path: YamlPath, ofKey?: boolean): Position;
-  /** Of an entry that is no valid YAML: `value` is what could be read of it. */
+  /** What is wrong with an entry that is no valid YAML: `value` is what could be read of it. */
   torn?: Torn;
 }
 
@@ -27,7 +27,7 @@ interface Torn {
 export interface SourceProblem extends Position {
   file: string;
   message: string;
-  /** Of a file that cannot be read: its words name a critical hook. */
+  /** The file cannot be read, and its words name a critical hook. */
   critical?: boolean;
 }
 

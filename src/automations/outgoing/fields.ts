@@ -150,7 +150,7 @@ function templateInJsonText(text: string): { template: string; isQuoted: boolean
 
 /** Tags that print a value. */
 const PRINTING = /^\{%-?\s*(?:echo|liquid|cycle|increment|decrement|render|include|tablerow)/;
-/** Of no text that came in. */
+/** A value that no message decides. */
 const OWN_TIME = /^\{\{-?\s*current_time(?:_epoch)?\s*-?\}\}$/;
 
 /** `json` is the last filter. */

@@ -4,7 +4,6 @@
  * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
  * the hook that failed would withhold it, too.
  */
-
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";

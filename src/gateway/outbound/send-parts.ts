@@ -1,5 +1,4 @@
 /** Sends the parts of a frozen delivery, one request each, in order. Every part is marked on disk before its request is written. */
-
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";

@@ -1,5 +1,4 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
-
 import type { Adapter, SendResult } from "../../domain/adapter.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { queueOf, waitsAlone } from "../../domain/outbox-queue.js";
