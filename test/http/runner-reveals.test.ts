@@ -116,6 +116,15 @@ it("no query of a hook has what the runner of an owner printed: not how it faile
   await task("open", "failed");
   await task("tells", "in_progress");
   await until(async () => /d_t_\w+_out/.test(await say("/outbox list sent")), "the output in a thread", 15_000);
+  // The owner is answered with what a runner printed, in a direct chat and in a room.
+  const [id] = /t_\w+/.exec(await say("/task list breaks")) ?? [];
+  for (const room of ["dm-1", "general"]) {
+    await app.call(OWNER, "POST", `/api/rooms/${room}/messages`, {
+      text: `/task show ${id}`,
+      nonce: `nonce-of-${room}`,
+    });
+    await recordWith(WORDS.ours, "/outbox list sent", /d_m\w+/g, (one) => `/outbox show ${one} reveal=true`);
+  }
   for (const query of ["tasks", "deliveries"]) {
     const shown = await say(`/hooks test asks-${query}`, BOB);
     expect(shown, query).toContain("[text]");
