@@ -78,7 +78,7 @@ export const queries = {
   },
   deliveries: {
     summary:
-      "Messages that went out, or wait, or failed. What a runner with the `role` admin or owner says is `[text]`.",
+      "Messages that went out, or wait, or failed. What a runner with the `role` admin or owner says, and what answers a command, is `[text]`.",
     args: z.strictObject({ platform, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
   },
   dispatches: {
