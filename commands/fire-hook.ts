@@ -12,6 +12,7 @@ import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
 import { type FirePayload, readPayload } from "./payload.js";
 import { resolveTarget, type Target } from "./resolve.js";
+import { needToFireLast } from "./reveal.js";
 import { dispatchData, dispatchLine, hasFailed, resultText, runDetails, runTable } from "./show-dispatch.js";
 import { code, plain } from "./text.js";
 
@@ -57,6 +58,7 @@ export function fireHook(deps: CommandDeps): Command {
       const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
       if (automations && definition) {
         const given = { ...(await readHandPayload(deps, definition, text)), dryRun };
+        if (given.last && !dryRun) await needToFireLast(deps, context, given.last);
         const run = await fireConfigured({ ...deps, automations }, context, definition, given);
         return showFired(deps, context, definition, run, { ...given, text });
       }
@@ -64,6 +66,7 @@ export function fireHook(deps: CommandDeps): Command {
       const phase = phaseOf(target, context.options.phase);
       const name = target.kind === "hook" ? target.hook.id : target.point.name;
       const given = await readPayload(deps, target.point, text, name);
+      if (given.last && !dryRun) await needToFireLast(deps, context, given.last);
       const record = await fire(deps, context, {
         point: target.point,
         payload: given.payload,

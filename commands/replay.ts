@@ -9,6 +9,7 @@ import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
+import { needToReplayLive } from "./reveal.js";
 import { findAutomationRun, findDispatch } from "./run.js";
 import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./show-dispatch.js";
 import { code } from "./text.js";
@@ -56,6 +57,7 @@ export function replay(deps: CommandDeps): Command {
       if (own) return replayConfigured(deps, context, own, isLive);
       await refuseMessage(deps, context.options.id);
       const past = await findDispatch(deps, context.options.id);
+      if (isLive) await needToReplayLive(deps, context, past);
       const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
       const record = readableDispatch(deps, context, await fireAgain(deps, context, past, pastRun, !isLive));
       const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);

@@ -20,14 +20,35 @@ export async function needToReveal(deps: CommandDeps, context: Pick<CommandConte
   context.need(await roleToRevealIn(deps, of), "It shows what the runner of a task said, or the answer to a command.");
 }
 
+/** Live, a hook may post its payload where the person reads it: `last` is for who may have that payload revealed. */
+export async function needToFireLast(deps: CommandDeps, context: Pick<CommandContext, "need">, last: Revealed) {
+  context.need(
+    await roleToRevealIn(deps, last),
+    "A hook that is fired live may post the last payload where you read it, so it takes the role that may see this payload. Use `example` or type a payload, or add `dry-run=true`.",
+  );
+}
+
+/** Unchanged, a payload goes where hooks may have sent it before. What a runner said or a command answered still takes its role. */
+export async function needToReplayLive(deps: CommandDeps, context: Pick<CommandContext, "need">, past: Revealed) {
+  context.need(
+    await roleToHearIn(deps, past),
+    "Its payload has what the runner of a task said, or it is of a command. A hook may post that where you read it.",
+  );
+}
+
 /** Whether the reader may hear what the runner of the task said that this is about, or all of its mission, if it is about one. */
 export async function mayHearIn(deps: CommandDeps, { operator }: CommandContext, of: Revealed): Promise<boolean> {
   return hasRole(operator.role, await roleToRevealIn(deps, of));
 }
 
-async function roleToRevealIn({ tasks }: CommandDeps, { id, cause, payload }: Revealed): Promise<Role> {
+async function roleToRevealIn(deps: CommandDeps, of: Revealed): Promise<Role> {
+  return highestRole(["admin", await roleToHearIn(deps, of)]);
+}
+
+/** Of what runners said and commands answered; other texts are for operators. */
+async function roleToHearIn({ tasks }: CommandDeps, { id, cause, payload }: Revealed): Promise<Role> {
   // The answer to a command of an owner may have what only an owner may read.
-  const roles: [Role, ...Role[]] = [cause?.kind === "command" ? "owner" : "admin"];
+  const roles: [Role, ...Role[]] = [cause?.kind === "command" ? "owner" : "operator"];
   if (tasks === undefined) return highestRole(roles);
   const inPayload = recordOf(payload);
   const inReport = recordOf(inPayload.report);

@@ -1,11 +1,13 @@
 /** `/replay ID` of a configured hook's run: once more, with what started it then. */
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
+import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton, word } from "../answer.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { needToReplayLive } from "../reveal.js";
 import { code, plain } from "../text.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
 import { mayFireLive, readableRun, readingOf } from "./owner-only.js";
@@ -26,9 +28,10 @@ export async function replayConfigured(
       message: `The hook ${past.hookId} is not in force any more.`,
       hint: "/hooks broken shows whether its file is broken.",
     });
-  const payload = await payloadThen(deps, definition, past);
+  const then = await dispatchThen(deps, definition, past);
+  if (then && isLive) await needToReplayLive(deps, context, then);
   const whole = await fireConfigured({ ...deps, automations }, context, definition, {
-    payload,
+    payload: { ...(then?.payload as object | undefined) },
     source: "last",
     dryRun: !isLive,
   });
@@ -66,15 +69,15 @@ export async function replayConfigured(
 }
 
 /** The history keeps people's words masked, so the payload comes from the journal. What time started needs none. */
-async function payloadThen(
+async function dispatchThen(
   deps: CommandDeps,
   definition: Definition,
   { dispatchId, payload, id }: AutomationRun,
-): Promise<Readonly<Record<string, unknown>>> {
-  if (isStartedAlone(definition) && !hasInput(payload)) return {};
+): Promise<DispatchRecord | undefined> {
+  if (isStartedAlone(definition) && !hasInput(payload)) return undefined;
   await catchUp(deps);
   const dispatch = dispatchId === undefined ? undefined : await deps.store.journal.get(dispatchId);
-  if (dispatch && typeof dispatch.payload === "object" && dispatch.payload !== null) return { ...dispatch.payload };
+  if (dispatch && typeof dispatch.payload === "object" && dispatch.payload !== null) return dispatch;
   throw new HookgateError({
     code: "NOT_REPLAYABLE",
     message: `What started ${id} is not in the journal any more.`,

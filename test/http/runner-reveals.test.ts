@@ -5,41 +5,57 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
+const EVE = "the-token-of-eve-00000000001";
 const WORDS = { ours: "for owners only", theirs: "for admins, too" };
 let app: RunningApp;
 beforeAll(async () => {
-  app = await runApp({
-    operators: { admin: ["web:2"] },
-    orchestrator: {
-      runners: {
-        ours: { shell: { sh: `echo ${WORDS.ours}` }, role: "owner" },
-        breaks: { shell: { sh: `echo ${WORDS.ours} >&2; exit 3` }, role: "owner" },
-        tells: { shell: { sh: `echo ${WORDS.ours}; sleep 60` }, role: "owner" },
-        open: { shell: { sh: "echo for operators >&2; exit 3" } },
-        theirs: { shell: { sh: `echo ${WORDS.theirs}` }, role: "admin" },
+  app = await runApp(
+    {
+      operators: { admin: ["web:2"], operator: ["web:3"] },
+      web: {
+        people: [
+          { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
+          { id: "3", name: "Eve", token_env: "EVE_TOKEN" },
+        ],
       },
+      orchestrator: {
+        runners: {
+          ours: { shell: { sh: `echo ${WORDS.ours}` }, role: "owner" },
+          breaks: { shell: { sh: `echo ${WORDS.ours} >&2; exit 3` }, role: "owner" },
+          tells: { shell: { sh: `echo ${WORDS.ours}; sleep 60` }, role: "owner" },
+          open: { shell: { sh: "echo for operators >&2; exit 3" } },
+          theirs: { shell: { sh: `echo ${WORDS.theirs}` }, role: "admin" },
+        },
+      },
+      hooks: [
+        {
+          id: "quotes",
+          on: "task:complete",
+          phase: "after",
+          run: { chat: { to: "web:web:dm-1", text: "It said {{ event.result.output }}" } },
+        },
+        {
+          id: "shouts",
+          on: "mission:complete",
+          phase: "after",
+          run: { chat: { to: "web:web:dm-1", text: "It ended: {{ event.report.tasks[0].outcome | upcase }}" } },
+        },
+        {
+          id: "echoes",
+          on: "message_received",
+          match: { when: 'payload.message.text.startsWith("a private")' },
+          run: { chat: { to: "web:web:general", text: "Said: {{ event.message.text }}" } },
+        },
+        ...["tasks", "deliveries"].map((query) => ({
+          id: `asks-${query}`,
+          trigger: { every: "300d" },
+          context: [{ db_query: { query } }],
+          run: { chat: { to: "web:web:dm-1", text: "{{ steps[0].count }}" } },
+        })),
+      ],
     },
-    hooks: [
-      {
-        id: "quotes",
-        on: "task:complete",
-        phase: "after",
-        run: { chat: { to: "web:web:dm-1", text: "It said {{ event.result.output }}" } },
-      },
-      {
-        id: "shouts",
-        on: "mission:complete",
-        phase: "after",
-        run: { chat: { to: "web:web:dm-1", text: "It ended: {{ event.report.tasks[0].outcome | upcase }}" } },
-      },
-      ...["tasks", "deliveries"].map((query) => ({
-        id: `asks-${query}`,
-        trigger: { every: "300d" },
-        context: [{ db_query: { query } }],
-        run: { chat: { to: "web:web:dm-1", text: "{{ steps[0].count }}" } },
-      })),
-    ],
-  });
+    { EVE_TOKEN: EVE },
+  );
   mkdirSync(join(app.folder, "missions"));
   const groups = [{ name: "all", tasks: [{ id: "one", assignTo: "breaks", retryPolicy: { maxRetries: 0 } }] }];
   writeFileSync(join(app.folder, "missions", "nightly.json"), JSON.stringify({ groups }));
@@ -179,4 +195,44 @@ it("a test of a hook with the last payload shows what it made of a runner's word
   }
   // What nobody said is shown as before.
   expect(await say("/hooks test shouts example", BOB)).toContain("It ended");
+}, 60_000);
+
+it("a hook is fired live with the last payload, or with one of a runner that is replayed, only by who may see that payload", async () => {
+  await failedMission();
+  const dispatch = await recordWith(
+    WORDS.ours,
+    "/runs mission:complete",
+    /m_\w+_completed(?!\/)/g,
+    (id) => `/run ${id} reveal=true`,
+  );
+  const past = /m_\w+_completed/.exec(dispatch)?.[0];
+  const refused = "may post";
+  const posted = async () => JSON.stringify((await app.call(OWNER, "GET", "/api/rooms/general/messages")).body);
+  const { runs } = (await app.call(OWNER, "GET", "/api/v1/runs?filter=shouts")).body;
+  const run = runs[0]?.id;
+  for (const line of [
+    "/fire-hook shouts last dry-run=false",
+    '/fire-hook shouts payload=\'last {"missionId": "m_other"}\' dry-run=false',
+    "/fire-hook mission:complete payload=last phase=after dry-run=false",
+    `/replay ${past} live=true`,
+    `/replay ${run} live=true`,
+  ])
+    for (const token of [BOB, EVE]) expect(await say(line, token), line).toContain(refused);
+  const api = await app.call(EVE, "POST", "/api/v1/hooks/shouts/fire", { payload: "last", dryRun: false });
+  expect(JSON.stringify(api.body)).toContain(refused);
+  expect(await posted()).not.toContain("for owners only");
+  expect(await say("/fire-hook shouts last dry-run=false")).toContain("Fired live");
+  // A message of a direct chat is for admins, who may have it revealed.
+  await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
+    text: "a private word",
+    nonce: "nonce-of-a-private-word",
+  });
+  await until(async () => (await say("/runs echoes")).includes("succeeded"), "the run of echoes");
+  expect(await say("/fire-hook echoes last dry-run=false", EVE)).toContain(refused);
+  expect(await say("/fire-hook echoes last dry-run=false", BOB)).toContain("Fired live");
+  expect(await say("/fire-hook echoes example dry-run=false", EVE)).toContain("Fired live");
+  const own = (await app.call(OWNER, "GET", "/api/v1/runs?filter=echoes")).body.runs.find(
+    ({ trigger }: { trigger: string }) => trigger !== "manual",
+  );
+  expect(await say(`/replay ${own?.id} live=true`, EVE)).toContain("Replayed");
 }, 60_000);
