@@ -35,10 +35,18 @@ export function visitScoped(node: unknown, scope: Scope, see: (node: ASTNode, sc
   if (Array.isArray(node)) for (const one of node) visitScoped(one, scope, see);
   else if (isNode(node)) {
     see(node, scope);
-    const [, holder, parameters] = node.op === "rcall" ? node.args : [];
-    visitScoped(holder ?? node.args, scope, see);
-    if (parameters !== undefined) visitScoped(parameters, withItem(node, scope), see);
+    for (const [part, at] of partsOf(node, scope)) visitScoped(part, at, see);
   }
+}
+
+/** What the node is made of (nodes, lists of nodes, values), each with what the names mean there. */
+export function partsOf(node: ASTNode, scope: Scope): [part: unknown, scope: Scope][] {
+  if (node.op !== "rcall") return [[node.args, scope]];
+  const [, holder, parameters] = node.args;
+  return [
+    [holder, scope],
+    [parameters, withItem(node, scope)],
+  ];
 }
 
 /** What must be true or false of each item in `exists(item, …)` and the like, with what the names mean there. */
@@ -113,6 +121,6 @@ function keyOf(node: ASTNode): string | number | undefined {
   return typeof node.args === "string" ? node.args : undefined;
 }
 
-function isNode(value: unknown): value is ASTNode {
+export function isNode(value: unknown): value is ASTNode {
   return typeof value === "object" && value !== null && "op" in value && "args" in value;
 }

@@ -1,7 +1,7 @@
-/** Fields of a CEL condition that a payload may lack, without `has(…)` before them: a condition has no answer for a payload without the field. */
+/** Fields of a CEL condition that a payload may lack, where no `has(…)` protects them: a condition has no answer for a payload without the field. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { JsonSchema } from "../lib/json-schema.js";
-import { type Field, fieldOf, type Scope, scopeOf, visitScoped } from "./condition-field.js";
+import { type Field, fieldOf, isNode, partsOf, type Scope, scopeOf, visitScoped } from "./condition-field.js";
 import { parseCondition } from "./impossible-condition.js";
 
 export interface UnguardedField {
@@ -11,6 +11,8 @@ export interface UnguardedField {
   readonly absent: string;
   /** `payload.threadId == "5"` is meant to be false without the field; any other use may be meant to be true. */
   readonly isEqual: boolean;
+  /** It is used only where `has(…)` has said that it is not there: `has(payload.threadId) || payload.threadId == "5"`. */
+  readonly isNeverThere: boolean;
 }
 
 /** Each once. A condition that cannot be parsed has none, because compiling it reports that. */
@@ -18,7 +20,6 @@ export function unguardedFields(source: string, variables: Readonly<Record<strin
   const ast = parseCondition(source);
   if (ast === undefined) return [];
   const scope = scopeOf(variables);
-  const guarded = new Set<string>();
   const holders = new Set<ASTNode>();
   const equal = new Set<ASTNode>();
   const askedFor = new Set<string>();
@@ -34,21 +35,94 @@ export function unguardedFields(source: string, variables: Readonly<Record<strin
     if (asked) askedFor.add(asked.name);
     const holder = tested.op === "." || tested.op === "[]" ? fieldOf(tested.args[0], at) : undefined;
     if (holder) askedIn.push(holder);
-    for (const name of namesOf(tested, at)) guarded.add(name);
   });
   const found = new Map<string, UnguardedField>();
   for (const { name, optional, problem } of askedIn)
     if (optional !== undefined && problem === undefined && !askedFor.has(optional))
-      found.set(name, { name, absent: optional, isEqual: false });
-  visitScoped(ast, scope, (node, at) => {
+      found.set(name, { name, absent: optional, isEqual: false, isNeverThere: false });
+  visitKnowing(ast, scope, { there: askedOfItems(ast, scope), absent: new Set() }, (node, at, { there, absent }) => {
     if ((node.op !== "." && node.op !== "[]") || holders.has(node)) return;
     const field = fieldOf(node, at);
     if (field?.optional === undefined || field.problem !== undefined) return;
-    if (namesOf(node, at).some((name) => guarded.has(name))) return;
-    const isEqual = equal.has(node) && (found.get(field.name)?.isEqual ?? true);
-    found.set(field.name, { name: field.name, absent: field.optional, isEqual });
+    const names = namesOf(node, at);
+    if (names.some((name) => there.has(name))) return;
+    const isNeverThere = names.some((name) => absent.has(name));
+    const before = found.get(field.name);
+    found.set(field.name, {
+      name: field.name,
+      absent: field.optional,
+      isEqual: equal.has(node) && !isNeverThere && (before?.isEqual ?? true),
+      isNeverThere: isNeverThere || before?.isNeverThere === true,
+    });
   });
   return [...found.values()];
+}
+
+/** What `has(…)` has said of fields where a part of the condition counts. */
+interface Known {
+  readonly there: ReadonlySet<string>;
+  readonly absent: ReadonlySet<string>;
+}
+
+/** A part of `&&`, `||` and `?:` counts only where the others do not decide alone, in whichever order they are written. */
+function visitKnowing(
+  node: unknown,
+  scope: Scope,
+  known: Known,
+  see: (node: ASTNode, scope: Scope, known: Known) => void,
+): void {
+  const visit = (part: unknown, at: Scope, more?: Known) =>
+    visitKnowing(part, at, more ? both(known, more) : known, see);
+  if (Array.isArray(node)) for (const one of node) visit(one, scope);
+  if (!isNode(node)) return;
+  see(node, scope, known);
+  if (node.op === "&&" || node.op === "||") {
+    const [left, right] = node.args;
+    visit(left, scope, knownWhen(right, node.op === "&&", scope));
+    visit(right, scope, knownWhen(left, node.op === "&&", scope));
+  } else if (node.op === "?:") {
+    const [asked, yes, no] = node.args;
+    visit(asked, scope);
+    visit(yes, scope, knownWhen(asked, true, scope));
+    visit(no, scope, knownWhen(asked, false, scope));
+  } else for (const [part, at] of partsOf(node, scope)) visit(part, at);
+}
+
+const NOTHING: Known = { there: new Set(), absent: new Set() };
+
+/** What is known of fields when the node is true, or false. */
+function knownWhen(node: ASTNode, isTrue: boolean, scope: Scope): Known {
+  if (node.op === "!_") return knownWhen(node.args, !isTrue, scope);
+  if (node.op === "&&" || node.op === "||") {
+    const [left, right] = node.args.map((one) => knownWhen(one, isTrue, scope)) as [Known, Known];
+    return (node.op === "&&") === isTrue ? both(left, right) : common(left, right);
+  }
+  const [tested] = node.op === "call" && node.args[0] === "has" ? node.args[1] : [];
+  if (tested === undefined) return NOTHING;
+  if (isTrue) return { there: new Set(namesOf(tested, scope)), absent: NOTHING.absent };
+  return { there: NOTHING.there, absent: new Set(namesOf(tested, scope).slice(0, 1)) };
+}
+
+const both = (one: Known, other: Known): Known => ({
+  there: new Set([...one.there, ...other.there]),
+  absent: new Set([...one.absent, ...other.absent]),
+});
+const common = (one: Known, other: Known): Known => ({
+  there: new Set([...one.there].filter((name) => other.there.has(name))),
+  absent: new Set([...one.absent].filter((name) => other.absent.has(name))),
+});
+
+/** Asked for of the items of a list, or compared with something: what that says about the rest of the condition is not followed. */
+function askedOfItems(ast: ASTNode, scope: Scope): Set<string> {
+  const names = new Set<string>();
+  visitScoped(ast, scope, (node, at) => {
+    if (node.op !== "rcall" && node.op !== "==" && node.op !== "!=") return;
+    visitScoped(node.op === "rcall" ? node.args[2] : node.args, at, (inner, within) => {
+      const [tested] = inner.op === "call" && inner.args[0] === "has" ? inner.args[1] : [];
+      if (tested !== undefined) for (const name of namesOf(tested, within)) names.add(name);
+    });
+  });
+  return names;
 }
 
 /** `payload.message.threadId` and `payload.message`: asking for a field asks for what holds it. */

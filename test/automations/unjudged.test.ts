@@ -64,6 +64,12 @@ hooks:
   - { id: nested, on: message_sending, on_failure: closed, ${when("has(payload.message.card) && has(payload.message.card.title)")}, ${RUN} }
   - { id: asked, on: message_sending, on_failure: closed, ${when('!has(payload.message.threadId) || payload.message.threadId != "5"')}, ${RUN} }
   - { id: optional, on: message_sending, on_failure: closed, ${when('payload.message.?threadId.orValue("") != "5"')}, ${RUN} }
+  - { id: turned, on: message_sending, ${when('has(payload.message.threadId) || payload.message.threadId == "5"')}, ${RUN} }
+  - { id: never, on: message_sending, ${when('payload.message.threadId == "5" && !has(payload.message.threadId)')}, ${RUN} }
+  - { id: other, on: message_sending, on_failure: fallback, fallback: { message: { text: stood in } }, ${when('has(payload.message.replyToId) && payload.message.threadId == "5"')}, ${RUN} }
+  - { id: behind, on: message_sending, on_failure: closed, ${when('payload.message.threadId == "5" && has(payload.message.threadId)')}, ${RUN} }
+  - { id: either, on: message_sending, on_failure: closed, ${when('has(payload.message.threadId) ? payload.message.threadId == "5" : true')}, ${RUN} }
+  - { id: both, on: message_sending, on_failure: closed, ${when('!(!has(payload.message.threadId) || payload.message.threadId == "5")')}, ${RUN} }
   - { id: meant, on: message_sending, ${when('payload.message.threadId == "5"')}, ${RUN} }
   - { id: always, on: message_sending, on_failure: closed, ${when('payload.message.text != "5" && payload.chatId != "5"')}, ${RUN} }
 `,
@@ -76,9 +82,12 @@ hooks:
   });
   expect({ code, hooks: [...err.matchAll(/^warning: hook (\w+): match\.when/gm)].map(([, id]) => id) }).toEqual({
     code: 0,
-    hooks: ["guard", "equal", "negated", "within"],
+    hooks: ["guard", "equal", "negated", "within", "turned", "never", "other"],
   });
-  expect(err).toContain(
-    "match.when uses payload.message.threadId, which a payload of message_sending may lack: the hook fails, and on_failure: closed decides then. Write has(payload.message.threadId) && …",
-  );
+  for (const words of [
+    "which a payload of message_sending may lack: the hook fails for every payload without it, and on_failure: closed blocks that payload. Write has(payload.message.threadId) && …",
+    "hook turned: match.when uses payload.message.threadId where has(payload.message.threadId) is false, so that part has no answer, and a payload of message_sending may lack payload.message.threadId: the hook does not run for a payload without it",
+    "hook other: match.when uses payload.message.threadId, which a payload of message_sending may lack: the hook fails for every payload without it, and its fallback is used",
+  ])
+    expect(err).toContain(words);
 });

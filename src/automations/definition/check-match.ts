@@ -60,16 +60,19 @@ function ignoredFields({ id, match }: DefinitionForm, { kind }: Trigger, { name 
   return issues;
 }
 
-/** One sentence for each field of `match.when` that the payload may lack and that nothing asks for with `has(…)`. */
+/** One sentence for each field of `match.when` that the payload may lack and that no `has(…)` protects. */
 export function unguardedNotes({ match, onFailure }: Definition, point: AnyPoint): string[] {
   if (match?.when === undefined) return [];
-  const consequence =
-    onFailure === "open" ? "the hook does not run" : `the hook fails, and on_failure: ${onFailure} decides`;
+  const consequence = {
+    open: "the hook does not run for a payload without it",
+    closed: "the hook fails for every payload without it, and on_failure: closed blocks that payload",
+    fallback: "the hook fails for every payload without it, and its fallback is used",
+  }[onFailure];
   return unguardedFields(match.when, { payload: payloadSchema(point) })
     .filter(({ isEqual }) => !isEqual || onFailure !== "open")
     .map(
-      ({ name, absent }) =>
-        `match.when uses ${name}, ${name === absent ? "which" : "and"} a payload of ${point.name} may lack${name === absent ? "" : ` ${absent}`}: ${consequence} then. Write has(${absent}) && … where a payload without it does not concern the hook, or !has(${absent}) || … where it does`,
+      ({ name, absent, isNeverThere }) =>
+        `match.when uses ${name}${isNeverThere ? ` where has(${absent}) is false, so that part has no answer` : ""}, ${name === absent && !isNeverThere ? "which" : "and"} a payload of ${point.name} may lack${name === absent && !isNeverThere ? "" : ` ${absent}`}: ${consequence}. Write has(${absent}) && … where such a payload does not concern the hook, or !has(${absent}) || … where it does`,
     );
 }
 
