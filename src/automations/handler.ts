@@ -16,6 +16,8 @@ export interface Handler<Options = unknown> {
   readonly verbatim?: readonly string[];
   /** Paths of files and addresses; see `TemplateRules`. */
   readonly places?: readonly string[];
+  /** Texts that are sent as a form; see `TemplateRules`. */
+  forms?(options: Options): readonly string[];
   /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
   /** Options that a model reads: what templates put into them is data, and is marked as such (`asData`). */

@@ -18,6 +18,8 @@ export interface Step<Options = unknown> {
   readonly forModel?: readonly string[];
   /** Paths of files and addresses; see `TemplateRules`. */
   readonly places?: readonly string[];
+  /** Texts that are sent as a form; see `TemplateRules`. */
+  forms?(options: Options): readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
   /** What it does is what the hook is for: its failure ends the run as failed, unless the definition says `required: false`. */

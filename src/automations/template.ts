@@ -9,6 +9,7 @@ import { type TemplateScope, templateData } from "./template/data.js";
 import {
   addressEngine,
   fencingEngine,
+  formEngine,
   linklessEngine,
   MAX_OUTPUT_CHARACTERS,
   plainEngine,
@@ -38,6 +39,8 @@ export interface TemplateRules {
   readonly argumentLists?: readonly string[];
   /** Paths of files and `url`: no template takes a step upwards (`..`), and in an address that begins with its server every value is encoded. */
   readonly places?: readonly string[];
+  /** Texts that are sent as a form (`a={{ … }}&b=…`): every value is encoded. */
+  forms?(options: unknown): readonly string[];
   /** Options with buttons: what templates put into the `line` of one becomes a quoted value of the command. */
   readonly buttons?: readonly string[];
 }
@@ -64,11 +67,15 @@ interface Compiled {
 export function compileOptions<T>(options: T, names: TemplateNames, rules: TemplateRules = {}): Rendering<T> {
   const problems: TemplateProblem[] = [];
   const templates: Compiled[] = [];
+  const forms = rules.forms?.(options) ?? [];
+  for (const path of keysOf(options, []))
+    if (isTemplate(String(path.at(-1))) && !rules.verbatim?.includes(String(path[0])))
+      problems.push({ path, message: KEY_IS_TEMPLATE });
   for (const { path, text } of stringsOf(options, [])) {
     const option = String(path[0]);
     if (!isTemplate(text) || rules.verbatim?.includes(option)) continue;
     const isLine = rules.buttons?.includes(option) === true && path.at(-1) === "line";
-    const engine = isLine ? quotingEngine() : engineFor(path, text, rules);
+    const engine = isLine ? quotingEngine() : forms.includes(option) ? formEngine() : engineFor(path, text, rules);
     try {
       const parsed = engine.parse(text);
       const unquotable = isLine ? commandLineProblem(parsed) : undefined;
@@ -100,6 +107,9 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
     },
   };
 }
+
+const KEY_IS_TEMPLATE =
+  "a template in the name of a setting is not rendered: write the name as it is, and templates in its value";
 
 function engineFor(path: readonly (string | number)[], source: string, rules: TemplateRules): Liquid {
   const { forModel, forChat, places } = rules;
@@ -169,6 +179,16 @@ function* stringsOf(
   if (typeof value === "string") yield { path, text: value };
   else if (Array.isArray(value)) for (const [index, one] of value.entries()) yield* stringsOf(one, [...path, index]);
   else if (isPlainObject(value)) for (const [key, one] of Object.entries(value)) yield* stringsOf(one, [...path, key]);
+}
+
+/** The path of every key. */
+function* keysOf(value: unknown, path: readonly (string | number)[]): Generator<readonly (string | number)[]> {
+  if (Array.isArray(value)) for (const [index, one] of value.entries()) yield* keysOf(one, [...path, index]);
+  else if (isPlainObject(value))
+    for (const [key, one] of Object.entries(value)) {
+      yield [...path, key];
+      yield* keysOf(one, [...path, key]);
+    }
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

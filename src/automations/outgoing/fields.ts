@@ -132,6 +132,46 @@ export const body = z
   })
   .optional();
 
+const FORM = "application/x-www-form-urlencoded";
+
+interface Sent {
+  headers: Readonly<Record<string, string>>;
+  body?: unknown;
+}
+
+function contentType({ headers: given }: Pick<Sent, "headers">): string | undefined {
+  const name = Object.keys(given).find((one) => one.toLowerCase() === "content-type");
+  return name === undefined ? undefined : given[name];
+}
+
+const isForm = (type: string | undefined) => type?.trim().toLowerCase().startsWith(FORM) === true;
+
+/** The options that are sent as a form: their values are encoded. */
+export const formsOf = (options: Pick<Sent, "headers">): readonly string[] =>
+  isForm(contentType(options)) ? ["body"] : [];
+
+/** Without the header, nobody knows whether `a={{ … }}` is a form, in which a value with a `&` would add fields, or words. */
+export function checkForm(
+  { headers: given, body: sent }: Sent,
+  context: { addIssue(issue: { code: "custom"; message: string; path: string[] }): void },
+): void {
+  const type = contentType({ headers: given });
+  const refuse = (message: string) => context.addIssue({ code: "custom", message, path: ["body"] });
+  if (isForm(type) && sent !== undefined && typeof sent !== "string")
+    refuse(
+      "a map is sent as JSON, and the header Content-Type says that it is a form: write it as text (`a={{ … }}&b=c`)",
+    );
+  if (type === undefined && typeof sent === "string" && isTemplate(sent) && looksLikeForm(sent))
+    refuse(
+      `this looks like a form, in which a value with a & in it would add fields: write \`headers: { Content-Type: ${FORM} }\`, and every value is encoded; or Content-Type: text/plain for a text that is no form`,
+    );
+}
+
+function looksLikeForm(text: string): boolean {
+  const filled = text.replace(/\{\{.*?\}\}/gs, "0").replace(/\{%.*?%\}/gs, "");
+  return /^[\w.%+[\]-]+=[^\s&]*(?:&[\w.%+[\]-]+=[^\s&]*)*$/.test(filled.trim());
+}
+
 /** The first template of a text that is JSON whose value is not made JSON itself: between quotes, or without `| json`. */
 function templateInJsonText(text: string): { template: string; isQuoted: boolean } | undefined {
   const parts = text.split(/(\{\{.*?\}\}|\{%.*?%\})/s);

@@ -11,6 +11,8 @@ import {
   auth,
   body,
   checkAuth,
+  checkForm,
+  formsOf,
   hasOneTarget,
   headers,
   ONE_TARGET,
@@ -30,7 +32,8 @@ const httpStepOptions = z
     redirects: z.int().min(0).max(10).default(3).describe("How many redirects are followed."),
   })
   .refine(hasOneTarget, ONE_TARGET)
-  .superRefine(checkAuth);
+  .superRefine(checkAuth)
+  .superRefine(checkForm);
 
 export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   name: "http",
@@ -38,6 +41,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   options: httpStepOptions,
   okWord: "status_ok",
   places: ["url"],
+  forms: formsOf,
   fields: { status: "number", ok: "boolean", headers: "object", body: "string", json: "any", truncated: "boolean" },
   secrets: (options) => variablesOf(options),
   addresses: addressVariables,

@@ -24,14 +24,23 @@ export const linklessEngine = once(() => createEngine((value) => printed(value).
 /** What it prints is one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 
-/** What it prints is encoded for an address, but for slashes. Filters that encode have nothing left to do. */
+/** What it prints is encoded for an address, but for slashes: as the last filter, `url_encode` encodes these, too. */
 export const addressEngine = once(() => {
-  const engine = createEngine((value) =>
-    encodeURIComponent(printed(value).replace(/\p{Surrogate}/gu, "\uFFFD")).replaceAll("%2F", "/"),
-  );
+  const engine = createEngine((value) => encoded(value).replaceAll("%2F", "/"));
+  for (const filter of ["url_encode", "cgi_escape"]) engine.registerFilter(filter, { raw: true, handler: encoded });
+  engine.registerFilter("uri_escape", printed);
+  return engine;
+});
+
+/** What it prints is encoded as a name or value of a form. Filters that encode have nothing left to do. */
+export const formEngine = once(() => {
+  const engine = createEngine(encoded);
   for (const filter of ["url_encode", "cgi_escape", "uri_escape"]) engine.registerFilter(filter, printed);
   return engine;
 });
+
+/** A half of a surrogate pair cannot be encoded. */
+const encoded = (value: unknown) => encodeURIComponent(printed(value).replace(/\p{Surrogate}/gu, "\uFFFD"));
 
 function createEngine(outputEscape: (value: unknown) => string): Liquid {
   const { Liquid } = liquid();

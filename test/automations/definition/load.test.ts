@@ -59,6 +59,15 @@ function problemsOf(hook: string): string[] {
 const RUN = "run: { shell: { command: [echo] } }";
 
 describe("definitions", () => {
+  test("refuse a template in the name of a setting, which would be sent as it is written", () => {
+    expect(
+      problemsOf(`id: x
+on: task:fail
+phase: after
+run: { http: { url: "https://x.example", body: { fields: [{ "{{ event.taskId }}": "{{ event.reason }}" }] } } }`),
+    ).toEqual([expect.stringMatching(/^\d+ run\.http\.body\.fields\.0\..*is not rendered: write the name as it is/)]);
+  });
+
   test("are read from hookgate.yaml and from the files of hooks/: one, a list, or under hooks:", () => {
     const { definitions, broken } = load({
       "hookgate.yaml": `hooks:\n  - { id: a, on: message_received, ${RUN} }\n`,

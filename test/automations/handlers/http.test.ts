@@ -363,7 +363,20 @@ describe("options of the http handler", () => {
     [{ url: "https://x.example", headers: { "webhook-id": "1" } }, "Hookgate sets the header webhook-id itself"],
     [{ url: "https://x.example", secret_env: "not a name" }, "environment variable"],
     [{ url: "https://x.example", retries: 3 }, "retries"],
+    [{ url: "https://x.example", body: "a={{ event.x }}&b={{ event.y }}" }, "this looks like a form"],
+    [{ url: "https://x.example", body: "text={% if event.x %}{{ event.x }}{% endif %}\n" }, "this looks like a form"],
+    [
+      { url: "https://x.example", headers: { "content-type": "application/x-www-form-urlencoded" }, body: { a: "b" } },
+      "a map is sent as JSON",
+    ],
   ])("refuses %j", (given, words) => {
     expect(httpOptions.safeParse(given).error?.message).toContain(words);
   });
+
+  it.each(["a=b&c=d", "x = {{ event.x }}", "{{ event.x }}", "load,host=a value={{ event.x }}"])(
+    "takes %j for a text, and no form",
+    (body) => {
+      expect(httpOptions.safeParse({ url: "https://x.example", body }).success).toBe(true);
+    },
+  );
 });

@@ -63,6 +63,12 @@ describe("the http step", () => {
     const encoded = `${endpoint.url}/items/{{ event.item | url_encode }}`;
     await oneStep({ http: { url: encoded } }, { event: { item: "a b" } });
     expect(endpoint.seen.at(-1)?.path).toBe("/items/a%20b");
+    // As the last filter, url_encode makes one part of the path of what has slashes.
+    for (const item of ["a b/../../admin?x", "org/tool"]) {
+      endpoint.script({ status: 200, body: "x" });
+      await oneStep({ http: { url: `${encoded}/edit` } }, { event: { item } });
+      expect(endpoint.seen.at(-1)?.path).toBe(`/items/${encodeURIComponent(item)}/edit`);
+    }
     endpoint.script({ status: 200, body: "x" });
     await oneStep({ http: { url: "{{ event.url }}" } }, { event: { url: `${endpoint.url}/a?b=c&d` } });
     expect(endpoint.seen.at(-1)?.path).toBe("/a?b=c&d");
@@ -76,6 +82,27 @@ describe("the http step", () => {
       body: '{"a":["x",1]}',
       headers: { "x-source": "hooks", "content-type": "application/json" },
     });
+  });
+
+  it("encodes every value of a form", async () => {
+    const headers = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
+    const text = "a&admin=1 +%2/ü";
+    for (const value of ["{{ event.text }}", "{{ event.text | url_encode }}", "{% echo event.text %}"]) {
+      endpoint.script({ status: 201 });
+      await oneStep(
+        { http: { url: endpoint.url, method: "POST", headers, body: `text=${value}&b=c` } },
+        { event: { text } },
+      );
+      const { body = "" } = endpoint.seen.at(-1) ?? {};
+      expect(Object.fromEntries(new URLSearchParams(body)), value).toEqual({ text, b: "c" });
+    }
+    endpoint.script({ status: 201 });
+    const plain = { "Content-Type": "text/plain" };
+    await oneStep(
+      { http: { url: endpoint.url, method: "POST", headers: plain, body: "text={{ event.text }}" } },
+      { event: { text } },
+    );
+    expect(endpoint.seen.at(-1)?.body).toBe(`text=${text}`);
   });
 
   it("is empty only when all is well and there is nothing", async () => {

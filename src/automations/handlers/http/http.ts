@@ -5,7 +5,7 @@ import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
 import { authHeaders } from "../../outgoing/authorize.js";
 import { compose, targetOf } from "../../outgoing/compose.js";
-import { addressVariables, targetProblems, variablesOf } from "../../outgoing/fields.js";
+import { addressVariables, formsOf, targetProblems, variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
 import { requestFollowing, type Sendable } from "./follow.js";
 import { type Judgement, judge, judgeThrown } from "./judge.js";
@@ -17,6 +17,7 @@ export const httpHandler: Handler<HttpOptions> = {
   summary: "Sends a signed request (Standard Webhooks); the answer may carry a decision.",
   options: httpOptions,
   places: ["url"],
+  forms: formsOf,
   signingSecrets: secretVariables,
   secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
   addresses: addressVariables,

@@ -5,6 +5,7 @@ import {
   auth,
   body,
   checkAuth,
+  checkForm,
   hasOneTarget,
   headers,
   ONE_TARGET,
@@ -51,7 +52,8 @@ export const httpOptions = z
     path: ["backoff"],
     message: "no pause is longer than `max_backoff`: raise `max_backoff`, or lower this",
   })
-  .superRefine(checkAuth);
+  .superRefine(checkAuth)
+  .superRefine(checkForm);
 export type HttpOptions = z.output<typeof httpOptions>;
 
 export function secretVariables({ secret_env }: Pick<HttpOptions, "secret_env">): readonly string[] {
