@@ -77,6 +77,16 @@ test.each([
     /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \*\w+ stands for what &\w+ names/,
   ]),
   [
+    "a word in place of true",
+    { "hooks/two.yaml": hook("other") + guard().replace("critical: true", "critical: yes") },
+    /The critical hook k-guard is broken: .*two\.yaml:2:\d+ critical: expected true or false, got "yes"/,
+  ],
+  [
+    "a word in place of true, in a file with another slip",
+    { "hooks/two.yaml": guard(DOUBLED).replace("critical: true", "critical: yes") },
+    /The critical hook k-guard is broken: .*Map keys must be unique/,
+  ],
+  [
     "an entry before it that swallows it",
     { "hooks/two.yaml": `- id: other\n  on: "message_received\n  critical: true\n- id: k-guard\n  critical: true\n` },
     /The critical hook other is broken: .*Missing closing/,
@@ -114,6 +124,40 @@ test("an alias of nothing keeps the previous version of its hook, and breaks no 
   expect(live.app.automations.broken()).toMatchObject([
     { id: "twice", problems: [{ line: 1, message: expect.stringContaining("in quotes") }] },
   ]);
+});
+
+test.each([
+  ["in it", guard(" description: *x,")],
+  ["in it, in place of its settings", `${guard().replace(/run: .*/, "<<: *base }")}`],
+  ["in another hook", guard() + hook("other", " description: *x,")],
+  ["whose anchor was deleted", `- { id: other, on: message_received, run: *base }\n${guard()}`],
+])("a critical guard stays in force when a reload finds an alias of nothing %s", async (where, text) => {
+  const live = await liveApp(
+    {
+      "hookgate.yaml": "",
+      "hooks/two.yaml": `- &base { id: a, on: message_sent, run: { shell: { sh: "exit 0" } } }\n${guard()}`,
+    },
+    { mayBreak: true },
+  );
+  const isOwn = where.startsWith("in it");
+  const shown = async () => JSON.stringify(await live.post("/api/command", { line: "/hooks broken" }));
+  live.write("hooks/two.yaml", text);
+  await until(async () => (await shown()).includes("nothing before it"), "the reload");
+  expect(await shown()).toMatch(
+    isOwn ? /The critical hook k-guard is broken/ : /1 hook\*\* not in force|1 hook not in force/,
+  );
+  await live.app.gateway.send(
+    { platform: "web", botId: "web", chatId: "general" },
+    { text: "secret" },
+    { cause: { kind: "api", id: "t", depth: 0 } },
+  );
+  expect(await live.ended("k-guard")).toMatchObject({ status: "blocked" });
+  expect(await live.room()).toEqual([]);
+  const reloaded = await live.app.reload(live.read()).then(JSON.stringify, String);
+  expect(reloaded).toMatch(
+    isOwn ? /The critical hook k-guard is broken.*nothing before it/ : /other.*nothing before it/,
+  );
+  expect(live.app.automations.get("k-guard")).toBeDefined();
 });
 
 test("many errors of one slip are reported as one problem, which says to quote a template", async () => {

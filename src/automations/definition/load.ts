@@ -142,8 +142,10 @@ function idOf(value: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
+/** `critical: yes` is a text, and an error of its own. It was meant all the same: only what says no is none. */
 function isCritical(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "critical" in value && value.critical === true;
+  const critical = typeof value === "object" && value !== null && "critical" in value ? value.critical : undefined;
+  return critical !== undefined && critical !== null && !/^(?:false|no|off|n|)$/i.test(String(critical));
 }
 
 /** A name for what has none: `hooks.yaml:12`. */

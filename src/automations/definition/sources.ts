@@ -186,7 +186,7 @@ function lettersOf(file: string): string {
 
 /** Not in a comment. */
 function saysCritical(text: string): boolean {
-  return /^[^#\n]*\bcritical["']?\s*:\s*["']?true\b/im.test(text);
+  return /^[^#\n]*\bcritical["']?\s*:\s*["']?(?:true|yes|on|y)\b/im.test(text);
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {
