@@ -1,7 +1,9 @@
 /** The context of a run: its steps, one after the other, each with its deadline, and what they mean for the handler. */
+
 import type { StepRecord } from "../domain/automation.js";
 import { formatDuration } from "../lib/duration.js";
 import { errorMessage } from "../lib/errors.js";
+import { errorWithoutPaths } from "./paths.js";
 import { isTimeout } from "./program.js";
 import type { Progress } from "./run/progress.js";
 import type { RunContext } from "./run-context.js";
@@ -111,7 +113,10 @@ async function runStep(
     return await Promise.race([running, late.promise]);
   } catch (error) {
     const timedOut = isOver || isTimeout(error);
-    return { error: whyNot(error, { timedOut, timeoutMs, isRunOver: context.signal.aborted }), timedOut };
+    return {
+      error: whyNot(error, { timedOut, timeoutMs, isRunOver: context.signal.aborted }, context.folder),
+      timedOut,
+    };
   } finally {
     timer.cancel();
     late.cancel();
@@ -119,8 +124,13 @@ async function runStep(
   }
 }
 
-function whyNot(error: unknown, over: { timedOut: boolean; timeoutMs: number; isRunOver: boolean }): string {
-  if (!over.timedOut) return over.isRunOver ? "the run was ended before the step was done" : errorMessage(error);
+function whyNot(
+  error: unknown,
+  over: { timedOut: boolean; timeoutMs: number; isRunOver: boolean },
+  folder: string,
+): string {
+  if (!over.timedOut)
+    return over.isRunOver ? "the run was ended before the step was done" : errorWithoutPaths(error, folder);
   const advice = "raise `timeout` of the step, or have it do less";
   // A program says what it printed last; what an interrupted request or file says tells nobody anything.
   if (isTimeout(error)) return `${errorMessage(error)} (${advice})`;

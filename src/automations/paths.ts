@@ -1,7 +1,7 @@
 /** Paths of definitions: relative to their folder and never outside of it, whatever a template, `..` or a symbolic link says. */
 import { constants, realpathSync, statSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Machine } from "./handler.js";
@@ -35,15 +35,16 @@ export async function locate(
   { folder, reach }: Pick<RunContext, "folder" | "reach">,
   begins?: string,
 ): Promise<Place> {
-  if (path.includes("\0")) throw outside(path, root ?? folder);
-  const top = await real(resolve(folder, root ?? "."));
+  const outside = (named: string) => outsideOf(named, root);
+  if (path.includes("\0")) throw outside(path);
+  const top = await real(resolve(folder, root ?? "."), folder);
   const asked = resolve(top, path);
   // Said before anything is looked at, so that nobody learns what is there.
-  if (!within(asked, top)) throw outside(path, top);
-  const found = await real(asked);
-  if (!within(found, top)) throw outside(path, top);
-  const first = begins === undefined ? top : await real(resolve(top, begins));
-  if (!within(found, first)) throw outside(path, first);
+  if (!within(asked, top)) throw outside(path);
+  const found = await real(asked, folder);
+  if (!within(found, top)) throw outside(path);
+  const first = begins === undefined ? top : await real(resolve(top, begins), folder);
+  if (!within(found, first)) throw outsideOf(path, begins);
   if (reach.isOwnFile(found))
     throw new HookgateError({ code: "PATH_PRIVATE", message: `${path} is of Hookgate itself, and no hook reads it` });
   return { root: first, path: found, name: relative(top, found) || "." };
@@ -58,15 +59,15 @@ export function pathProblems(
   if (isTemplate(path)) return [];
   const top = resolve(folder, root ?? ".");
   const asked = resolve(top, path);
-  const outside = `${path} is outside of ${top}: name its folder with \`root\``;
+  const outside = `${path} is outside of ${folderName(root)}: name its folder with \`root\``;
   if (!within(asked, top)) return [outside];
   try {
     const found = realpathSync(asked);
     if (!within(found, realpathSync(top))) return [outside];
     const stats = statSync(found);
-    return (kind === "file" ? stats.isFile() : stats.isDirectory()) ? [] : [`${asked} is no ${kind}`];
+    return (kind === "file" ? stats.isFile() : stats.isDirectory()) ? [] : [`${path} is no ${kind}`];
   } catch {
-    return isAfterProgram ? [] : [`there is no ${kind} ${asked}`];
+    return isAfterProgram ? [] : [`there is no ${kind} ${path} in ${folderName(root)}`];
   }
 }
 
@@ -78,7 +79,7 @@ export async function openFile(place: Place): Promise<FileHandle> {
       throw new HookgateError({ code: "PATH_NOT_A_FILE", message: `${place.name} is no file` });
     // Whoever exchanged a folder for a link between the look and the opening is found out here (Linux).
     const opened = await realpath(`/proc/self/fd/${file.fd}`).catch(() => place.path);
-    if (!within(opened, place.root)) throw outside(place.name, place.root);
+    if (!within(opened, place.root)) throw outsideOf(place.name, place.root);
     return file;
   } catch (error) {
     await file.close();
@@ -103,7 +104,24 @@ export function within(path: string, root: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-async function real(path: string): Promise<string> {
+/** Without the way to it on this machine, which is for the log only. */
+const folderName = (root: string | undefined) =>
+  root === undefined ? "the folder of the hook" : `its root ${basename(root)}`;
+
+/** From the folder of the hook on; of what is elsewhere the last name only. */
+function shownPath(path: string, folder: string): string {
+  return within(path, folder) ? relative(folder, path) || "." : basename(path);
+}
+
+/** What went wrong, for people: no path of this machine is in it. */
+export function errorWithoutPaths(error: unknown, folder: string): string {
+  const { path, dest } = error as { path?: unknown; dest?: unknown };
+  const named = [path, dest].filter((one) => typeof one === "string" && isAbsolute(one)) as string[];
+  const text = named.reduce((words, one) => words.replaceAll(one, shownPath(one, folder)), errorMessage(error));
+  return folder === dirname(folder) ? text : text.replaceAll(`${folder}${sep}`, "").replaceAll(folder, ".");
+}
+
+async function real(path: string, folder: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
@@ -113,17 +131,16 @@ async function real(path: string): Promise<string> {
     );
     throw new HookgateError({
       code: "PATH_MISSING",
-      message: isLink ? `${path} is a link to nothing` : `there is no ${path}`,
-      hint: errorMessage(error),
+      message: isLink ? `${shownPath(path, folder)} is a link to nothing` : `there is no ${shownPath(path, folder)}`,
       cause: error,
     });
   }
 }
 
-function outside(path: string, root: string): HookgateError {
+function outsideOf(path: string, root: string | undefined): HookgateError {
   return new HookgateError({
     code: "PATH_OUTSIDE",
-    message: `${path} is outside of ${root}`,
+    message: `${isAbsolute(path) ? basename(path) : path} is outside of ${folderName(root)}`,
     hint: "Name the folder with `root:`.",
   });
 }

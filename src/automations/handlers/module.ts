@@ -13,6 +13,7 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { importAnew, localFiles } from "../../lib/fresh-imports.js";
 import { placeInOrBelow, placeOfSyntaxError } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
+import { errorWithoutPaths } from "../paths.js";
 import type { RunContext } from "../run-context.js";
 import { isTemplate } from "../template/is-template.js";
 import { decisionFromValue } from "./decision.js";
@@ -74,7 +75,13 @@ export const moduleHandler: Handler<ModuleOptions> = {
     } catch (error) {
       const timedOut = context.signal.aborted;
       const isRetryable = !(error instanceof HookgateError) || error.retryable;
-      return { kind: "failed", error: errorMessage(error), ...(timedOut ? { timedOut } : {}), isRetryable, rendered };
+      return {
+        kind: "failed",
+        error: errorWithoutPaths(error, context.folder),
+        ...(timedOut ? { timedOut } : {}),
+        isRetryable,
+        rendered,
+      };
     }
   },
 };

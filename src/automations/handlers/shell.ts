@@ -2,10 +2,12 @@
  * `run: shell`: a program decides. It has the payload on standard input and the names in its environment; exit 0 passes (JSON on standard
  * output may say more), exit 2 blocks with standard error as the reason, and anything else is a failure, never a veto by accident.
  */
+
 import { z } from "zod";
-import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { HookgateError } from "../../lib/errors.js";
 import type { ProgramEnd } from "../../lib/process.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../handler.js";
+import { errorWithoutPaths } from "../paths.js";
 import {
   checkProgram,
   commandLine,
@@ -95,11 +97,11 @@ function decided(end: ProgramEnd): HandlerResult {
   }
 }
 
-function thrown(error: unknown, { signal }: RunContext): HandlerResult {
+function thrown(error: unknown, { signal, folder }: RunContext): HandlerResult {
   const timedOut = isTimeout(error) || signal.aborted;
   const known = error instanceof HookgateError ? error : undefined;
   const isRetryable = timedOut || known?.retryable === true;
-  return { kind: "failed", error: errorMessage(error), ...(timedOut ? { timedOut } : {}), isRetryable };
+  return { kind: "failed", error: errorWithoutPaths(error, folder), ...(timedOut ? { timedOut } : {}), isRetryable };
 }
 
 function facts(end: ProgramEnd, rendered: string): HandlerFacts {

@@ -1,7 +1,7 @@
 /** The handler, once its options are rendered. Whatever it does, it is over soon after the run's signal fires. */
-import { errorMessage } from "../../lib/errors.js";
 import type { HandlerCall } from "../definition/definition.js";
 import type { HandlerResult } from "../handler.js";
+import { errorWithoutPaths } from "../paths.js";
 import type { RunContext } from "../run-context.js";
 import type { TemplateScope } from "../template.js";
 
@@ -16,7 +16,7 @@ export async function callHandler(
 ): Promise<HandlerResult> {
   const failed = (error: unknown): HandlerResult => ({
     kind: "failed",
-    error: errorMessage(error),
+    error: errorWithoutPaths(error, context.folder),
     isRetryable: false,
   });
   const { signal, clock } = context;

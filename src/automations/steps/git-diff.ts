@@ -1,7 +1,7 @@
 /** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
 import { existsSync, realpathSync } from "node:fs";
 import { devNull } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { SimpleGit } from "simple-git";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -68,7 +68,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   missing({ repo }, { folder, isAfterProgram }) {
     const place = resolve(folder, repo ?? ".");
     if (isAfterProgram || isRepository(place)) return [];
-    return [`there is no git repository in ${place}: name its folder with \`repo\``];
+    return [`there is no git repository in ${repo ?? "the folder of the hook"}: name its folder with \`repo\``];
   },
   async run(options, context) {
     try {
@@ -139,7 +139,8 @@ const QUIET = ["--no-ext-diff", "--no-textconv", "--no-color", "--submodule=shor
 
 async function repository({ repo }: GitDiffOptions, { folder, signal, reach }: StepContext): Promise<SimpleGit> {
   const baseDir = resolve(folder, repo ?? ".");
-  if (!existsSync(baseDir)) throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}` });
+  if (!existsSync(baseDir))
+    throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${repo ?? "folder of the hook"}` });
   // Nine megabytes that few gateways need.
   const { simpleGit } = await import("simple-git");
   const gitWith = (own: Readonly<Record<string, string>>) =>
@@ -200,7 +201,7 @@ const NO_FILTER = { clean: "", smudge: "", process: "", required: "false" };
 function refuseOutside(path: string, base: string, top: string): void {
   if (path.startsWith(":") || within(resolve(base, path), realpathSync(top)) || within(resolve(base, path), top))
     return;
-  throw new HookgateError({ code: "PATH_OUTSIDE", message: `${path} is outside of the repository ${top}` });
+  throw new HookgateError({ code: "PATH_OUTSIDE", message: `${path} is outside of the repository ${basename(top)}` });
 }
 
 function rangeOf({ from, to, staged }: GitDiffOptions): string[] {

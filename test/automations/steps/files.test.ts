@@ -120,6 +120,23 @@ describe("read_file", () => {
     expect(refusals({ read_file: { path: "x", root: "{{ event.root }}" } })).toEqual(["a root is no template"]);
   });
 
+  it("shows no path of the machine in what went wrong", async () => {
+    const steps = [
+      { read_file: { path: "missing.md" } },
+      { read_file: { path: "docs/missing.md" } },
+      { read_file: { path: join(top, "secret.txt") } },
+      { read_file: { path: "link-to-nothing" } },
+      { read_file: { path: "missing.txt", root: ".." } },
+      { list_files: { path: "nowhere", root: top } },
+      { list_files: { path: "note.md" } },
+      { git_diff: { repo: "nowhere" } },
+      { git_diff: {} },
+    ];
+    const said = await Promise.all(steps.map((step) => failureOf(step, at)));
+    expect(said.join("\n")).not.toMatch(/(?<![\w.:/])\/\w/);
+    expect(said.slice(0, 2)).toEqual(["there is no missing.md", "there is no docs/missing.md"]);
+  });
+
   it("fails for what is not there, and is not empty then", async () => {
     expect(await failureOf({ read_file: { path: "missing.md" } }, at)).toContain("there is no");
     expect(await failureOf({ read_file: { path: "link-to-nothing" } }, at)).toContain("is a link to nothing");
