@@ -38,6 +38,12 @@ it("a viewer reads that a hook refused, and not why", async () => {
   await app.command(`/task done ${task.id} well`);
   await app.command('/schedule add fine "0 3 * * *" name=nightly');
   await app.command("/schedule run nightly");
+  // The card of a mission is read by everybody in the room.
+  await app.say("/mission run fine");
+  const room = async () => JSON.stringify(await app.room());
+  await until(async () => (await room()).includes("mission:execute"), "the card of the refused mission", 15_000);
+  expect(await room()).toContain("shows operators the reason");
+  expect(await room()).not.toContain(QUOTE);
   const seen = async (by: "owner" | "bob") => {
     const lines = [
       "/mission list",

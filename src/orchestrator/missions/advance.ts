@@ -232,7 +232,7 @@ async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: Miss
   for (const { id, title, status } of tasks) {
     if (isEnded(status)) continue;
     const moved = await parts.tasks.transition(id, "cancelled", actorOf(mission, why));
-    if (moved.kind === "vetoed") left.push(`${title} goes on: ${moved.by} refused (${moved.reason})`);
+    if (moved.kind === "vetoed") left.push(`${title} goes on: ${moved.by} refused`);
   }
   return left;
 }

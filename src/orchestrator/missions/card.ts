@@ -1,7 +1,7 @@
 /** A mission on one message that is edited as it goes on: a bar, what is running now, what it waits for. */
 
 import type { Button, Card, OutboundMessage } from "../../domain/message.js";
-import { isMissionOver, type Mission } from "../../domain/mission.js";
+import { type GateState, isMissionOver, type Mission } from "../../domain/mission.js";
 import { isEnded, type Task } from "../../domain/task.js";
 import { formatDuration } from "../../lib/duration.js";
 import { plainLine } from "../../lib/markdown/escape.js";
@@ -11,7 +11,7 @@ const WIDTH = 10;
 const NAMED = 6;
 
 export function missionCard(mission: Mission, tasks: readonly Task[], now: number): OutboundMessage {
-  const { id, status, title, reason, startedAt, endedAt } = mission;
+  const { id, status, title, startedAt, endedAt } = mission;
   const total = Object.keys(mission.taskIds).length;
   const over = tasks.filter((task) => isEnded(task.status)).length;
   const shut = mission.gates.filter((gate) => whyShut(gate) !== undefined);
@@ -19,8 +19,8 @@ export function missionCard(mission: Mission, tasks: readonly Task[], now: numbe
   const lines = [
     `${bar(over, total)} ${over} of ${total}${endedAt === undefined || since === undefined ? "" : ` · ${since}`}`,
     runningNow(tasks),
-    ...shut.map((gate) => `Gate **${plainLine(gate.name)}** is shut: ${plainLine(whyShut(gate) ?? "")}`),
-    reason === undefined || shut.length > 0 ? "" : plainLine(reason),
+    ...shut.map((gate) => `Gate **${plainLine(gate.name)}** is shut: ${shutText(gate, id)}`),
+    shut.length > 0 ? "" : reasonText(mission),
   ];
   const buttons = isMissionOver(status) ? [] : [shut.flatMap((gate) => release(id, gate.name)).slice(0, 3)];
   return {
@@ -34,6 +34,20 @@ export function missionCard(mission: Mission, tasks: readonly Task[], now: numbe
     ...(buttons.some((row) => row.length > 0) ? { buttons } : {}),
     silent: true,
   };
+}
+
+/** Everybody in the chat reads the card, and a hook's reason, which may quote messages of other chats, is for operators. */
+const refused = (by: string, what: string, id: string) =>
+  `${plainLine(by)} refused ${what}. \`/mission show ${id}\` shows operators the reason.`;
+
+function shutText(gate: GateState, id: string): string {
+  const isVetoed = gate.verdict === "passed" && gate.veto !== undefined;
+  return isVetoed ? refused(gate.veto?.by ?? "a hook", "to open it", id) : plainLine(whyShut(gate) ?? "");
+}
+
+function reasonText({ id, hold, reason }: Mission): string {
+  if (hold?.kind === "veto") return refused(hold.by, `\`${hold.point}\``, id);
+  return reason === undefined ? "" : plainLine(reason);
 }
 
 const TONES: Readonly<Record<Mission["status"], NonNullable<Card["tone"]>>> = {
