@@ -12,7 +12,7 @@ import {
 import type { AlertSignal, ClockStanding, RaiseAlert } from "../domain/alert-signal.js";
 import type { Role } from "../domain/identity.js";
 import type { Button, OutboundMessage } from "../domain/message.js";
-import type { Store } from "../domain/store.js";
+import type { Pause, Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -63,6 +63,8 @@ export interface AlertsParts {
   personOf?(at: Address): string | undefined;
   /** Whether an account can read a chat. */
   isReader?: ReadersParts["isReader"];
+  /** The pause of this chat while it lasts; not one of its whole platform. */
+  pauseOf?(at: Address): Pause | undefined;
   /** How the platforms and the outbox are. */
   status(): Promise<GatewayFacts>;
   /** A link to the message that a delivery posted. */
@@ -190,6 +192,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
     lookAtAll: () => later("all"),
     clock,
     logger,
+    pauseOf(destination) {
+      const at = parseAddress(destination);
+      return at && parts.pauseOf?.(at);
+    },
     deliveryOf: (deliveryId) => parts.store.outbox.get(deliveryId),
     post,
     run: (occasion) => run(occasion),

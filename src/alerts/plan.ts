@@ -2,10 +2,19 @@
 import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alert.js";
 import { type Happening, stateAfter } from "./transitions.js";
 
-export interface LostPage {
+/** What became of a message that did not arrive in time. */
+export interface Loss {
+  reason: string;
+  /**
+   * The chat refused it; or nobody knows whether it arrived; or its chat is paused, and takes it after that; or it could not be sent
+   * yet, as when its platform is away.
+   */
+  fate: "refused" | "in doubt" | "paused" | "unsent";
+}
+
+export interface LostPage extends Loss {
   route: string;
   destination: string;
-  reason: string;
   /** The person of that private chat knew of the page alone; the others read that the person did not get it. */
   isPrivate: boolean;
 }

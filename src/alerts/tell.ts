@@ -10,6 +10,7 @@ import { redrawCards } from "./tell/redraw-cards.js";
 import { sayNotices } from "./tell/say-notices.js";
 import { showCards } from "./tell/show-cards.js";
 import type { Telling } from "./tell/telling.js";
+import { endWithPause } from "./tell/undelivered.js";
 
 /** Gives the time of the next look, if one is needed. */
 export async function tell(destination: string, telling: Telling): Promise<number | undefined> {
@@ -20,6 +21,7 @@ export async function tell(destination: string, telling: Telling): Promise<numbe
     await placeAlerts(destination, telling),
     await showCards(destination, telling),
     await sayNotices(destination, telling),
+    await endWithPause(destination, telling),
   ].filter((at) => at !== undefined);
   return laters.length === 0 ? undefined : Math.min(...laters);
 }

@@ -41,6 +41,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
       withdraw: (deliveryId, reason) => gateway().withdraw(deliveryId, reason),
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },
+    pauseOf: (at) => gateway().chatPause(at),
     nameOf: (ref) => nameIn(config, ref),
     direct(ref) {
       const [platform = "", id, ...more] = ref.split(":");

@@ -1,4 +1,19 @@
+/** How a delivery ended that did not plainly arrive. The one place that reads the words of its reason. */
+import type { Delivery } from "./store.js";
+
 /** Part of the reason of a delivery that would have expired before its next try: it is given up at once, as it would be when it expires. */
 export const GIVEN_UP = "given up before the next try";
 /** Part of the reason of a delivery that was sent and got no answer. */
 export const IN_DOUBT = "may or may not have arrived";
+
+type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt">;
+
+/** Nobody knows whether it arrived. */
+export function isInDoubt({ status, reason = "" }: Ended): boolean {
+  return (status === "dead" || status === "held") && reason.includes(IN_DOUBT);
+}
+
+/** It waited until its words were old, or would have. */
+export function hasExpired({ status, expiresAt, settledAt = 0, reason = "" }: Ended): boolean {
+  return status === "dead" && expiresAt !== undefined && (expiresAt <= settledAt || reason.includes(GIVEN_UP));
+}

@@ -7,7 +7,7 @@ import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
-import type { CancelledRest, Delivery, DeliveryUrgency, Store } from "../domain/store.js";
+import type { CancelledRest, Delivery, DeliveryUrgency, Pause, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -134,6 +134,8 @@ export interface Gateway {
   cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined>;
   /** The clock was set by so much: what waits in the queues keeps the length of its wait. */
   clockStepped(stepMs: number): Promise<void>;
+  /** The pause of this chat while it lasts; undefined when only its platform is paused, or away. */
+  chatPause(at: Address): Pause | undefined;
   /** Ends a pause of a platform or chat, or all of them; what waited is sent now. Resolves with the keys of those that were there. */
   liftPauses(key?: string): Promise<string[]>;
   /** Handles a dead inbox row again. False when it is not dead. */

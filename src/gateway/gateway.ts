@@ -3,7 +3,7 @@ import type { GatewayPort } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
-import type { CancelledRest, Delivery, NewDelivery } from "../domain/store.js";
+import type { CancelledRest, Delivery, NewDelivery, Pause } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { createPerMinute } from "../lib/per-minute.js";
@@ -386,6 +386,11 @@ class RunningGateway implements Gateway {
     this.#out.startedAt += stepMs;
     await Promise.all([this.#out.pauses.shift(stepMs), this.#handOver.shift(stepMs), inbox.shift(stepMs)]);
     for (const { queue } of await outbox.pending()) this.#lookAnew(queue);
+  }
+
+  chatPause(at: Address): Pause | undefined {
+    const { clock, moves } = this.#parts;
+    return this.#outbound?.pauses.ofChat(moves.current(at), clock.now());
   }
 
   async liftPauses(key?: string): Promise<string[]> {

@@ -1,8 +1,8 @@
 /** A platform is away while an escalation becomes due: whom it calls is called elsewhere, once, and nobody is paged about the platform when it is back. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Address } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
-import { MINUTE, ROOM, type Watch, watch } from "./watch.js";
+import { ANN, MINUTE, ROOM, type Watch, watch } from "./watch.js";
 
 const OTHER_OPS = "other:bot:ops";
 
@@ -163,4 +163,133 @@ it("after a pause of its chat, what waited is posted in its order, and no one is
   expect(texts).toContain("It was due ");
   await pass(on, MINUTE);
   for (const step of [1, 2]) expect(pages(other, step)).toHaveLength(1);
+});
+
+/** Something else in the room is answered with a pause of so long, before the page is due. */
+async function pauseRoom(on: Watch, loop: LoopbackPlatform, afterMs: number): Promise<void> {
+  let isPaused = false;
+  loop.script = ({ address }) => {
+    if (isPaused || address.chatId !== "room") return undefined;
+    isPaused = true;
+    return { kind: "retry", error: "429 Too Many Requests", afterMs, scope: "chat" };
+  };
+  const cause = { kind: "alert" as const, id: "elsewhere", depth: 0 };
+  await on.rig.gateway.send({ platform: "loop", botId: "bot", chatId: "room" }, { text: "a reply" }, { cause });
+  await pass(on, 1_000);
+  expect(isPaused).toBe(true);
+}
+
+/** One step, after 15 s. */
+const oneStep = (more: Record<string, unknown> = {}) => ({
+  routes: {
+    default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "15s", mention: ["ann"] }], ...more },
+  },
+  business_hours: { timezone: "UTC" },
+});
+const page = (platform: LoopbackPlatform, chatId: string) =>
+  platform.messages.filter((one) => one.chatId === chatId && one.text.includes("Escalated: step 1 of 1"));
+
+describe("a chat that its platform paused before a page is due", () => {
+  it.each([
+    ["", async () => {}],
+    [", also over a crash", async (on: Watch) => on.crash(2_000)],
+  ])(
+    "for long: the page is at the fallback at once, says until when, and pages no one again in the chat%s",
+    async (_, meanwhile) => {
+      const { on, loop, other } = await twoPlatforms(oneStep());
+      const { id } = await on.raise();
+      await pauseRoom(on, loop, 3 * MINUTE);
+      await meanwhile(on);
+      await pass(on, 18_000);
+      const copies = page(other, "ops");
+      expect(usersOf(copies)).toEqual(["7"]);
+      expect(copies[0]?.text).toContain(
+        `(it waits at ${ROOM}; sending there is paused until 10:03: 429 Too Many Requests)`,
+      );
+      await meanwhile(on);
+      await pass(on, 2 * MINUTE);
+      expect(page(loop, "room")).toEqual([]);
+      await pass(on, MINUTE);
+      const late = page(loop, "room");
+      expect(usersOf(late)).toEqual([]);
+      expect(late.map(({ text }) => text)).toEqual([expect.stringContaining(`ann was notified in ${OTHER_OPS}`)]);
+      expect(late[0]?.text).toMatch(/It was due <t:\d+:T:UTC>; sending to this chat was paused until <t:\d+:T:UTC>/);
+      expect(page(other, "ops")).toHaveLength(1);
+      const said = [...other.messages, ...loop.messages].map(({ text }) => text);
+      const history = (await on.alerts.history(id)).map(({ reason }) => reason);
+      expect([...said, ...history].join()).not.toMatch(/did not arrive|not sent in time|waits for its platform/);
+    },
+  );
+
+  it("for a short time: the page goes late with its mention, says so, and of the reminders there is the newest", async () => {
+    const { on, loop, other } = await twoPlatforms({
+      ...oneStep({ remind: { every: "10s", times: 9 } }),
+      fallback_after: "5m",
+    });
+    await on.raise();
+    await pauseRoom(on, loop, MINUTE);
+    await pass(on, 58_000);
+    expect(page(loop, "room")).toEqual([]);
+    await pass(on, 4_000);
+    const late = page(loop, "room");
+    expect(usersOf(late)).toEqual(["7"]);
+    expect(late.map(({ text }) => text)).toEqual([
+      expect.stringMatching(
+        /It was due <t:1767261615:T:UTC>; sending to this chat was paused until <t:1767261661:T:UTC>/,
+      ),
+    ]);
+    const reminders = loop.messages.flatMap(({ text }) => text.match(/reminder \d of 9/g) ?? []);
+    expect(reminders).toHaveLength(1);
+    expect(other.messages).toEqual([]);
+  });
+
+  it("a page that the chat gives up because of its pause calls its person in a private chat when the fallback does not", async () => {
+    const { on, loop, other } = await twoPlatforms({ ...oneStep(), people: { ann: ["loop:7"] } });
+    await on.raise();
+    let isPaused = false;
+    loop.script = (operation) => {
+      if (isPaused || operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+      isPaused = true;
+      return { kind: "retry", error: "429 Too Many Requests", afterMs: 3 * MINUTE, scope: "chat" };
+    };
+    await pass(on, 20_000);
+    expect(isPaused).toBe(true);
+    expect(page(loop, "dm-7")).toHaveLength(1);
+    expect(page(other, "ops")[0]?.text).toMatch(
+      /it waits at .*ann has no other account and is notified in a private chat/,
+    );
+    await pass(on, 4 * MINUTE);
+    expect(page(loop, "dm-7")).toHaveLength(1);
+    expect(usersOf(page(loop, "room"))).toEqual([]);
+    expect(page(loop, "room").map(({ text }) => text)).toEqual([
+      expect.stringContaining("ann was notified in loop:bot:dm-7"),
+    ]);
+  });
+
+  it("and that opens after an operator took the alert gets no page, and no alert says any more that nothing reaches it", async () => {
+    const { on, loop, other } = await twoPlatforms(oneStep());
+    const { id } = await on.raise();
+    await pauseRoom(on, loop, 47_000);
+    await pass(on, 17_000);
+    expect(page(other, "ops")).toHaveLength(1);
+    const own = async () =>
+      (await on.alerts.list({ limit: 20 })).find(({ signal: { labels } }) => labels.kind === "unsaid");
+    expect((await own())?.signal.reason).toContain("sending there is paused until 10:00");
+    await pass(on, 19_000);
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    await pass(on, MINUTE);
+    expect(page(loop, "room")).toEqual([]);
+    expect(await own()).toMatchObject({ state: "resolved", signal: { reason: "the pause of that chat has ended" } });
+  });
+
+  it("and whose pause an operator lifts: the page comes then, without whom the fallback called", async () => {
+    const { on, loop } = await twoPlatforms(oneStep());
+    await on.raise();
+    await pauseRoom(on, loop, 30 * MINUTE);
+    await pass(on, 30_000);
+    await on.rig.gateway.liftPauses();
+    await pass(on, 20_000);
+    expect(page(loop, "room")).toHaveLength(1);
+    expect(usersOf(page(loop, "room"))).toEqual([]);
+  });
 });

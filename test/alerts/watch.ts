@@ -133,6 +133,7 @@ export async function watch(
       personOf,
       standing,
       isReader,
+      pauseOf: (at) => rig.gateway.chatPause(at),
       status: async () => ({ ...(await rig.gateway.status()), store: rig.store.health() }),
       destinations: parseDestinations(["127.0.0.1"]),
       mask: (text) => text.replaceAll("hunter2", "[secret]"),

@@ -1,10 +1,9 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
 import { isOpen, type NewNotice } from "../../domain/alert.js";
-import { IN_DOUBT } from "../../domain/given-up.js";
 import type { Alerting } from "../alerting.js";
 import { accountsOf, readMention } from "../people.js";
-import type { Plan } from "../plan.js";
+import type { Loss, Plan } from "../plan.js";
 import { isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
@@ -14,23 +13,20 @@ import { fallbacks } from "./route.js";
 
 export type Unsaid = Pick<NewNotice, "kind" | "key" | "text" | "mentions">;
 
-export interface Undelivered {
+export interface Undelivered extends Loss {
   destination: string;
-  reason: string;
-  /** The chat refused it; not: its platform is away, or nobody knows whether it arrived. */
-  isRefused?: boolean;
   notice?: Unsaid;
   /** Its card failed there before. */
   isAgain?: boolean;
 }
 
-/** Whether this text is posted elsewhere because it did not arrive, or nobody knows whether it did. */
+/** Whether this text is posted elsewhere because it did not arrive in time, or nobody knows whether it did. */
 export const isCopy = (text: string) => COPY.test(text);
-const COPY = /\(it (?:did not arrive|may not have arrived) at /;
+const COPY = /\(it (?:did not arrive|may not have arrived|waits) at /;
 
 export function fallback(
   plan: Plan,
-  { destination, reason, isRefused = false, notice, isAgain = false }: Undelivered,
+  { destination, notice, isAgain = false, ...loss }: Undelivered,
   alerting: Alerting,
 ): void {
   const { config, admins, placeName, inhibitors } = alerting;
@@ -50,11 +46,12 @@ export function fallback(
   const name = notice && sentDirectlyTo(notice.text);
   const whom = name === undefined ? [] : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
-  if (isRefused && notice && name === undefined) callWithout(plan, destination, notice, reason, elsewhere, alerting);
+  const takesNone = loss.fate === "refused" || loss.fate === "paused";
+  if (takesNone && notice && name === undefined) callWithout(plan, destination, notice, loss, elsewhere, alerting);
   if (notice?.kind === "escalation") {
     const text = isCopy(notice.text)
       ? notice.text
-      : `${notice.text} (it ${notArrived(reason)} at ${shownAs(destination, placeName)})`;
+      : `${notice.text} (it ${VERBS[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
     for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
     for (const one of name === undefined && plan.lostPage === undefined
@@ -70,15 +67,20 @@ export function fallback(
     }
   }
   // Of a copy that is lost, its chat has an alert of its own.
-  if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, reason, elsewhere);
+  if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, loss, elsewhere);
   plan.record(
     "undelivered",
     { id: destination, name: "the outbox", source: "gateway" },
-    `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${reason}`,
+    `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${loss.reason}`,
   );
 }
 
-const notArrived = (reason: string) => (reason.includes(IN_DOUBT) ? "may not have arrived" : "did not arrive");
+const VERBS: Record<Loss["fate"], string> = {
+  refused: "did not arrive",
+  unsent: "did not arrive",
+  "in doubt": "may not have arrived",
+  paused: "waits",
+};
 
 /** In the history: what besides the card of its alert did not arrive. */
 export const notTaken = (text: string) => ` did not take "${text.split(". ")[0]}"`;
@@ -102,23 +104,23 @@ function uncalledBy(mentions: readonly string[], chats: readonly string[], alert
   return people.filter((person) => !chats.some((one) => isReachedNow(one, person, alerting)));
 }
 
-/** Whom no copy of a refused page notifies is called as if the chat had been known to refuse it. */
+/** Whom no copy of the page notifies is called as if the chat had been known to take none. */
 function callWithout(
   plan: Plan,
   destination: string,
   { key, text, mentions }: Unsaid,
-  reason: string,
+  loss: Loss,
   copies: readonly string[],
   alerting: Alerting,
 ): void {
   const of = stepOf(key);
   if (of === undefined || isCopy(text) || uncalledBy(mentions, copies, alerting).length === 0) return;
   if (plan.alert.urged?.[of.route]?.steps !== Number(of.step)) return;
-  plan.lostPage = { route: of.route, destination, reason, isPrivate: false };
+  plan.lostPage = { ...loss, route: of.route, destination, isPrivate: false };
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
-function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, informed: readonly string[]): void {
+function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informed: readonly string[]): void {
   const name = sentDirectlyTo(notice.text);
   if (name === undefined) return;
   const { alert, now } = plan;
@@ -129,10 +131,10 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, inf
     // Another of its people may have got theirs.
     if (urging.direct.length === 0) {
       urging.unreached = urging.steps;
-      plan.lostPage = { route, destination: lostAt, reason, isPrivate: true };
+      plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true };
     }
   }
-  const text = `The private message to ${name} ${notArrived(reason)}: ${reason}`;
+  const text = `The private message to ${name} ${VERBS[loss.fate]}: ${loss.reason}`;
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
     plan.notices.push({
       alertId: alert.id,

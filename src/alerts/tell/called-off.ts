@@ -14,13 +14,18 @@ const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended
 /** Why a message is enqueued anew although it could still be sent. */
 export const BEHIND = "an older message about alerts was not sent in time, and goes before it";
 
+/** Its words and mentions are made when the pause is about to end. */
+export const PAUSED = "its chat is paused for longer than it may wait";
+
+const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED]);
+
 /** Takes back what none of its alerts needs; true also when a crash came right after that. */
 export async function isTakenBack(
   notices: readonly Notice[],
   delivery: Delivery | undefined,
   telling: Telling,
 ): Promise<boolean> {
-  if (delivery?.status === "cancelled") return delivery.reason === WITHDRAWN || delivery.reason === BEHIND;
+  if (delivery?.status === "cancelled") return ENQUEUED_ANEW.has(delivery.reason);
   if (delivery?.status !== "waiting" && delivery?.status !== "sending") return false;
   for (const notice of notices) {
     const alert = await telling.store.get(notice.alertId);

@@ -2,9 +2,18 @@
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
+import type { Loss } from "../plan.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
-import { arrivesAgain, isLostCourtesy, noteRefusal, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
+import {
+  arrivesAgain,
+  isLostCourtesy,
+  lossOf,
+  noteRefusal,
+  raiseUndelivered,
+  saidAgain,
+  undelivered,
+} from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -22,9 +31,8 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
       case "sending": {
         const patience = unsettledSince + telling.config.fallback_after;
         if (card.failedAt === undefined && now >= patience) {
-          const why = delivery.reason ?? "it waits for its platform";
           await store.saveCard({ ...card, failedAt: now });
-          await tellElsewhere(card, why, telling);
+          await tellElsewhere(card, lossOf(destination, delivery, telling), telling);
         }
         next = Math.min(next ?? now + ASK_AGAIN_MS, now + ASK_AGAIN_MS);
         break;
@@ -38,7 +46,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
         }
         noteRefusal(destination, delivery, telling);
         await store.saveCard({ ...settled, failedAt: now });
-        await tellElsewhere(card, delivery.reason ?? delivery.status, telling);
+        await tellElsewhere(card, lossOf(destination, delivery, telling), telling);
         break;
       case "sent": {
         const { failedAt: __, ...arrived } = settled;
@@ -67,9 +75,10 @@ async function testAgain(destination: string, telling: Telling): Promise<void> {
   if (known && isOpen(known.state)) await sendTest(destination, telling);
 }
 
-export async function tellElsewhere(card: AlertCard, reason: string, telling: Telling): Promise<void> {
+export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Telling): Promise<void> {
   const { store, logger, run } = telling;
   const { destination } = card;
+  const { reason } = loss;
   const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be sent");
   // A card of many may show alerts about this place beside others. None at all: they are shown elsewhere by now.
@@ -80,7 +89,7 @@ export async function tellElsewhere(card: AlertCard, reason: string, telling: Te
     await Promise.all(
       page
         .filter((alert) => isOpen(alert.state) && !isAboutPlace(alert))
-        .map(({ id }) => run({ kind: "undelivered", id, destination, reason, isAgain })),
+        .map(({ id }) => run({ kind: "undelivered", id, destination, ...loss, isAgain })),
     );
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;

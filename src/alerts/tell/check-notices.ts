@@ -1,25 +1,26 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
-import { GIVEN_UP, IN_DOUBT } from "../../domain/given-up.js";
-import { type Delivery, isUnderWay } from "../../domain/store.js";
+import { hasExpired } from "../../domain/given-up.js";
+import { isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
+import type { Loss } from "../plan.js";
 import { notTaken } from "../steps/fallback.js";
 import { newestReminders } from "../steps/remind.js";
-import { BEHIND, isTakenBack } from "./called-off.js";
+import { BEHIND, isTakenBack, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
-import { waitsUntil } from "./late.js";
+import { isPausedTooLong, waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
+import { arrivesAgain, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 const HISTORY_MAX = 200;
-const EXPIRED = "it waits for its platform";
 /** The outbox ends what has expired a moment later. What is still under way then may have been posted. */
 const PATIENCE_MS = 2 * ASK_AGAIN_MS;
 
 export async function checkNotices(destination: string, telling: Telling): Promise<number | undefined> {
   const { store, clock, config } = telling;
   const now = clock.now();
+  const pause = telling.pauseOf(destination);
   let next: number | undefined;
   const groups = groupBy(await store.unsettledNotices(destination), (one) => one.deliveryId ?? "");
   for (const notices of groups) {
@@ -30,9 +31,18 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       continue;
     }
     const waits = delivery !== undefined && isUnderWay(delivery);
+    // Never tried, and its chat has been paused since: what it says would be old.
+    if (waits && delivery.attempts === 0 && isPausedTooLong(pause, delivery.createdAt, config)) {
+      if (!(await isElsewhere(notices, telling)))
+        await lose(destination, notices, lossOf(destination, delivery, telling), telling);
+      if (await telling.withdraw(deliveryId, PAUSED)) {
+        await requeue(destination, notices, telling);
+        continue;
+      }
+    }
     if (delivery && hasExpired(delivery)) {
       if (!(await isElsewhere(notices, telling)))
-        await lose(destination, notices, delivery.reason ?? delivery.status, telling);
+        await lose(destination, notices, lossOf(destination, delivery, telling), telling);
       await requeue(destination, notices, telling);
       await telling.discard([deliveryId]);
       await withdrawNewerPages(destination, notices, groups, telling);
@@ -44,7 +54,8 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     }
     // It stands behind others of its chat, and ends as expired when it is their turn.
     if (delivery?.status === "waiting" && (delivery.expiresAt ?? now + 1) <= now) {
-      if (!(await isElsewhere(notices, telling))) await lose(destination, notices, EXPIRED, telling);
+      if (!(await isElsewhere(notices, telling)))
+        await lose(destination, notices, lossOf(destination, delivery, telling), telling);
       next = now + ASK_AGAIN_MS;
       continue;
     }
@@ -52,7 +63,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
     if (delivery) noteRefusal(destination, delivery, telling);
-    if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling, isRefused(delivery));
+    if (isLost) await lose(destination, notices, lossOf(destination, delivery, telling), telling);
     if (delivery?.status === "sent") {
       await arrivesAgain(destination, telling);
       await saidAgain(destination, telling);
@@ -87,17 +98,10 @@ async function withdrawNewerPages(
     if (!first?.deliveryId || first.kind !== "escalation" || first.id <= expired.id) continue;
     if (!(await telling.withdraw(first.deliveryId, BEHIND))) continue;
     // Its limit starts anew, and whom it calls must not wait for that.
-    if (!(await isElsewhere(notices, telling))) await lose(destination, notices, BEHIND, telling);
+    if (!(await isElsewhere(notices, telling)))
+      await lose(destination, notices, { fate: "unsent", reason: BEHIND }, telling);
   }
 }
-
-/** It waited for its platform until its words were old, or would have. */
-const hasExpired = ({ status, expiresAt, settledAt = 0, reason = "" }: Delivery) =>
-  status === "dead" && expiresAt !== undefined && (expiresAt <= settledAt || reason.includes(GIVEN_UP));
-
-/** It was tried, and did not arrive. */
-const isRefused = ({ status, reason = "" }: Delivery) =>
-  status === "dead" && !reason.includes(GIVEN_UP) && !reason.includes(IN_DOUBT);
 
 /** The fallback has each of them since its first delivery was given up. The card of its alert may be there without it. */
 export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
@@ -106,7 +110,7 @@ export async function isElsewhere(notices: readonly Notice[], { store }: Telling
     if (alert && isAboutPlace(alert)) continue;
     const history = await store.history(alertId, HISTORY_MAX);
     const lost = history.filter(
-      ({ event, actor, at }) => event === "undelivered" && actor.id === destination && at > sentAt,
+      ({ event, actor, at }) => event === "undelivered" && actor.id === destination && at >= sentAt,
     );
     if (!lost.some(({ reason = "" }) => reason.includes(notTaken(text)))) return false;
   }
@@ -117,20 +121,20 @@ export async function isElsewhere(notices: readonly Notice[], { store }: Telling
 export async function lose(
   destination: string,
   notices: readonly Notice[],
-  reason: string,
+  loss: Loss,
   telling: Telling,
-  isRefused = false,
 ): Promise<void> {
   const { store, logger, run } = telling;
-  logger.error({ destination, reason }, "what was said about alerts did not arrive");
+  const { fate, reason } = loss;
+  logger.error({ destination, reason, fate }, "what was said about alerts did not arrive in time");
   let isOwn = true;
   for (const { alertId, kind, key, text, mentions } of notices) {
     const alert = await store.get(alertId);
     if (!alert || isAboutPlace(alert)) continue;
     isOwn = false;
     const notice = { kind, key, text, mentions };
-    await run({ kind: "undelivered", id: alertId, destination, reason, isRefused, notice });
+    await run({ kind: "undelivered", id: alertId, destination, ...loss, notice });
   }
   // Nobody is left to tell that nobody can be told. One message in doubt says nothing about its chat.
-  if (!isOwn && !reason.includes(IN_DOUBT)) await raiseUnsaid(destination, reason, telling);
+  if (!isOwn && fate !== "in doubt") await raiseUnsaid(destination, loss, telling);
 }

@@ -1,6 +1,8 @@
 /** Reminders and escalations that go out late say so: whoever is paged at night has to know that it is old. */
-import type { Delivery } from "../../domain/store.js";
+import type { Delivery, Pause } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
+import { timeIn } from "../../lib/timezone.js";
+import { zoneOf } from "../business-hours.js";
 import { moment } from "../card/words.js";
 import type { AlertsConfig } from "../config.js";
 
@@ -14,8 +16,41 @@ export function lateText(lateMs: number, why: string): string | undefined {
 }
 
 /** For a page that its chat did not take in time: it may be posted long after it was written. */
-export function dueText(dueAt: number, now: number, zone: string): string {
-  return `It was due ${moment(dueAt, zone, "T")} and was not posted then; its times are those of ${moment(now, zone, "T")}`;
+export function dueText(dueAts: readonly number[], now: number, zone: string): string {
+  const [due = "", was] = dueTimes(dueAts, zone);
+  return `${due} and ${was} not posted then; its times are those of ${moment(now, zone, "T")}`;
+}
+
+/** For a page that waits for the end of a pause with the words that it has now. */
+export function pausedUntilText(dueAts: readonly number[], { until }: Pause, zone: string): string {
+  return `${dueTimes(dueAts, zone)[0]}; sending to this chat was paused until ${moment(until, zone, "T")}`;
+}
+
+/** Several pages may be one message. */
+function dueTimes(dueAts: readonly number[], zone: string): [due: string, was: "was" | "were"] {
+  const [first = 0, last = first] = [Math.min(...dueAts), Math.max(...dueAts)];
+  return first === last
+    ? [`It was due ${moment(first, zone, "T")}`, "was"]
+    : [`Its pages were due from ${moment(first, zone, "T")} to ${moment(last, zone, "T")}`, "were"];
+}
+
+/** In a sentence about the chat; the platform's own words are part of it. */
+export function pausedText({ until, reason }: Pause, { business_hours }: Pick<AlertsConfig, "business_hours">): string {
+  return `sending there is paused until ${timeIn(zoneOf(business_hours), until).slice(11, 16)}: ${reason}`;
+}
+
+const ASK_AGAIN_MS = 15_000;
+
+/** An operator may lift the pause. */
+export const lookAtPause = ({ until }: Pause, now: number) => Math.min(until, now + ASK_AGAIN_MS);
+
+/** What is due at that time, and waits for the end of the pause, is called late at the fallback. */
+export function isPausedTooLong(
+  pause: Pause | undefined,
+  dueAt: number,
+  { fallback_after }: Pick<AlertsConfig, "fallback_after">,
+): pause is Pause {
+  return pause !== undefined && pause.until > dueAt + fallback_after;
 }
 
 /** How long one may wait in the outbox with the words that it has. After that it is said anew, or dropped when its alert has ended. */

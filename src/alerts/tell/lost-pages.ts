@@ -1,5 +1,5 @@
 /** Escalations among the messages that wait for an operator: whom they were to call, where, and about what. */
-import { IN_DOUBT } from "../../domain/given-up.js";
+import { isInDoubt } from "../../domain/given-up.js";
 import { sentDirectlyTo } from "../steps/escalate.js";
 import { shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
@@ -18,8 +18,8 @@ export async function lostPages({
   if (pages.length === 0) return undefined;
   const named = await Promise.all(
     pages.slice(0, NAMED).map(async ({ alertId, destination, deliveryId, text, mentions }) => {
-      const reason = deliveryId === undefined ? undefined : (await deliveryOf(deliveryId))?.reason;
-      const doubt = reason?.includes(IN_DOUBT) ? ", which may have arrived" : "";
+      const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
+      const doubt = delivery && isInDoubt(delivery) ? ", which may have arrived" : "";
       const title = (await store.get(alertId))?.signal.title ?? alertId;
       const direct = sentDirectlyTo(text);
       const people = direct === undefined ? mentions.map((one) => one.slice(one.indexOf("|") + 1)) : [direct];

@@ -2,6 +2,7 @@
 import type { Alert, Notice } from "../../domain/alert.js";
 import { type Mentioned, readMention } from "../people.js";
 import { isReached } from "../reach.js";
+import { isElsewhere } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
@@ -9,8 +10,9 @@ import type { Telling } from "./telling.js";
 /** The notice without the mentions of those people, and with the chats where they were notified. */
 export async function withoutPaged(notice: Notice, { since }: Alert, telling: Telling): Promise<Notice> {
   const { kind, sentAt, mentions } = notice;
-  // One that was never enqueued is on time.
-  if (kind !== "escalation" || sentAt === undefined || mentions.length === 0) return notice;
+  if (kind !== "escalation" || mentions.length === 0) return notice;
+  // One that was not enqueued yet is on time, unless its chat was paused for too long.
+  if (sentAt === undefined && !(await isElsewhere([notice], telling))) return notice;
   const copies = await copiesOf(notice, since, telling);
   if (copies.length === 0) return notice;
   const kept: string[] = [];

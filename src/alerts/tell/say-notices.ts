@@ -22,7 +22,7 @@ import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
-import { dueText, lateText, waitMs } from "./late.js";
+import { dueText, isPausedTooLong, lateText, lookAtPause, pausedText, pausedUntilText, waitMs } from "./late.js";
 import { mentionsFor } from "./mentions.js";
 import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
 import { withoutPaged } from "./paged-elsewhere.js";
@@ -35,6 +35,9 @@ const PAGE = 500;
 const REMIND_LIST_EVERY_MS = 10 * 60_000;
 /** More messages than these at once are one. */
 const APART = 3;
+/** A page says that it is late by more than these: its chat was paused, or it could not be enqueued. */
+const PAUSE_MS = 10_000;
+const LATE_PAGE_MS = 60_000;
 const RETRY_WEBHOOK_MS = 30_000;
 const GIVE_UP_WEBHOOK_MS = 3_600_000;
 
@@ -83,7 +86,8 @@ export async function sayNotices(destination: string, telling: Telling): Promise
         past.map(({ id }) => id),
         undefined,
       );
-    for (const group of mostUrgentFirst(messages(timely))) {
+    const held = await heldByPause(destination, timely, telling);
+    for (const group of mostUrgentFirst(messages(timely.filter((one) => !held.includes(one))))) {
       const isUrgent = isPage(group);
       const { per_minute } = telling.config.destinations[destination] ?? defaultDestination;
       if (!telling.budget.take(destination, per_minute, now) && !isUrgent)
@@ -97,12 +101,33 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       const again = await say(destination, assigned, telling);
       if (again !== undefined) return again;
     }
-    if (waiting.length < PAGE || fresh.length === 0) {
+    if (waiting.length < PAGE || fresh.length === held.length) {
       // An alert that needs an operator again wakes the chats that show it, and no webhook.
       if (holds && isWebhook(destination)) return now + RETRY_WEBHOOK_MS;
-      return waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+      const pause = held.length > 0 ? telling.pauseOf(destination) : undefined;
+      const next = waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+      return pause ? Math.min(next ?? pause.until, lookAtPause(pause, now)) : next;
     }
   }
+}
+
+/**
+ * What is not enqueued while its chat is paused. Of reminders the newest is said at the end. A page waits here while the pause lasts
+ * longer than it may wait in the outbox: whom it calls is called elsewhere at once, and not again in this chat.
+ */
+async function heldByPause(destination: string, timely: readonly Saying[], telling: Telling): Promise<Saying[]> {
+  const { clock, config } = telling;
+  const pause = telling.pauseOf(destination);
+  if (pause === undefined) return [];
+  const isLong = isPausedTooLong(pause, clock.now(), config);
+  const held = timely.filter(({ notice }) => isLong || notice.kind === "reminder");
+  const unsaid: Notice[] = [];
+  for (const one of held)
+    if (isPausedTooLong(pause, dueAtOf(one), config) && !(await isElsewhere([one.notice], telling)))
+      unsaid.push(one.notice);
+  const loss = { fate: "paused" as const, reason: pausedText(pause, config) };
+  if (unsaid.length > 0) await lose(destination, unsaid, loss, telling);
+  return held;
 }
 
 /** What waits does so for the end of quiet hours, which may be others by now. */
@@ -178,13 +203,24 @@ const dueAtOf = ({ notice, alert }: Saying) => Math.max(notice.dueAt, alert.sinc
 const lateOfNotices = (sayings: readonly Saying[], now: number) => now - Math.max(...sayings.map(dueAtOf));
 
 /** Why this message comes only now. A page that is enqueued again may wait for its chat with the times that it shows now. */
-function latenessOf(sayings: readonly Saying[], { clock, config }: Telling): string {
+function latenessOf(sayings: readonly Saying[], telling: Telling): string {
+  const late = lateText(lateOfNotices(sayings, telling.clock.now()), "it could not be posted before");
+  return [late, dueOf(sayings, telling)].map((sentence) => (sentence === undefined ? "" : ` ${sentence}.`)).join("");
+}
+
+/** When its pages were due, where they are late or wait for the end of a pause. */
+function dueOf(sayings: readonly Saying[], { clock, config, pauseOf }: Telling): string | undefined {
   const now = clock.now();
-  const lateMs = lateOfNotices(sayings, now);
-  const isAgain = sayings.some(({ notice }) => notice.kind === "escalation" && notice.sentAt !== undefined);
-  const late = lateText(lateMs, "it could not be posted before");
-  const due = isAgain && lateMs > 0 ? dueText(now - lateMs, now, zoneOf(config.business_hours)) : undefined;
-  return [late, due].map((sentence) => (sentence === undefined ? "" : ` ${sentence}.`)).join("");
+  const pages = sayings.filter(({ notice }) => notice.kind === "escalation");
+  const [first] = pages;
+  if (first === undefined) return undefined;
+  const dueAts = pages.map(dueAtOf);
+  const zone = zoneOf(config.business_hours);
+  const lateMs = now - Math.min(...dueAts);
+  const pause = pauseOf(first.notice.destination);
+  if (pause && pause.until - now + lateMs >= PAUSE_MS) return pausedUntilText(dueAts, pause, zone);
+  const isAgain = pages.some(({ notice }) => notice.sentAt !== undefined);
+  return lateMs > 0 && (isAgain || lateMs >= LATE_PAGE_MS) ? dueText(dueAts, now, zone) : undefined;
 }
 
 const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap(({ notice }) => notice.mentions))];
@@ -223,7 +259,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
       const notices = sayings.map(({ notice }) => notice);
       const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
       const isLate = isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
-      if (isLate && !(await isElsewhere(notices, telling))) await lose(destination, notices, reason, telling);
+      if (isLate && !(await isElsewhere(notices, telling)))
+        await lose(destination, notices, { fate: "unsent", reason }, telling);
       if (!isGivenUp) return clock.now() + RETRY_WEBHOOK_MS;
     }
     await store.noticesSent(ids, clock.now());
@@ -242,7 +279,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
       const reason = nowhere(error);
       if (reason === undefined) throw error;
       const notices = sayings.map(({ notice }) => notice);
-      await lose(destination, notices, reason, telling);
+      await lose(destination, notices, { fate: "unsent", reason }, telling);
       await store.noticesSent(ids, clock.now());
       await store.settleNotices(ids);
       return undefined;

@@ -107,7 +107,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   const refusal = telling.inhibitors.refusalOf(card.destination, now);
   if (refusal !== undefined) {
     await store.saveCard({ ...shown, isPosted: card.isPosted, failedAt: card.failedAt ?? now });
-    await tellElsewhere(card, refusal, telling);
+    await tellElsewhere(card, { fate: "refused", reason: refusal }, telling);
     return undefined;
   }
   if (!isThere) {
@@ -117,7 +117,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
       const reason = nowhere(error);
       if (reason === undefined) throw error;
       await store.saveCard({ ...shown, failedAt: card.failedAt ?? now });
-      await tellElsewhere(card, reason, telling);
+      await tellElsewhere(card, { fate: "unsent", reason }, telling);
       return undefined;
     }
     await store.saveCard({ ...shown, unsettled: card.deliveryId });

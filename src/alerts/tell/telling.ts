@@ -3,7 +3,7 @@ import type { Address } from "../../domain/address.js";
 import type { AlertSignal, ClockStanding } from "../../domain/alert-signal.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
-import type { Delivery, DeliveryUrgency } from "../../domain/store.js";
+import type { Delivery, DeliveryUrgency, Pause } from "../../domain/store.js";
 import type { Alerting } from "../alerting.js";
 import type { Occasion } from "../pipeline.js";
 import type { Budget } from "./budget.js";
@@ -27,6 +27,8 @@ export interface Telling extends Alerting {
   /** Cancels a delivery that is not being sent yet; false when it is too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
+  /** The pause of this chat while it lasts. Undefined when its whole platform is paused or away. */
+  pauseOf(destination: string): Pause | undefined;
   /** POSTs a JSON body; rejects when it was not taken. */
   post(url: string, id: string, body: unknown): Promise<void>;
   run(occasion: Occasion): Promise<unknown>;

@@ -1,9 +1,11 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
 import { type Alert, isOpen } from "../../domain/alert.js";
-import { GIVEN_UP } from "../../domain/given-up.js";
-import type { Delivery } from "../../domain/store.js";
+import { hasExpired, isInDoubt } from "../../domain/given-up.js";
+import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
+import type { Loss } from "../plan.js";
+import { lookAtPause, pausedText } from "./late.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -27,11 +29,31 @@ export async function raiseUndelivered(
   await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
 }
 
-export async function raiseUnsaid(destination: string, reason: string, telling: Telling): Promise<void> {
+export async function raiseUnsaid(destination: string, { fate, reason }: Loss, telling: Telling): Promise<void> {
   const { store, raiseOwn, placeName } = telling;
-  const known = await store.latest(undelivered(destination).fingerprint);
-  if (known === undefined || !isOpen(known.state))
-    await raiseOwn({ ...unsaid(destination, shownAs(destination, placeName)), state: "firing", reason });
+  const own = unsaid(destination, shownAs(destination, placeName));
+  const isPaused = fate === "paused";
+  const isKnown = async ({ fingerprint }: { fingerprint: string }) =>
+    isOpen((await store.latest(fingerprint))?.state ?? "resolved");
+  // What a chat refuses is not over when its pause is.
+  if ((await isKnown(undelivered(destination))) || (isPaused && (await isKnown(own)))) return;
+  const labels = isPaused ? { ...own.labels, ...PAUSED } : own.labels;
+  await raiseOwn({ ...own, labels, state: "firing", reason });
+}
+
+/** Of an alert that ends with the pause of its chat. */
+const PAUSED = { cause: "pause" };
+
+/** Nothing is posted at the end of a pause when an operator has what waited. When to look again. */
+export async function endWithPause(destination: string, telling: Telling): Promise<number | undefined> {
+  const { store, inhibitors, clock } = telling;
+  if (!inhibitors.refuses(destination)) return undefined;
+  const known = await store.latest(unsaid(destination).fingerprint);
+  if (known === undefined || !isOpen(known.state) || known.signal.labels.cause !== PAUSED.cause) return undefined;
+  const pause = telling.pauseOf(destination);
+  if (pause) return lookAtPause(pause, clock.now());
+  await saidAgain(destination, telling, "the pause of that chat has ended");
+  return undefined;
 }
 
 /** A step of an alert's escalation that notified none of the people it mentions. */
@@ -67,10 +89,24 @@ const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "
 
 /** The platform refused it for good, as it does when a person has blocked the bot: their private chat is left alone for a while. */
 export function noteRefusal(destination: string, delivery: Delivery, { personOf, inhibitors, clock }: Telling): void {
-  const { status, reason = "" } = delivery;
-  const isRefused = (status === "dead" && !reason.includes(GIVEN_UP)) || isLostCourtesy(delivery);
-  if (isRefused && personOf(destination) !== undefined) inhibitors.noteRefusal(destination, reason, clock.now());
+  const isLost = isRefused(delivery) || isLostCourtesy(delivery);
+  if (isLost && personOf(destination) !== undefined)
+    inhibitors.noteRefusal(destination, delivery.reason ?? "", clock.now());
 }
+
+/** It was tried, and did not arrive. */
+const isRefused = (delivery: Delivery) => delivery.status === "dead" && !hasExpired(delivery) && !isInDoubt(delivery);
+
+/** What became of it, or why it still waits. A platform that is away is no pause of a chat. */
+export function lossOf(destination: string, delivery: Delivery, { pauseOf, config }: Telling): Loss {
+  const { reason = isUnderWay(delivery) ? WAITS : delivery.status } = delivery;
+  if (isInDoubt(delivery)) return { fate: "in doubt", reason };
+  if (isRefused(delivery)) return { fate: "refused", reason };
+  const pause = pauseOf(destination);
+  return pause ? { fate: "paused", reason: pausedText(pause, config) } : { fate: "unsent", reason };
+}
+
+const WAITS = "it waits for its platform, or behind other messages of its chat";
 
 /** It was tried, and the platform refused it. (What hooks cancel is never tried.) */
 export function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {

@@ -37,6 +37,12 @@ export class Pauses {
     return this.#pauses.size > 0 && this.#lasting(platform, now) > 0 ? this.#pauses.get(platform) : undefined;
   }
 
+  /** The pause of one chat; what holds back all of its platform is none. */
+  ofChat(at: Address, now: number): Pause | undefined {
+    const key = chatKey(at);
+    return this.#lasting(key, now) > 0 ? this.#pauses.get(key) : undefined;
+  }
+
   /** Sets a pause; a longer one that is already there stays. */
   async set(at: Address, scope: "chat" | "bot", askedMs: number, reason: string, now: number): Promise<void> {
     // Shown once: it ends with the pause of all requests.
