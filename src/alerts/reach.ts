@@ -38,7 +38,10 @@ export interface StandIn {
   isDirect: boolean;
 }
 
-export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers">;
+export type Around = Pick<
+  Alerting,
+  "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers" | "inDoubtAt"
+>;
 
 /** Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. False: one did not answer. */
 export async function askReaders(step: Step, there: readonly string[], around: Around): Promise<boolean> {

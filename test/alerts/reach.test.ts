@@ -218,6 +218,34 @@ it("a private page that is lost goes to the next person of the rota, and to the 
   expect(on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
 });
 
+it("a private page of which nobody knows whether it arrived: the next person of the rota reads that, and not that it takes no alerts", async () => {
+  const loop = new LoopbackPlatform("loop");
+  loop.script = ({ address: { chatId } }) => (chatId === "dm-ben" ? { kind: "lost" } : undefined);
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OPS],
+      people: { ann: ["other:7"], ben: ["other:8"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ann", "ben"], from: "2025-12-25T09:00", every: "7d" } },
+      },
+    },
+    {
+      platform: loop,
+      direct: (ref) => parseAddress(`loop:bot:dm-${{ "other:7": "ann", "other:8": "ben" }[ref]}`),
+    },
+  );
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  const called = on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated: step 1 of 1 (ann)"));
+  expect(called).toHaveLength(1);
+  expect(called[0]?.text).toContain("(the page in the private chat may not have arrived)");
+  expect(called[0]?.text).toContain("ann is the next person who can be notified");
+  const reasons = (await on.alerts.history(id)).map(({ reason }) => reason);
+  const said = [...on.posted(), ...on.posted(OPS), ...called].map(({ text }) => text);
+  expect([...said, ...reasons].join()).not.toContain("takes no alerts now");
+});
+
 it("who is mentioned at the fallback after a lost private page is notified: the card says nothing else", async () => {
   const { loop, other, inOther } = twoPlatforms();
   refuse(loop, "dm-ann");

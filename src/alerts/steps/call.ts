@@ -137,9 +137,10 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
 }
 
 /** ` (the private chat takes no alerts now, and is tried again)`, where the person has one. */
-function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Calling, now: number): string {
+function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors, inDoubtAt }: Calling, now: number): string {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
   if (chats.length === 0 || !chats.every(inhibitors.refuses)) return "";
+  if (chats.some((chat) => chat === inDoubtAt)) return " (the page in the private chat may not have arrived)";
   const isTried = chats.some((chat) => inhibitors.refusalOf(chat, now) === undefined);
   return ` (the private chat takes no alerts now${isTried ? ", and is tried again" : ""})`;
 }

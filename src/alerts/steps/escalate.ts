@@ -84,7 +84,8 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const step = route.settings.escalate[urging.steps - 1];
   if (step === undefined) return;
   await askReaders(step, placesOf(plan, route, routes), alerting);
-  const around = withChat(lostPage.destination, lostPage.reason, alerting);
+  const inDoubtAt = lostPage.fate === "in doubt" ? lostPage.destination : undefined;
+  const around = { ...withChat(lostPage.destination, lostPage.reason, alerting), inDoubtAt };
   const places = placesOf(plan, route, routes);
   const reach = reachOf(step, places, around, now);
   const before = reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now);
