@@ -9,7 +9,7 @@ import { z } from "zod";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Ledger } from "./ledger.js";
-import { describeFailure, isHidden, limitedForMs } from "./outcome.js";
+import { describeFailure, isGone, isHidden, limitedForMs } from "./outcome.js";
 import {
   ARCHIVING_TYPES,
   archivedThreadsPayload,
@@ -22,7 +22,7 @@ import {
   messagePayload,
   TEXT_TYPE,
 } from "./payloads.js";
-import { readableIn } from "./permissions.js";
+import { readableIn, VIEW_CHANNEL } from "./permissions.js";
 import { UnreadableAnswer } from "./posted.js";
 import { InvalidRequestPause } from "./refusals.js";
 import { isNewer, newest, oldest, snowflakeAt, snowflakeTime } from "./snowflake.js";
@@ -33,11 +33,21 @@ const CHANNELS_AT_ONCE = 3;
 const ATTEMPTS = 5;
 /** A channel that could not be read is tried again so much later. */
 const RETRY_MS = 60_000;
+/** Reads of a channel that do not reach the newest message that Discord named. It may have been deleted. */
+const SHORT_READS = 3;
 /** Owed are the closed threads of this channel: GUILD_CREATE does not tell of them. */
 const ARCHIVE = "archive-of-";
 
 const gap = z.object({ since: z.string(), guilds: z.array(z.string()) });
-const owedEntry = z.object({ after: z.string(), guildId: z.string().optional(), hasPrivate: z.boolean().optional() });
+const owedEntry = z.object({
+  after: z.string(),
+  guildId: z.string().optional(),
+  hasPrivate: z.boolean().optional(),
+  /** The newest message there, as Discord named it. */
+  last: z.string().optional(),
+  /** When it came to be owed, in ms. */
+  at: z.number().optional(),
+});
 type Owed = z.infer<typeof owedEntry>;
 
 export interface CatchUpPort {
@@ -45,6 +55,15 @@ export interface CatchUpPort {
   accept(payload: MessagePayload, raw: unknown): Promise<void>;
   /** False for what nobody wrote and for our own. */
   isForUs(payload: MessagePayload): boolean;
+  /** Why channels cannot be read, by channel; called when it changes. */
+  unreadable(reasons: ReadonlyMap<string, string>): void;
+}
+
+/** Discord names a newer message than it shows. Without Read Message History it shows none at all. */
+class CutShort extends Error {
+  constructor() {
+    super("Discord did not show its newest message; the bot may lack Read Message History there");
+  }
 }
 
 interface Context {
@@ -67,6 +86,9 @@ export class CatchUp {
   readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
   /** Channels that are owed because somebody wrote there. */
   readonly #touched = new Set<string>();
+  /** Why a channel could not be read last time. */
+  readonly #troubles = new Map<string, string>();
+  readonly #shortReads = new Map<string, number>();
   #workers = 0;
   #tally = { messages: 0, channels: 0 };
 
@@ -137,12 +159,21 @@ export class CatchUp {
     const open = parseJson(gap, ledger.get("gap"));
     if (!open?.guilds.includes(guild.id)) return;
     const isReadable = readableIn(guild, botId);
+    const isSeen = readableIn(guild, botId, VIEW_CHANNEL);
+    const withoutHistory: string[] = [];
     for (const channel of [...guild.channels, ...guild.threads]) {
-      if (!channel.last_message_id || FORUM_TYPES.has(channel.type) || DM_TYPES.has(channel.type)) continue;
-      const after = ledger.get(`seen:${channel.id}`) ?? open.since;
-      if (isNewer(channel.last_message_id, after) && isReadable(channel))
-        this.#note(channel.id, { after, guildId: guild.id });
+      const { id, last_message_id: last, type } = channel;
+      if (!last || FORUM_TYPES.has(type) || DM_TYPES.has(type)) continue;
+      const after = ledger.get(`seen:${id}`) ?? open.since;
+      if (!isNewer(last, after)) continue;
+      if (isReadable(channel)) this.#note(id, { after, guildId: guild.id, last });
+      else if (isSeen(channel)) withoutHistory.push(channel.name ?? id);
     }
+    if (withoutHistory.length > 0)
+      this.#context.logger.warn(
+        { channels: withoutHistory, hint: "Give the bot the permission Read Message History there." },
+        "what was missed in these Discord channels cannot be read: the bot lacks Read Message History",
+      );
     for (const channel of guild.channels)
       if (ARCHIVING_TYPES.has(channel.type) && isReadable(channel))
         this.#note(`${ARCHIVE}${channel.id}`, {
@@ -166,7 +197,8 @@ export class CatchUp {
     const { ledger } = this.#context;
     const earlier = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
     const after = earlier ? oldest(earlier.after, owed.after) : owed.after;
-    ledger.note(`owed:${channelId}`, JSON.stringify({ ...owed, after }));
+    ledger.note(`owed:${channelId}`, JSON.stringify({ ...owed, after, at: this.#context.clock.now() }));
+    this.#shortReads.delete(channelId);
     this.#owe(channelId);
   }
 
@@ -192,7 +224,8 @@ export class CatchUp {
   }
 
   #report(): void {
-    this.#context.logger.info({ ...this.#tally }, "caught up with what was missed on Discord");
+    if (this.#tally.channels > 0)
+      this.#context.logger.info({ ...this.#tally }, "caught up with what was missed on Discord");
     this.#tally = { messages: 0, channels: 0 };
     this.#members.clear();
     this.#touched.clear();
@@ -206,23 +239,35 @@ export class CatchUp {
         while (this.#unread.delete(channelId)) {
           const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
           if (owed && channelId.startsWith(ARCHIVE)) await this.#listArchived(channelId.slice(ARCHIVE.length), owed);
-          else if (owed) await this.#read(channelId, owed);
+          else if (owed && (await this.#read(channelId, owed))) this.#tally.channels++;
         }
         ledger.note(`owed:${channelId}`, undefined);
-        if (!channelId.startsWith(ARCHIVE)) this.#tally.channels++;
+        this.#shortReads.delete(channelId);
+        this.#trouble(channelId, undefined);
       } catch (error) {
         // The cursor stays. New messages of the channel must not wait for the next try.
         if (!signal.aborted) {
-          logger.error(
-            { channelId, error: describeFailure(error) },
-            "could not read what was missed in a Discord channel; it is tried again after a pause",
-          );
+          const reason = error instanceof CutShort ? error.message : describeFailure(error);
+          if (this.#troubles.get(channelId.replace(ARCHIVE, "")) !== reason)
+            logger.error(
+              { channelId, error: reason },
+              "could not read what was missed in a Discord channel; it is tried again every minute",
+            );
+          this.#trouble(channelId, reason);
           this.#retryLater(channelId);
         }
       }
       this.#gates.get(channelId)?.open();
       this.#gates.delete(channelId);
     }
+  }
+
+  #trouble(key: string, reason: string | undefined): void {
+    const channelId = key.replace(ARCHIVE, "");
+    if (this.#troubles.get(channelId) === reason) return;
+    if (reason === undefined) this.#troubles.delete(channelId);
+    else this.#troubles.set(channelId, reason);
+    this.#context.port.unreadable(this.#troubles);
   }
 
   #retryLater(channelId: string): void {
@@ -237,30 +282,57 @@ export class CatchUp {
     );
   }
 
-  async #read(channelId: string, owed: Owed): Promise<void> {
+  /** False when there is nothing to read any more: the channel is gone, or could not be read until all was too old. */
+  async #read(channelId: string, owed: Owed): Promise<boolean> {
     const { clock, limits, ledger, logger } = this.#context;
+    if (owed.at !== undefined && clock.now() - owed.at > limits.maxAgeMs) {
+      logger.warn({ channelId }, "what was missed in a Discord channel could not be read within catch_up.max_age");
+      return false;
+    }
     let after = newest(owed.after, snowflakeAt(clock.now() - limits.maxAgeMs));
     if (after !== owed.after) logger.warn({ channelId, after }, "missed messages older than catch_up.max_age are left");
     for (let taken = 0; taken < limits.maxMessages; ) {
       const limit = Math.min(PAGE, limits.maxMessages - taken);
-      const page = await this.#page(channelId, after, limit);
+      const page = await this.#page(channelId, after, limit, owed.guildId === undefined);
+      if (page === undefined) {
+        logger.info({ channelId }, "a Discord channel with missed messages is gone");
+        return false;
+      }
       for (const raw of page) {
         const parsed = messagePayload.safeParse(raw);
         if (!parsed.success) {
           logger.warn({ channelId }, "skipped a malformed message while catching up");
+          after = newest(after, idOf(raw) || after);
           continue;
         }
         await this.#take(parsed.data, owed, raw);
         after = newest(after, parsed.data.id);
         ledger.noteSeen(channelId, after);
-        ledger.note(`owed:${channelId}`, JSON.stringify({ ...owed, after }));
+        const present = parseJson(owedEntry, ledger.get(`owed:${channelId}`)) ?? owed;
+        ledger.note(`owed:${channelId}`, JSON.stringify({ ...present, after }));
       }
       taken += page.length;
-      if (page.length < limit) return;
+      if (page.length < limit) {
+        this.#checkReached(channelId, after, owed.last);
+        return true;
+      }
     }
     logger.warn(
       { channelId, limit: limits.maxMessages },
       "more was missed than catch_up.max_messages; the rest is left",
+    );
+    return true;
+  }
+
+  /** Read again when the newest message is missing, and in the end put down to somebody who deleted it. */
+  #checkReached(channelId: string, after: string, last: string | undefined): void {
+    if (last === undefined || !isNewer(last, after)) return;
+    const reads = (this.#shortReads.get(channelId) ?? 0) + 1;
+    this.#shortReads.set(channelId, reads);
+    if (reads < SHORT_READS) throw new CutShort();
+    this.#context.logger.warn(
+      { channelId, hint: "If messages are missing, give the bot the permission Read Message History there." },
+      "Discord shows no newer missed messages in a channel, though it named one: it was deleted, or the bot may not read the history",
     );
   }
 
@@ -271,19 +343,20 @@ export class CatchUp {
     const after = newest(gap.after, snowflakeAt(clock.now() - limits.maxAgeMs));
     for (let before: string | undefined; ; ) {
       const threads = await this.#archived(Routes.channelThreads(parentId, "public"), before);
-      for (const { id, last_message_id: last } of threads) if (last && isNewer(last, after)) this.#note(id, gap);
+      for (const { id, last_message_id: last } of threads)
+        if (last && isNewer(last, after)) this.#note(id, { ...gap, last });
       before = threads.at(-1)?.thread_metadata.archive_timestamp;
       if (threads.length < PAGE || before === undefined || Date.parse(before) < snowflakeTime(after)) break;
     }
     if (hasPrivate !== true) return;
     for (const { id, last_message_id: last } of await this.#archived(Routes.channelJoinedArchivedThreads(parentId)))
-      if (last && isNewer(last, after)) this.#note(id, gap);
+      if (last && isNewer(last, after)) this.#note(id, { ...gap, last });
   }
 
   /** https://discord.com/developers/docs/resources/channel#list-public-archived-threads */
   async #archived(route: `/${string}`, before?: string) {
     const query = new URLSearchParams({ limit: String(PAGE), ...(before === undefined ? {} : { before }) });
-    const answer = await this.#get(route, query);
+    const answer = await unlessHidden(this.#get(route, query));
     if (answer === undefined) return [];
     const parsed = archivedThreadsPayload.safeParse(answer);
     if (!parsed.success) throw new UnreadableAnswer();
@@ -309,25 +382,27 @@ export class CatchUp {
     const key = `${guildId}:${userId}`;
     let member = this.#members.get(key);
     if (!member) {
-      member = this.#get(Routes.guildMember(guildId, userId)).then((raw) => memberPayload.safeParse(raw).data);
+      member = unlessHidden(this.#get(Routes.guildMember(guildId, userId))).then(
+        (raw) => memberPayload.safeParse(raw).data,
+      );
       this.#members.set(key, member);
     }
     return member;
   }
 
-  /** Oldest first. A channel that we may not read, or that is gone, has nothing for us. */
-  async #page(channelId: string, after: string, limit: number): Promise<unknown[]> {
-    const page = await this.#get(
-      Routes.channelMessages(channelId),
-      new URLSearchParams({ after, limit: String(limit) }),
-    );
-    if (page === undefined) return [];
+  /** Oldest first; undefined when the channel is gone. No permission opens direct messages that are hidden. */
+  async #page(channelId: string, after: string, limit: number, isDm: boolean): Promise<unknown[] | undefined> {
+    const query = new URLSearchParams({ after, limit: String(limit) });
+    const page = await this.#get(Routes.channelMessages(channelId), query).catch((error: unknown) => {
+      if (isGone(error) || (isDm && isHidden(error))) return undefined;
+      throw error;
+    });
+    if (page === undefined) return undefined;
     if (!Array.isArray(page)) throw new UnreadableAnswer();
-    const ids = new Map(page.map((raw: unknown) => [raw, String(Object(raw).id ?? "")]));
-    return page.sort((a, b) => (isNewer(ids.get(a) ?? "", ids.get(b) ?? "") ? 1 : -1));
+    return page.sort((a, b) => (isNewer(idOf(a), idOf(b)) ? 1 : -1));
   }
 
-  /** Waits out limits and trouble, within bounds; undefined for 403 and 404. */
+  /** Waits out limits and trouble, within bounds. */
   async #get(route: `/${string}`, query?: URLSearchParams): Promise<unknown> {
     const { rest, clock, signal } = this.#context;
     for (let attempt = 1; ; attempt++) {
@@ -335,13 +410,24 @@ export class CatchUp {
       try {
         return await rest.get(route, query ? { query } : {});
       } catch (error) {
-        if (isHidden(error)) return undefined;
         const isPaced = error instanceof RateLimitError || error instanceof InvalidRequestPause;
-        if (!isPaced && attempt >= ATTEMPTS) throw error;
+        if (!isPaced && (attempt >= ATTEMPTS || isHidden(error))) throw error;
         if (isPaced) attempt--; // pacing is no failure; it ends with the page count
         await wait(clock, isPaced ? pauseOf(error) : 500 * 2 ** attempt, signal);
       }
     }
+  }
+}
+
+const idOf = (raw: unknown) => String(Object(raw).id ?? "");
+
+/** Undefined for what Discord hides from us, and for what is gone. */
+async function unlessHidden(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isHidden(error)) return undefined;
+    throw error;
   }
 }
 

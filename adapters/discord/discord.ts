@@ -139,6 +139,18 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     port: {
       accept: (payload, raw) => intake.acceptMissed(payload, raw),
       isForUs: (payload) => self !== undefined && isForUs(payload, self),
+      unreadable(reasons) {
+        const [[channelId, reason] = []] = reasons;
+        const place = (channelId && channels.nameOf(channelId, undefined)) ?? `channel ${channelId}`;
+        unreadable =
+          channelId === undefined
+            ? undefined
+            : {
+                reason: `what was missed in ${place}${reasons.size > 1 ? ` and ${reasons.size - 1} other channels` : ""} cannot be read: ${reason}`,
+                hint: "Give the bot View Channel and Read Message History there. Hookgate reads it again every minute.",
+              };
+        if (isOnline) reportOnline();
+      },
     },
   });
   const intake: Intake = new Intake({
@@ -159,7 +171,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   let isOnline = false;
   /** Shown as a remark while online: everything but the slash commands works. */
   let registrationTrouble: RegistrationTrouble | undefined;
-  const reportOnline = () => gateway.state({ phase: "online", ...known(self), ...registrationTrouble });
+  let unreadable: Pick<AdapterState, "reason" | "hint"> | undefined;
+  const reportOnline = () => gateway.state({ phase: "online", ...known(self), ...(registrationTrouble ?? unreadable) });
 
   let isChecking = false;
   /** One refused send may be a proxy's doing: the token is wrong when Discord says so a second time. */

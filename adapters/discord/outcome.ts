@@ -71,6 +71,9 @@ export function isHidden(error: unknown): boolean {
   return error instanceof DiscordAPIError && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
 }
 
+/** Of these, what is gone. */
+export const isGone = (error: unknown): boolean => isHidden(error) && (error as DiscordAPIError).status === 404;
+
 export function isTokenRefused(error: unknown): boolean {
   return error instanceof DiscordAPIError && error.status === 401 && isDiscordsOwn(error);
 }

@@ -5,7 +5,7 @@
 import { type ChannelPayload, type GuildPayload, THREAD_TYPES } from "./payloads.js";
 
 const ADMINISTRATOR = 1n << 3n;
-const VIEW_CHANNEL = 1n << 10n;
+export const VIEW_CHANNEL = 1n << 10n;
 /** What is needed to read older messages. READ_MESSAGE_HISTORY. */
 const READ = VIEW_CHANNEL | (1n << 16n);
 

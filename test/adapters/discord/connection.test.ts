@@ -245,9 +245,54 @@ describe("a lost session", () => {
     };
     const rig = await start({ cursors, gateway, clock, options: { connectTimeoutMs: 100_000 } });
     await until(() => gateway.texts.includes("missed"), "what was missed");
-    expect(rig.logger.lines.join()).toContain("it is tried again after a pause");
+    expect(rig.logger.lines.join()).toContain("it is tried again every minute");
     expect(rig.logger.lines.join()).toContain("Discord answered 500");
     await until(() => cursors.list("owed:").length === 0, "nothing owed");
+  });
+
+  it.each([
+    ["refused", { status: 403, body: { code: 50013, message: "Missing Permissions" } }, "Missing Permissions"],
+    ["hidden", { status: 403, body: { code: 50001, message: "Missing Access" } }, "Missing Access"],
+    ["shown empty", { status: 200, body: [] }, "may lack Read Message History"],
+  ])("comes although the channel is %s at first, which the state tells meanwhile", async (_, answer, reason) => {
+    const { cursors, gateway } = await afterLostSession();
+    fake.people.says("missed", { isSilent: true });
+    fake.fail({
+      method: "GET",
+      path: `/channels/${fake.channelId}/messages`,
+      action: { kind: "status", ...answer },
+    });
+    let goOn = () => {};
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, fn) => {
+        if (ms !== 60_000) return systemClock.after(ms, fn);
+        goOn = fn;
+        return { cancel() {} };
+      },
+    };
+    const rig = await start({ cursors, gateway, clock });
+    await until(() => gateway.states.some((state) => state.reason?.includes(reason)), "the reason");
+    expect(gateway.states.at(-1)).toMatchObject({
+      phase: "online",
+      reason: expect.stringContaining("what was missed in #"),
+      hint: expect.stringContaining("Read Message History"),
+    });
+    fake.people.says("meanwhile");
+    await until(() => gateway.texts.includes("meanwhile"));
+    expect(rig.logger.lines.filter((line) => line.includes("could not read"))).toHaveLength(1);
+    goOn();
+    await until(() => gateway.texts.includes("missed"), "what was missed");
+    await until(() => gateway.states.at(-1)?.reason === undefined, "an end of the remark");
+  });
+
+  it("names the channels whose history is not readable", async () => {
+    const silent = fake.world.addChannel({ type: 0, name: "no-history", noHistory: true });
+    const { cursors, gateway } = await afterLostSession();
+    fake.people.says("missed", { channelId: silent.id, isSilent: true });
+    const rig = await start({ cursors, gateway });
+    await until(() => rig.logger.lines.some((line) => line.includes("lacks Read Message History")));
+    expect(rig.logger.lines.join()).toContain("no-history");
   });
 
   it("comes from threads that were closed meanwhile, older before newer", async () => {

@@ -189,6 +189,7 @@ function history(channel: FakeChannel, query: URLSearchParams): RestAnswer {
   if (!(limit >= 1 && limit <= 100)) return failed({ status: 400, code: 50035, message: "Invalid Form Body" });
   const after = query.get("after");
   const before = query.get("before");
+  if (channel.noHistory) return ok([]);
   let ids = [...channel.messages.keys()].sort((x, y) => (BigInt(x) < BigInt(y) ? -1 : 1));
   if (after !== null) ids = ids.filter((id) => BigInt(id) > BigInt(after)).slice(0, limit);
   else if (before !== null) ids = ids.filter((id) => BigInt(id) < BigInt(before)).slice(-limit);

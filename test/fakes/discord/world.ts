@@ -25,7 +25,7 @@ export interface FakeChannel {
   isHidden?: boolean;
   /** Only members with this role see it, and the bot. */
   forRole?: string;
-  /** The bot lacks Read Message History: a reply is refused with 160002. */
+  /** The bot lacks Read Message History: the history is shown empty, a reply is refused with 160002. */
   noHistory?: boolean;
   /** The bot lacks Embed Links: an embed is refused with 50013. */
   noEmbeds?: boolean;
@@ -127,6 +127,7 @@ export class World {
     const seenBy = (id: string, type: number) => ({ id, type, allow: "1024", deny: "0" });
     const overwrites = [
       ...(channel.isHidden || channel.forRole !== undefined ? [hidden] : []),
+      ...(channel.noHistory ? [{ id: this.guildId, type: 0, allow: "0", deny: String(1 << 16) }] : []),
       ...(channel.forRole === undefined ? [] : [seenBy(channel.forRole, 0), seenBy(this.bot.id, 1)]),
     ];
     return {
