@@ -15,6 +15,7 @@ const SIGNS: Record<Outcome, string> = {
   skipped: "–",
   failed: "✗",
   timed_out: "⌛",
+  interrupted: "✗",
   backgrounded: "…",
   deferred: "…",
   dry_run: "○",

@@ -401,6 +401,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
         orchestrator,
         ...planned,
         shutdownTimeoutMs: config.gateway.shutdown_timeout,
+        stopLeftMs,
+        clock,
       },
       closers,
     );

@@ -281,7 +281,9 @@ export function runText(
         ? isLast
           ? `It would have put the message off more often than ${code("gateway.max_deferrals")} allows, and the message went on to the default route`
           : "It put the message off"
-        : `It ran, ${runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
+        : run.outcome === "interrupted"
+          ? `It began, and was **interrupted** after ${formatDuration(run.latencyMs)}`
+          : `It ran, ${runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
   return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
 }
 

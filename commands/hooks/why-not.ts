@@ -1,5 +1,5 @@
 /** Why a hook had no turn when its point fired: it was not registered, it was disabled, or a hook before it ended the dispatch. */
-import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
+import { type DispatchRecord, type Outcome, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { CommandDeps } from "../deps.js";
@@ -48,12 +48,18 @@ export async function wasRegistered(
 
 /** The run after which no other hook had a turn. */
 export function enderOf(dispatch: DispatchRecord): RunRecord | undefined {
-  return dispatch.runs.find((run) => run.outcome === "claimed") ?? failedRun(dispatch);
+  return dispatch.runs.find((run) => run.outcome === "claimed") ?? failedRun(dispatch) ?? cutOffRun(dispatch);
 }
 
+/** The run that a stop cut off, where each hook waits for the one before it. */
+function cutOffRun({ model, phase, outcome, runs }: DispatchRecord): RunRecord | undefined {
+  const isParallel = model === "void" || phase === "after";
+  return outcome === "interrupted" && !isParallel ? runs.findLast((run) => run.outcome === "interrupted") : undefined;
+}
+
+const ENDING_VERBS: Partial<Record<Outcome, string>> = { skipped: "was not called", interrupted: "was interrupted" };
 /** `failed`, `was not called`; a claim has words of its own. */
-const endingVerb = ({ outcome }: RunRecord): string =>
-  outcome === "skipped" ? "was not called" : outcome.replace("_", " ");
+const endingVerb = ({ outcome }: RunRecord): string => ENDING_VERBS[outcome] ?? outcome.replace("_", " ");
 
 function endedText(ender: RunRecord): string {
   const verb =
@@ -154,6 +160,8 @@ export function endedEarlier(
       : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
   }
   const why = ender.error ?? ender.reason;
+  if (ender.outcome === "interrupted")
+    return `${before} and ${endingVerb(ender)}${why ? ` (${plain(why)})` : ""}. The hooks after it did not get their turn.`;
   return ender.outcome === "claimed"
     ? `${before} and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
     : `${before} and ${endingVerb(ender)}${why ? ` (${plain(why)})` : ""}. It is fail-closed, so the hooks after it did not run.`;

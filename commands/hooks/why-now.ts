@@ -106,7 +106,8 @@ async function lastTime(
       return { ...none, why: `${code("/fire-hook")} fired it by hand, and for other hooks.`, isKeptOff: false };
     const ender = enderOf(last);
     const why = await whyNoTurn(deps, hook, last);
-    const isThere = ender !== undefined && deps.registry.get(ender.hookId)?.enabled === true;
+    const isThere =
+      ender !== undefined && ender.outcome !== "interrupted" && deps.registry.get(ender.hookId)?.enabled === true;
     return { ...none, why, isKeptOff: isThere && hook.enabled && why === endedEarlier(deps, last, hook) };
   }
   const found = run.outcome === "backgrounded" ? await deps.automations?.runs.get(run.id) : undefined;
@@ -114,6 +115,7 @@ async function lastTime(
   if (!hasNotRun(run, stored)) {
     const ran: LastTime = { at, ran: true, isRun: true, why: undefined, isKeptOff: false };
     if (stored?.status === "interrupted") return { ...ran, interrupted: stored.statusReason ?? "" };
+    if (run.outcome === "interrupted") return { ...ran, interrupted: run.reason ?? "" };
     const hasPassed = run.outcome === "passed" || stored?.status === "succeeded";
     return hasPassed ? ran : { ...ran, end: runText(deps, { run, stored }, deps.clock.now(), false) };
   }

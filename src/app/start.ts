@@ -4,7 +4,9 @@ import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations } from "../automations/automations.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { HttpServer } from "../http/server.js";
+import type { Clock } from "../lib/clock.js";
 import type { Processes } from "../lib/process.js";
+import { within } from "../lib/within.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { MissionAssembly } from "./missions.js";
 
@@ -19,10 +21,16 @@ interface Parts extends Pick<MissionAssembly, "missions" | "schedules" | "resume
   orchestrator: Orchestrator;
   /** What the gateway and its hooks may take to end. */
   shutdownTimeoutMs: number;
+  /** What is left of the time of a stop. */
+  stopLeftMs(): number;
+  clock: Clock;
 }
 
 export async function startInOrder(parts: Parts, closers: (() => Promise<void>)[]): Promise<void> {
   const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules } = parts;
+  /** What waits for hooks: the stop goes on when one takes longer, and what was not told to it is told by the next start. */
+  const stopInTime = (stop: () => Promise<void>) => async () =>
+    void (await within(parts.clock, parts.stopLeftMs(), stop()));
   await processes.sweep();
   closers.push(() => processes.stop());
   closers.push(() => http.stop());
@@ -30,12 +38,12 @@ export async function startInOrder(parts: Parts, closers: (() => Promise<void>)[
   closers.push(async () => void (await Promise.all([gateway.stop(), automations.stop(parts.shutdownTimeoutMs)])));
   await gateway.start();
   await automations.start();
-  closers.push(() => alerts.stop());
+  closers.push(stopInTime(() => alerts.stop()));
   await alerts.start();
-  closers.push(() => sla.stop());
+  closers.push(stopInTime(() => sla.stop()));
   await sla.start();
   // The orchestrator first: its end is told to missions.
-  closers.push(parts.stopMissions);
+  closers.push(stopInTime(parts.stopMissions));
   closers.push(() => orchestrator.stop());
   await parts.resumeAssessments();
   await orchestrator.start();

@@ -1,6 +1,7 @@
 /** The journal: what fired, who ran, what came of it. Written beside the message flow, never in its way. */
 import type { NamedBy } from "../lib/redact.js";
 
+/** `interrupted`: a stop of the gateway cut it off while it ran; nobody got its answer. */
 export const OUTCOMES = [
   "passed",
   "modified",
@@ -11,6 +12,7 @@ export const OUTCOMES = [
   "skipped",
   "failed",
   "timed_out",
+  "interrupted",
   "backgrounded",
   "deferred",
   "dry_run",
@@ -50,7 +52,7 @@ export interface RunRecord {
   pluginId?: string;
   position: number;
   outcome: Outcome;
-  /** Why it was skipped, what it was blocked or cancelled with, and for `overruled` which hook set which field first. */
+  /** Why it was skipped or interrupted, what it was blocked or cancelled with, and for `overruled` which hook set which field first. */
   reason?: string;
   latencyMs: number;
   attempt: number;

@@ -30,7 +30,7 @@ import type { LifecyclePhase, Model } from "./point.js";
 import { NOTHING_SET, promised, UNCLAIMED } from "./promised.js";
 import type { HookInfo, RegisterOptions, TurnOptions } from "./registration.js";
 import { type Applicant, type Override, Roster } from "./roster.js";
-import { cutOffDetached, type RunningHook, runningHooks } from "./running.js";
+import { cutOffRunning, type RunningHook, runningHooks } from "./running.js";
 import type {
   AnyPoint,
   BeforeResult,
@@ -375,9 +375,9 @@ export class HookRegistry<P extends Points = Catalogue> {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }
 
-  /** The process may end: handlers that are late are not waited for. Until then the journal must take records. */
+  /** The process may end: handlers that still run are recorded as interrupted, and are not waited for. The journal must still take records. */
   close(): void {
-    cutOffDetached(this.#kernel.wheel);
+    cutOffRunning(this.#kernel.wheel);
     this.#kernel.wheel.close();
   }
 

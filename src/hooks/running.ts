@@ -29,9 +29,12 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
   return running.sort((a, b) => b.forMs - a.forMs);
 }
 
-/** Ends what only a record waits for, so that the dispatch is recorded, with the runs of hooks that ended long ago. */
-export function cutOffDetached(wheel: DeadlineWheel): void {
-  for (const { item } of [...wheel.armed()])
-    if (item instanceof TimedCall && HookRun.entryOf(item.awaitedRun()).execution === "fire_and_record")
-      item.cutOff(new Error("interrupted: the gateway stopped while it ran"));
+/** The process stops: what runs is recorded as cut off. A background run has a row of its own, which says so. */
+export function cutOffRunning(wheel: DeadlineWheel): void {
+  const reason = new Error("the gateway stopped while it ran");
+  for (const { item } of [...wheel.armed()]) {
+    if (item instanceof SequenceWait || item instanceof VoidWait) item.cutOff(reason);
+    else if (item instanceof TimedCall && HookRun.entryOf(item.awaitedRun()).execution === "fire_and_record")
+      item.cutOff(reason);
+  }
 }

@@ -29,6 +29,8 @@ interface Sequential {
   onValue(value: unknown): void;
   onError(error: unknown): void;
   onDeadline(): void;
+  /** The process ends while it waits. */
+  onCutOff(reason: Error): void;
   /** A handler that timed out was rejected after all. */
   onLate(entry: Entry, error: unknown): void;
   /** A handler that timed out returned something after all. */
@@ -88,6 +90,10 @@ export class SequenceWait extends Armed {
   override expire(): void {
     this.sequence?.onDeadline();
   }
+
+  cutOff(reason: Error): void {
+    this.sequence?.onCutOff(reason);
+  }
 }
 
 /** A dispatch that runs all its handlers at once. */
@@ -95,6 +101,7 @@ interface Parallel {
   lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown;
   onValue(wait: VoidWait, run: HookRun, startedMs: number, value: unknown): void;
   onError(wait: VoidWait, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void;
+  onCutOff(run: HookRun, startedMs: number, reason: Error): void;
   onLate(run: HookRun, error: unknown): void;
 }
 
@@ -160,5 +167,15 @@ export class VoidWait extends Armed {
     this.waits.wheel.disarm(this);
     HookRun.abandon(run, reason);
     this.dispatch?.onError(this, run, this.startedMs, reason, "timed_out");
+  }
+
+  /** The process ends while the handler runs: its signal fires. */
+  cutOff(reason: Error): void {
+    const { run } = this;
+    if (run === undefined || this.isLate) return;
+    this.isLate = true;
+    this.waits.wheel.disarm(this);
+    HookRun.abandon(run, reason);
+    this.dispatch?.onCutOff(run, this.startedMs, reason);
   }
 }

@@ -215,7 +215,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       phase = "stopping";
       ticking?.cancel();
       stopping.abort(new Error("the gateway stopped"));
-      await Promise.all([dispatch.stop(), running.stop(leftMs())]);
+      await Promise.all([within(clock, leftMs(), dispatch.stop()), running.stop(leftMs())]);
       // A hook that does not end keeps nobody here: what was not told to all is told by the next start.
       await within(clock, leftMs(), telling.drained());
       show.stop();

@@ -10,8 +10,10 @@ export async function tellOwed(deliveries: readonly Delivery[], out: Outbound): 
   for (const delivery of deliveries) {
     const point = delivery.status === "sent" ? "message_sent" : "delivery_failed";
     const isEnded = delivery.status === "sent" || delivery.status === "dead" || delivery.status === "cancelled";
+    const recorded = await out.store.journal.get(dispatchIdOf(delivery, point));
+    const isTold = recorded !== undefined && recorded.outcome !== "interrupted";
     // Released since, by an operator: its next end is told.
-    if (!isEnded || (await out.store.journal.get(dispatchIdOf(delivery, point))) !== undefined) {
+    if (!isEnded || isTold) {
       out.owed.settle(delivery.id);
       continue;
     }

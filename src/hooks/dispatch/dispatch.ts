@@ -202,23 +202,25 @@ export abstract class Dispatch implements IsolationNote {
       this.failure = new HookFailedError({ hook: this.point.name, id: entry.id, cause: error });
   }
 
-  /** A failure of a run that goes on beside the caller: it closes nothing. */
+  /** A failure of a run that goes on beside the caller, or that a stop cut off: it closes nothing. */
   protected reportDetached(
     entry: Entry,
     startedMs: number | undefined,
     thrown: unknown,
-    outcome: "failed" | "timed_out",
+    outcome: "failed" | "timed_out" | "interrupted",
   ): void {
     const error = lookable(thrown);
     // It did not run, so it is no run that failed; what follows for the dispatch is the same.
     const isRefused = error instanceof HookNotCalledError;
-    this.note(entry, startedMs, isRefused ? { outcome: "skipped", reason: error.message } : { outcome, error });
+    const isCutOff = outcome === "interrupted";
+    if (isRefused) this.note(entry, startedMs, { outcome: "skipped", reason: error.message });
+    else this.note(entry, startedMs, isCutOff ? { outcome, reason: errorMessage(error) } : { outcome, error });
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
       this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
     const place = errorPlace(error) ?? entry.place;
     this.kernel.logger.error(
       { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error, cause: errorMessage(error) },
-      `Hook "${entry.id}" ${isRefused ? "was not called" : outcome === "failed" ? "failed" : "timed out"} at ${this.point.name}`,
+      `Hook "${entry.id}" ${isRefused ? "was not called" : ENDED[outcome]} at ${this.point.name}`,
     );
   }
 
@@ -274,6 +276,8 @@ export abstract class Dispatch implements IsolationNote {
     };
   }
 }
+
+const ENDED = { failed: "failed", timed_out: "timed out", interrupted: "was interrupted" } as const;
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (

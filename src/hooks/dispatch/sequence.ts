@@ -227,6 +227,22 @@ export class Sequence<Result> extends Dispatch {
     this.proceed();
   }
 
+  /** Recorded as far as it came: nobody else runs, and the caller, which the stop ends too, gets no answer. */
+  onCutOff(reason: Error): void {
+    const { awaited: run, wait } = this;
+    if (run === undefined || wait === undefined) return;
+    const entry = this.entries[this.at - 1] as Entry;
+    this.awaited = undefined;
+    this.wait = undefined;
+    this.isOver = true;
+    wait.leave(entry);
+    this.rules.revert(run);
+    HookRun.abandon(run, reason);
+    this.reportDetached(entry, this.awaitedSinceMs, reason, "interrupted");
+    this.unwatch?.();
+    this.recording?.end(this, { outcome: "interrupted" });
+  }
+
   private proceed(): void {
     const pending = this.advance();
     if (pending === undefined) this.finish();

@@ -6,7 +6,8 @@ import { isThenable, promiseOf } from "./dispatch.js";
 export type Settled =
   | { kind: "passed"; value: unknown }
   | { kind: "failed"; error: unknown }
-  | { kind: "timed_out"; error: unknown };
+  | { kind: "timed_out"; error: unknown }
+  | { kind: "interrupted"; error: unknown };
 
 export class TimedCall extends Armed {
   readonly #wheel: DeadlineWheel;
@@ -77,11 +78,11 @@ export class TimedCall extends Armed {
     this.#end({ kind: "timed_out", error });
   }
 
-  /** The process ends while it runs: no fault of its time limit. */
-  cutOff(error: Error): void {
+  /** The process ends while it runs: its signal fires. */
+  cutOff(reason: Error): void {
     if (this.#settle === undefined) return;
-    HookRun.abandon(this.#run, error);
-    this.#end({ kind: "failed", error });
+    HookRun.abandon(this.#run, reason);
+    this.#end({ kind: "interrupted", error: reason });
   }
 
   #end(settled: Settled): void {

@@ -94,7 +94,7 @@ export class TurnDispatch extends Dispatch {
 
   #settle(entry: Entry, startedMs: number, end: Settled): void {
     if (end.kind !== "passed") {
-      this.#failRun(entry, startedMs, end.error, end.kind);
+      this.#failRun(entry, startedMs, end.error, end.kind === "timed_out" ? "timed_out" : "failed");
       return;
     }
     try {

@@ -150,6 +150,12 @@ export class VoidDispatch extends Dispatch {
     this.settled(wait);
   }
 
+  /** Recorded when the last one is; the caller, which the stop ends too, gets no answer. */
+  onCutOff(run: HookRun, startedMs: number, reason: Error): void {
+    this.reportDetached(HookRun.entryOf(run), startedMs, reason, "interrupted");
+    if (--this.waiting === 0) this.recording?.end(this, { outcome: "interrupted" });
+  }
+
   onLate(run: HookRun, error: unknown): void {
     this.ignoreLate(HookRun.entryOf(run), error);
   }
