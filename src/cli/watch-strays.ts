@@ -17,11 +17,22 @@ export interface StrayWatch {
 }
 
 const EXIT_CALLED = "EXIT_CALLED";
+const events: NodeJS.EventEmitter = process;
 
 export function watchStrays(): StrayWatch {
   const thrown = new Set<unknown>();
   const onStray = (error: unknown) => void thrown.add(error);
-  process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
+  /** A plugin may listen, too: what its listener throws (`process.exit` throws here) would end the process if Node called it. */
+  const onUncaught = (error: Error) => {
+    onStray(error);
+    try {
+      events.emit("uncaughtException", error, "uncaughtException");
+    } catch (thrownByListener) {
+      onStray(thrownByListener);
+    }
+  };
+  process.setUncaughtExceptionCaptureCallback(onUncaught);
+  process.on("unhandledRejection", onStray);
   const allowExit = refuseExit((code, call) => {
     const refusal = new HookgateError({ code: EXIT_CALLED, message: `called process.${call}(${code ?? ""})` });
     thrown.add(refusal);
@@ -37,7 +48,8 @@ export function watchStrays(): StrayWatch {
       }),
     end() {
       allowExit();
-      process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
+      process.setUncaughtExceptionCaptureCallback(null);
+      process.off("unhandledRejection", onStray);
     },
   };
 }

@@ -292,7 +292,7 @@ export function checkModel(point: HookPoint, model: Model, verb: "register" | "f
   if (point.model === model) return;
   throw new HookgateError({
     code: "HOOK_WRONG_MODEL",
-    message: `"${point.name}" is a ${point.model} point, not a ${model} one: use ${CALLS[point.model][verb]}`,
+    message: `"${point.name}" is a ${point.model} point, not a ${model} one: use ${CALLS[point.model][verb]}${verb === "register" && point.model === "lifecycle" ? ` (${point.phases.join(" or ")})` : ""}`,
   });
 }
 

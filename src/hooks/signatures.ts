@@ -118,7 +118,9 @@ interface DecidingOptions<Fallback = unknown> extends PlainOptions {
 }
 export interface ModifyingOptions<Result> extends DecidingOptions<Patch<Result>>, Pick<RegisterOptions, "sees"> {}
 export type ClaimingOptions<Result> = DecidingOptions<Result | { handled: false }>;
-export interface VoidOptions extends PlainOptions, Pick<RegisterOptions, "execution" | "retry"> {
+export interface VoidOptions extends PlainOptions, Pick<RegisterOptions, "retry"> {
+  /** Nothing can be vetoed, so none is `blocking`. */
+  execution?: Exclude<RegisterOptions["execution"], "blocking">;
   failurePolicy?: "fail-open" | "fail-closed";
 }
 type PlainOptions = Omit<
@@ -132,7 +134,9 @@ interface LifecycleOptions<Data> extends PlainOptions, Pick<RegisterOptions, "ex
 
 /** What `register` takes: a lifecycle handler with its phase, or the handler of the point's own model. `N` may be several points of one model. */
 export type Registration<P extends Points, N extends string> = { hook: N } & ([N] extends [NameOf<P, "lifecycle">]
-  ? LifecycleOptions<PayloadOf<P, N>> & PhaseOf<N> & { handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
+  ? LifecycleOptions<PayloadOf<P, N>> &
+      PhaseOf<N> &
+      NotBlockingAfter & { handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
   : [N] extends [NameOf<P, "modifying">]
     ? ModifyingOptions<ResultOf<P, N>> & { handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
     : [N] extends [NameOf<P, "claiming">]
@@ -140,6 +144,9 @@ export type Registration<P extends Points, N extends string> = { hook: N } & ([N
       : [N] extends [NameOf<P, "turn">]
         ? TurnOptions & { handler: TurnHandler<PayloadOf<P, N>, Canonical<N>> }
         : VoidOptions & { handler: VoidHandler<PayloadOf<P, N>, Canonical<N>> });
+
+/** In `after` nothing can be vetoed. */
+type NotBlockingAfter = { phase?: "before" } | Pick<VoidOptions, "execution">;
 
 /** An alias implies its phase, and the model of a plugin's point is not known here. */
 type PhaseOf<N extends string> = [N] extends [keyof Aliases | PluginPointName]

@@ -97,12 +97,13 @@ function mayMeet({ options }: Entry, { options: other }: Entry): boolean {
   return mine === undefined || theirs === undefined || mine.some((name) => theirs.includes(name));
 }
 
-function policyProblems({ id, point, phase, options, execution, capabilities }: Entry): Problem[] {
+function policyProblems(entry: Entry): Problem[] {
+  const { id, point, phase, options, execution, capabilities } = entry;
   const problems: Problem[] = [];
   if (options.execution === "blocking" && point.model !== "turn" && (!point.vetoable || phase === "after"))
     problems.push({
       code: "NOT_VETOABLE",
-      message: `Hook "${id}" is blocking, but nothing can be vetoed at ${point.name}${phase === undefined ? "" : ` (${phase})`}`,
+      message: `${nameOf(entry)}: execution: nothing can be vetoed at ${placeOf(entry)}, so it cannot be blocking: remove \`execution\``,
       ids: [id],
     });
   const beyond = execution === "background" ? [...capabilities].filter((kind) => !BACKGROUND_KINDS.includes(kind)) : [];

@@ -633,6 +633,19 @@ test.each([
   expect(err).toMatch(/^1 problem\.$/m);
 });
 
+test("a plugin whose listener of uncaught errors ends the process does not end the check", async () => {
+  const setup = `process.on("uncaughtException", () => process.exit(3)); ${late("() => { throw new Error('too late'); }")}`;
+  write({
+    config: { plugins: ["./late.mjs"] },
+    files: { "late.mjs": `export default { id: "late", setup() { ${setup} } };` },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(code).toBe(2);
+  expect(err).toContain("an error that nothing caught: too late (late.mjs:1:");
+  expect(err).toContain("it called process.exit(3) (late.mjs:1:");
+  expect(err).toMatch(/^2 problems\.$/m);
+});
+
 test.each([
   ["ends the process", "process.exit(4)"],
   ["throws", "throw new Error('too late')"],

@@ -128,7 +128,9 @@ describe("validate", () => {
 
   it("refuses blocking where nothing can be vetoed, and background capabilities beyond its own", () => {
     const { hooks } = setUp();
+    // @ts-expect-error the compiler refuses it, too
     hooks.registerVoid("seen", () => {}, { id: "void", execution: "blocking" });
+    // @ts-expect-error the same
     hooks.register({ hook: "task:create", phase: "after", id: "after", execution: "blocking", handler: () => {} });
     hooks.register({ hook: "task:create", phase: "before", id: "before", execution: "blocking", handler: () => {} });
     hooks.registerModifying("sending", () => null, { id: "cancels", execution: "blocking" });

@@ -57,6 +57,18 @@ const MISTAKES: Record<string, [code: string, found: RegExp]> = {
     `api.hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "skip" });`,
     /failurePolicy: expected .* at inbound_claim, a claiming point, got skip/,
   ],
+  "blocking-void": [
+    received(`{ execution: "blocking" }`),
+    /execution: nothing can be vetoed at message_received, so it cannot be blocking: remove `execution`/,
+  ],
+  "blocking-after": [
+    `api.hooks.register({ hook: "task:create", phase: "after", execution: "blocking", handler() {} });`,
+    /execution: nothing can be vetoed at task:create \(after\), so it cannot be blocking/,
+  ],
+  "void-at-shutdown": [
+    `api.hooks.registerVoid("orchestrator:shutdown", () => {});`,
+    /is a lifecycle point, not a void one: use register with a phase \(before or after\)/,
+  ],
   "veto-nowhere": [
     `${point} api.hooks.declare({ ...own, vetoable: true });`,
     /vetoable: no handler of this point can stop anything: remove it/,
