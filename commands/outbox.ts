@@ -46,7 +46,11 @@ export const outboxSpec: CommandSpec = {
         purge: [...PURGEABLE, "waiting", "inbox", "all"],
       },
     },
-    { name: "confirmed", summary: "release: it did arrive, so count it as sent", type: "boolean" },
+    {
+      name: "confirmed",
+      summary: "release: it did arrive, so count it as sent; retry: false when it was not handled",
+      type: "boolean",
+    },
     { name: "chat", summary: "Only of this chat, as /outbox lists it", type: "string" },
     { name: "older", summary: "Only what is older, such as 2h", type: "string" },
     {

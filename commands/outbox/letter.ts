@@ -1,5 +1,5 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
-import { MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
+import { MAY_HAVE_BEEN_HANDLED, MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { missing, notFound } from "../answer.js";
@@ -64,6 +64,11 @@ const MAX_NAMED = 5;
 /** It may have been posted: a part was written to the wire and no answer came, or its row does not show whether it was sent. */
 export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {
   return status === "held" && (parts.some((part) => part.status === "sending") || isUntold(reason));
+}
+
+/** It may have been handled after the backup that was restored. */
+export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "error">): boolean {
+  return status === "dead" && error?.includes(MAY_HAVE_BEEN_HANDLED) === true;
 }
 
 /** Why it may have been posted. */

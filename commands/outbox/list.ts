@@ -16,7 +16,7 @@ import { pageButtons, pageOf, pageText } from "../page.js";
 import { code, count, plain, table } from "../text.js";
 import { conversationName, conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { isAmbiguous, tries } from "./letter.js";
+import { isAmbiguous, isMaybeHandled, tries } from "./letter.js";
 
 const PAGE_SIZE = 8;
 /** The newest open and sent deliveries that are listed. Those that wait for an operator are all listed. */
@@ -31,6 +31,7 @@ export interface LetterRow {
   at: number;
   attempts: number;
   reason?: string;
+  /** It may have arrived; of the inbox: it may have been handled. */
   ambiguous: boolean;
 }
 
@@ -71,7 +72,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
         ],
         page.entries.map((row, index) => [
           String(index + 1 + (page.number - 1) * PAGE_SIZE),
-          row.ambiguous ? "held?" : row.box === "inbox" ? `${row.status} in` : row.status,
+          `${row.status}${row.box === "inbox" ? " in" : ""}${row.ambiguous ? "?" : ""}`,
           conversationName(deps, row.conversation),
           formatDuration(Math.max(0, now - row.at)),
           String(row.attempts),
@@ -83,8 +84,10 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
             `${index + 1 + (page.number - 1) * PAGE_SIZE}. ${code(row.id)} in ${conversationText(deps, row.conversation)}${row.reason ? `: ${plain(row.reason, 120)}` : ""}`,
         )
         .join("\n"),
-      page.entries.some((row) => row.ambiguous) &&
+      page.entries.some((row) => row.ambiguous && row.box === "outbox") &&
         "held? = it may have arrived: look in the chat, then release it, `confirmed` if it did.",
+      page.entries.some((row) => row.ambiguous && row.box === "inbox") &&
+        "dead in? = it may have been handled since the backup: look in the chat, then retry it with `confirmed=false`, or purge it.",
       totals,
     ],
     data: { ...data, letters: page.entries, total, page: page.number, pages: page.pages },
@@ -175,7 +178,7 @@ export function inboxRow(row: InboxRow): LetterRow {
     at: row.receivedAt,
     attempts: row.attempts,
     ...(row.error === undefined ? {} : { reason: row.error }),
-    ambiguous: false,
+    ambiguous: isMaybeHandled(row),
   };
 }
 

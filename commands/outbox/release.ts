@@ -108,7 +108,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
     isQuestion: released === 0 && (isAsking || (risky.length > 0 && chosen.namesCrash)),
     outcome: released === 0 && risky.length > 0 ? "refused" : "done",
     buttons: [
-      isAsking ? decisions(`/outbox release all${chosen.line}`) : [],
+      isAsking ? decisions(`/outbox release all${chosen.line}${takesRisky ? " yes=true" : ""}`) : [],
       risky.length > 0 ? [riskyButton("Release", risky.length, "/outbox release all", chosen)] : [],
     ],
   });

@@ -1,12 +1,16 @@
-/** `/outbox retry ID|dead|inbox|all [chat older reason] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
+/** `/outbox retry ID|dead|inbox|all [chat older reason] [confirmed] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
+import { addressOf } from "../../src/domain/event.js";
+import { hasRole } from "../../src/domain/identity.js";
+import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { answer } from "../answer.js";
+import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, count } from "../text.js";
+import { code, count, plain } from "../text.js";
+import { placeText } from "../who.js";
 import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
 import { type Chosen, chosenBy, riskyButton } from "./filter.js";
-import { findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
@@ -22,6 +26,8 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
   const letter = await findLetter(deps, id);
   if (letter.kind === "inbox") {
     if (letter.row.isUnreadable) throw unreadable(`m${letter.row.id}`);
+    if (isMaybeHandled(letter.row) && context.options.confirmed !== false)
+      return askWhetherHandled(deps, context, letter.row);
     if (await deps.revive(letter.row.id))
       return answer({
         text: [`${code(`m${letter.row.id}`)} is handled again.`],
@@ -64,24 +70,56 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
   // What may end the process is left out, unless the reason names the crash and the operator said yes.
   const takesRisky = chosen.namesCrash && context.options.yes === true;
   const risky = rows.filter(({ mayCrash }) => mayCrash && !takesRisky);
-  for (const { id, reason } of rows.filter(({ mayCrash }) => !mayCrash || takesRisky)) {
+  const safe = rows.filter(({ mayCrash }) => !mayCrash || takesRisky);
+  // Only a person can see whether they were handled since the backup.
+  const unclear = context.options.confirmed === false ? [] : safe.filter(({ isAmbiguous }) => isAmbiguous);
+  for (const { id, reason } of safe.filter((row) => !unclear.includes(row))) {
     context.signal.throwIfAborted();
     if (await isUnreadable(deps, id)) damaged.push(`m${id}`);
     else if (await deps.revive(id)) ends.push({ id: `m${id}`, status: "dead", reason });
   }
   const retried = ends.map(({ id }) => id);
   await recordActed(deps, context, "retry", asked, retried, ends);
+  const line = `/outbox retry ${asked}${chosen.line}${takesRisky ? " yes=true" : ""} confirmed=false`;
   return answer({
     text: [
       retried.length > 0
         ? `${count(retried.length, "message")} on the way again.`
-        : risky.length + damaged.length === 0 && `There is nothing dead to try again${chosen.words}.`,
+        : risky.length + unclear.length + damaged.length === 0 && `There is nothing dead to try again${chosen.words}.`,
+      unclear.length > 0 &&
+        `${count(unclear.length, "message")}${chosen.words} **may have been handled** since the backup that was restored; ${code("/outbox list dead")} shows which. Look in the chats. ${code(line)} handles all of them again; ${code("/outbox purge inbox")} deletes dead inbox messages.`,
       risky.length > 0 && riskyText(risky.length, asked, chosen),
       unreadableText(damaged),
     ],
-    data: { retried, leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => `m${id}`) },
-    isQuestion: retried.length === 0 && risky.length > 0 && chosen.namesCrash,
-    buttons: risky.length === 0 ? [] : [[riskyButton("Try", risky.length, `/outbox retry ${asked}`, chosen)]],
+    data: {
+      retried,
+      unclear: unclear.length === 0 ? undefined : unclear.length,
+      leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => `m${id}`),
+    },
+    isQuestion: retried.length === 0 && (unclear.length > 0 || (risky.length > 0 && chosen.namesCrash)),
+    buttons: [
+      unclear.length > 0 ? [commandButton("They were not handled: handle them", line, "danger")] : [],
+      risky.length > 0 ? [riskyButton("Try", risky.length, `/outbox retry ${asked}`, chosen)] : [],
+    ],
+  });
+}
+
+function askWhetherHandled(deps: CommandDeps, { options, operator }: CommandContext, row: InboxRow): CommandAnswer {
+  const id = `m${row.id}`;
+  if (options.confirmed === true)
+    throw badUsage(`${id} is not handled again when it was handled.`, `/outbox purge ${id} deletes it.`);
+  return answer({
+    text: [
+      `${code(id)} **may have been handled**: ${plain(row.error ?? "")}. Look in ${placeText(deps, addressOf(row.event))}: \`confirmed=false\` handles it again, ${code(`/outbox purge ${id}`)} deletes it.`,
+    ],
+    data: { id, ambiguous: true, retried: [] },
+    isQuestion: true,
+    buttons: [
+      [
+        commandButton("It was not handled: handle it", `/outbox retry ${id} confirmed=false`, "danger"),
+        ...(hasRole(operator.role, "admin") ? [commandButton("Delete it", `/outbox purge ${id}`)] : []),
+      ],
+    ],
   });
 }
 

@@ -17,10 +17,14 @@ export async function backup(target: string, terminal: Terminal): Promise<ExitCo
       hint: "Run this in the gateway's folder, or set DATABASE_URL as the gateway has it.",
     });
   const file = resolve(target);
-  const { sizeBytes, messages, deliveries, runs } = await backupDatabase(database, file, systemClock.now());
+  const { sizeBytes, messages, deliveries, runs, forOperator } = await backupDatabase(
+    database,
+    file,
+    systemClock.now(),
+  );
   terminal.out(`Backed up ${database} to ${file} (${(sizeBytes / 1e6).toFixed(1)} MB) and checked the copy.`);
   terminal.out(
-    `Unfinished in it: messages to handle ${messages}, deliveries to send ${deliveries}, hook runs to finish ${runs}.`,
+    `Unfinished in it: messages to handle ${messages}, deliveries to send ${deliveries}, hook runs to finish ${runs}, messages that wait for an operator ${forOperator}.`,
   );
   terminal.out("Not in it: uploaded files, the history of hooks, hookgate.yaml and the environment.");
   return EXIT.done;

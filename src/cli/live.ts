@@ -206,7 +206,7 @@ function lettersTable(rows: z.infer<typeof letterRows>["letters"]): string {
     rows.map((row) => [
       row.id,
       row.box,
-      row.ambiguous ? `${row.status}, may have arrived` : row.status,
+      `${row.status}${row.ambiguous ? (row.box === "inbox" ? ", may have been handled" : ", may have arrived") : ""}`,
       row.conversation,
       time(row.at),
       String(row.attempts),

@@ -300,8 +300,11 @@ function addOutbox(
     outbox
       .command("retry")
       .description("send a dead letter again")
-      .argument("<id>", "a delivery, m12 for an inbox message, or all"),
-  ).action((id: string, flags: JsonFlag) => live({ name: "outbox", options: { action: "retry", id } }, flags));
+      .argument("<id>", "a delivery, m12 for an inbox message, or all")
+      .option("--no-confirmed", "after a restore: it was not handled since the backup, so handle it again"),
+  ).action((id: string, { confirmed, ...flags }: { confirmed: boolean } & JsonFlag) =>
+    live({ name: "outbox", options: { action: "retry", id, ...(confirmed ? {} : { confirmed: false }) } }, flags),
+  );
   json(
     outbox
       .command("release")

@@ -23,12 +23,20 @@ export async function restore(source: string, { hold }: { hold: boolean }, termi
 }
 
 function unfinishedText(
-  { messages, deliveries, runs }: Unfinished,
+  { messages, deliveries, runs, forOperator }: Unfinished,
   { hold, backup }: { hold: boolean; backup: string },
 ): string {
-  if (messages + deliveries + runs === 0) return "Nothing was unfinished in the backup.";
-  const counts = `messages to handle ${messages}, deliveries to send ${deliveries}, hook runs to finish ${runs}`;
+  if (messages + deliveries + runs + forOperator === 0) return "Nothing was unfinished in the backup.";
+  const counts = `Unfinished in the backup: messages to handle ${messages}, deliveries to send ${deliveries}, hook runs to finish ${runs}, messages that wait for an operator ${forOperator}.`;
   if (hold)
-    return `Unfinished in the backup: ${counts}. The messages and deliveries are held for an operator, and the hook runs are ended. After the start, \`npx hookgate outbox\` lists what is held; release or purge it there.`;
-  return `Unfinished in the backup: ${counts}. The next start sends, handles and finishes them, also those that were sent since. To send nothing by itself, restore again before the start: npx hookgate restore --hold ${backup}`;
+    return `${counts} All messages and deliveries are held for an operator, because they may have been handled or sent since, and the hook runs are ended. After the start, \`npx hookgate outbox\` lists what is held; release, retry or purge it there.`;
+  const again =
+    messages + deliveries + runs === 0
+      ? ""
+      : " The next start sends, handles and finishes them, also those that were sent since.";
+  const waiting =
+    forOperator === 0
+      ? ""
+      : " Messages that waited for an operator wait again, also those that were released or retried since: look in the chat before you repeat one.";
+  return `${counts}${again}${waiting} To send nothing without a question, restore again before the start: npx hookgate restore --hold ${backup}`;
 }

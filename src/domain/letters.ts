@@ -19,11 +19,16 @@ export const HOOKS_MAY_CRASH = "they may crash the gateway";
 /** Part of the reason of a held delivery whose row does not show whether it was sent: only a person who looks in the chat knows. */
 export const MAY_HAVE_BEEN_SENT = "it may have been sent";
 
+/** Part of the reason of a dead inbox row that may have been handled after the backup that was restored. */
+export const MAY_HAVE_BEEN_HANDLED = "it may have been handled since";
+
 export interface InboxLetterRef {
   id: number;
   at: number;
   /** Why it is dead. */
   reason?: string;
+  /** Its reason has `MAY_HAVE_BEEN_HANDLED`. */
+  isAmbiguous: boolean;
   /** Its reason has `MAY_CRASH`. */
   mayCrash: boolean;
 }

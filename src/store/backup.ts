@@ -38,6 +38,8 @@ export interface Unfinished {
   deliveries: number;
   /** Runs of configured hooks that wait or are under way, and events for them. */
   runs: number;
+  /** Messages that are dead, and deliveries that are held or dead. */
+  forOperator: number;
 }
 
 export interface Backup extends Unfinished {
@@ -215,6 +217,9 @@ export function countUnfinished(database: Database): Unfinished {
     runs:
       count(`SELECT count(*) FROM automation_runs WHERE ${IS_UNFINISHED_RUN}`) +
       count("SELECT count(*) FROM automation_events WHERE handled_at IS NULL"),
+    forOperator:
+      count("SELECT count(*) FROM inbox WHERE status = 'dead'") +
+      count("SELECT count(*) FROM deliveries WHERE status IN ('held', 'dead')"),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type LetterFilter,
   type LetterRef,
   MAY_CRASH,
+  MAY_HAVE_BEEN_HANDLED,
   MAY_HAVE_BEEN_SENT,
 } from "../domain/letters.js";
 import type { DeliveryStatus } from "../domain/store.js";
@@ -43,12 +44,22 @@ export function createInboxLetters({ database, read }: Connection) {
   return (filter: LetterFilter): Promise<InboxLetterRef[]> =>
     read(() => {
       const { sql, parameters } = conditions(filter, { chat: "lane", at: "received_at", reason: "error" });
-      const found = database.prepare<Parameters, { id: number; at: number; reason: string | null; mayCrash: number }>(
-        `SELECT id, received_at AS at, error AS reason, instr(ifnull(error, ''), ?) > 0 AS mayCrash FROM inbox WHERE status = 'dead'${sql} ORDER BY id`,
+      const found = database.prepare<
+        Parameters,
+        { id: number; at: number; reason: string | null; isAmbiguous: number; mayCrash: number }
+      >(
+        `SELECT id, received_at AS at, error AS reason, instr(ifnull(error, ''), ?) > 0 AS isAmbiguous, instr(ifnull(error, ''), ?) > 0 AS mayCrash
+         FROM inbox WHERE status = 'dead'${sql} ORDER BY id`,
       );
       return found
-        .all(MAY_CRASH, ...parameters)
-        .map(({ id, at, reason, mayCrash }) => ({ id, at, ...withReason(reason), mayCrash: mayCrash === 1 }));
+        .all(MAY_HAVE_BEEN_HANDLED, MAY_CRASH, ...parameters)
+        .map(({ id, at, reason, isAmbiguous, mayCrash }) => ({
+          id,
+          at,
+          ...withReason(reason),
+          isAmbiguous: isAmbiguous === 1,
+          mayCrash: mayCrash === 1,
+        }));
     });
 }
 

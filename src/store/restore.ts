@@ -2,7 +2,7 @@
 import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { READ_POSITIONS } from "../domain/adapter.js";
-import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
+import { MAY_HAVE_BEEN_HANDLED, MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import {
@@ -36,11 +36,14 @@ export interface Restored extends Unfinished {
 }
 
 const RESTORED = "it was unfinished in the backup that was restored";
-const MAY_BE_HANDLED = `${RESTORED}, and it may have been handled since`;
+const MAY_BE_HANDLED = `${RESTORED}, and ${MAY_HAVE_BEEN_HANDLED}`;
 const MAY_BE_SENT = `${RESTORED}, and ${MAY_HAVE_BEEN_SENT} since`;
+/** Of what was held or dead then; it follows the reason. */
+const WAITED = "it waited for an operator in the backup that was restored";
 
 /**
- * `hold`: unfinished messages and deliveries wait for an operator, unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
+ * `hold`: unfinished messages and deliveries wait for an operator, as may have been handled or sent since, and so do those that waited for
+ * one in the backup; unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
  * BACKUP_UNKNOWN, BACKUP_INCOMPLETE, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
  */
 export async function restoreDatabase(
@@ -132,6 +135,18 @@ async function read(backup: string, job: () => void | Promise<void>): Promise<vo
 
 /** Nothing that waits in the backup goes on by itself, and no platform is read again from where it was read then. */
 function holdUnfinished(database: Database, at: number): void {
+  // What waited for an operator already. A backup of a restored database may say so of some.
+  database
+    .prepare<[string, string]>(
+      "UPDATE inbox SET error = concat_ws('; ', error, ?) WHERE status = 'dead' AND instr(ifnull(error, ''), ?) = 0",
+    )
+    .run(`${WAITED}, and ${MAY_HAVE_BEEN_HANDLED}`, MAY_HAVE_BEEN_HANDLED);
+  database
+    .prepare<[string, string]>(
+      `UPDATE deliveries SET status = 'held', reason = iif(instr(ifnull(reason, ''), ?) > 0, reason, concat_ws('; ', reason, ?))
+       WHERE status IN ('held', 'dead')`,
+    )
+    .run(MAY_HAVE_BEEN_SENT, `${WAITED}, and ${MAY_HAVE_BEEN_SENT} since`);
   database
     .prepare<[string, number]>("UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE settled_at IS NULL")
     .run(MAY_BE_HANDLED, at);

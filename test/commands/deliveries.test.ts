@@ -1,6 +1,6 @@
 /** Single deliveries as operators see and decide them. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HOOKS_MAY_CRASH } from "../../src/domain/letters.js";
+import { HOOKS_MAY_CRASH, MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
 import { shortenMessage } from "../../src/domain/long-message.js";
 import type { DeliveryPart, NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
@@ -167,6 +167,20 @@ describe("messages whose hooks may crash the gateway", () => {
     expect(done).toMatchObject({ data: { released: 2, leftOut: undefined }, lines: [] });
     expect(done.shown).toBe("2 messages on the way again.");
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1", "d_crash2"]);
+  });
+
+  it("and may have arrived need a yes and the decision: the buttons lead to both", async () => {
+    await held("d_both", `${crash}; ${MAY_HAVE_BEEN_SENT} since`);
+    const left = await desk.say("/outbox release all");
+    const asked = await desk.say(left.lines[0] as string);
+    const decide = await desk.say(asked.lines[0] as string);
+    expect(decide.lines).toEqual([
+      "/outbox release all reason=crash yes=true confirmed=true",
+      "/outbox release all reason=crash yes=true confirmed=false",
+    ]);
+    expect(desk.released).toEqual([]);
+    await desk.say(decide.lines[1] as string);
+    expect(desk.released).toEqual([{ id: "d_both", confirmed: false }]);
   });
 
   it("are left out by a yes alone", async () => {
