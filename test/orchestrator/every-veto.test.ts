@@ -352,7 +352,8 @@ it("a tick that is refused keeps everything from starting, says so in chat, and 
 
 it("a mission that is cancelled says which of its tasks a hook does not let go of; nobody asks again", async () => {
   const app = await started();
-  const id = await app.run("plain-for-bob");
+  await app.say("/mission run plain-for-bob");
+  const id = await until(async () => (await app.command("/mission list")).data.missions[0]?.id, "the mission");
   const { one } = (await app.command(`/mission show ${id}`)).data.taskIds;
   await until(async () => (await task(app, one)).state === "assigned", "it being given to somebody");
   refuse(app.folder, { hook: "task:transition", has: '"to":"cancelled"', reason: "it was promised" });
@@ -365,6 +366,9 @@ it("a mission that is cancelled says which of its tasks a hook does not let go o
     /^cancelled by .*: no budget; one goes on: .*before-task-transition refused \(it was promised\)$/,
   );
   expect(text).toContain("it was promised");
+  const room = async () => JSON.stringify(await app.room());
+  await until(async () => (await room()).includes("Some of its tasks go on"), "the card");
+  expect(await room()).not.toContain("it was promised");
   await waits(app);
   expect(refusals(app, { hook: "task:transition" })).toBe(1);
   expect((await task(app, one)).state).toBe("assigned");

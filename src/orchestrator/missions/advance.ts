@@ -2,11 +2,13 @@
  * A mission goes on: read it and its tasks, decide what it needs next, do that, until there is nothing to do but wait. Every step is
  * kept before the next one is thought of, and doing one twice changes nothing.
  */
+
 import { type GateState, type Mission, type MissionRow, mission as missionSchema } from "../../domain/mission.js";
 import { type Actor, isEnded, type Task } from "../../domain/task.js";
 import type { BeforeResult } from "../../hooks/signatures.js";
 import { pathText } from "../../lib/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
+import { cancelReason } from "./card.js";
 import { checkPlan } from "./check-plan.js";
 import { firing } from "./firing.js";
 import { keep } from "./keep.js";
@@ -221,10 +223,6 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   });
 }
 
-function cancelReason({ cancel }: Mission): string {
-  return `cancelled by ${cancel?.by}${cancel?.reason === undefined ? "" : `: ${cancel.reason}`}`;
-}
-
 /** Resolves with those that hooks let nobody cancel, in words: they go on without it. */
 async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: MissionParts): Promise<string[]> {
   const why = mission.cancel === undefined ? "its mission goes on without it" : "its mission was cancelled";
@@ -232,7 +230,7 @@ async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: Miss
   for (const { id, title, status } of tasks) {
     if (isEnded(status)) continue;
     const moved = await parts.tasks.transition(id, "cancelled", actorOf(mission, why));
-    if (moved.kind === "vetoed") left.push(`${title} goes on: ${moved.by} refused`);
+    if (moved.kind === "vetoed") left.push(`${title} goes on: ${moved.by} refused (${moved.reason})`);
   }
   return left;
 }

@@ -45,9 +45,18 @@ function shutText(gate: GateState, id: string): string {
   return isVetoed ? refused(gate.veto?.by ?? "a hook", "to open it", id) : plainLine(whyShut(gate) ?? "");
 }
 
-function reasonText({ id, hold, reason }: Mission): string {
+function reasonText(mission: Mission): string {
+  const { id, status, hold, reason } = mission;
   if (hold?.kind === "veto") return refused(hold.by, `\`${hold.point}\``, id);
-  return reason === undefined ? "" : plainLine(reason);
+  if (reason === undefined || !isMissionOver(status)) return plainLine(reason ?? "");
+  const own = status === "cancelled" ? cancelReason(mission) : "";
+  // What follows tells of hooks that let nobody cancel a task, with their reasons.
+  const goesOn = reason === own ? "" : `Some of its tasks go on. \`/mission show ${id}\` shows operators the reason.`;
+  return [plainLine(own), goesOn].filter((part) => part !== "").join("\n");
+}
+
+export function cancelReason({ cancel }: Mission): string {
+  return `cancelled by ${cancel?.by}${cancel?.reason === undefined ? "" : `: ${cancel.reason}`}`;
 }
 
 const TONES: Readonly<Record<Mission["status"], NonNullable<Card["tone"]>>> = {
