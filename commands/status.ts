@@ -27,7 +27,7 @@ export function status(deps: CommandDeps): Command {
     ...statusSpec,
     async run() {
       const health = await examine(deps);
-      const { gateway, hooks, plugins, problems, now } = health;
+      const { gateway, hooks, plugins, problems, needRestart, now } = health;
       const { storeError, storeRemarks, journalRemark } = health;
       const uptimeMs = Math.max(0, now - deps.about.startedAt);
       return answer({
@@ -43,7 +43,9 @@ export function status(deps: CommandDeps): Command {
             { name: "Queues", value: queueLines(deps, health) },
             { name: "Hooks", value: hookLines(hooks, now) },
             ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
-            ...(problems.length > 0 ? [{ name: "Configuration", value: problemLines(problems) }] : []),
+            ...(problems.length + needRestart.length > 0
+              ? [{ name: "Configuration", value: configurationLines(health) }]
+              : []),
             { name: "Store", value: storeLines(health) },
           ],
           footer: `hookgate ${deps.about.version} · node ${process.versions.node} · up ${formatDuration(uptimeMs)}`,
@@ -62,6 +64,7 @@ export function status(deps: CommandDeps): Command {
           },
           plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
           problems,
+          needRestart,
           store: {
             ok: storeError === undefined,
             database: deps.about.database,
@@ -88,6 +91,8 @@ interface Health {
   plugins: readonly PluginInfo[];
   /** Problems of the configuration, one line each. */
   problems: readonly string[];
+  /** What changed in the configuration, and waits for a restart. */
+  needRestart: readonly string[];
   storeError: string | undefined;
   /** Losses that were noticed in the store's files. */
   storeRemarks: readonly string[];
@@ -136,6 +141,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     },
     plugins: deps.plugins?.() ?? [],
     problems: problems.map(({ text }) => text),
+    needRestart: deps.needRestart?.() ?? [],
     storeError,
     storeRemarks: deps.store.health().remarks,
     journalRemark: remark,
@@ -148,6 +154,7 @@ function verdict({
   hooks,
   plugins,
   problems,
+  needRestart,
   storeError,
   storeRemarks,
   journalRemark,
@@ -170,6 +177,7 @@ function verdict({
     hooks.problems.length > 0 && `${count(hooks.problems.length, "problem")} with hooks`,
     broken > 0 && `${count(broken, "plugin")} broken`,
     problems.length > 0 && `${count(problems.length, "problem")} of the configuration`,
+    needRestart.length > 0 && "a restart is needed",
     journalRemark !== undefined && "the journal has gaps",
     storeRemarks.length > 0 && `${count(storeRemarks.length, "warning")} about the store`,
   ].filter((trouble) => trouble !== false);
@@ -287,11 +295,16 @@ function pluginLines(plugins: readonly PluginInfo[]): string {
   ].join("\n");
 }
 
-function problemLines(problems: readonly string[]): string {
-  const lines = problems.slice(0, MAX_NAMED).map((text) => `✗ ${plain(text, 200)}`);
-  return problems.length > MAX_NAMED
-    ? [...lines, `and ${problems.length - MAX_NAMED} more: \`/hooks broken\` lists them`].join("\n")
-    : lines.join("\n");
+function configurationLines({ problems, needRestart }: Pick<Health, "problems" | "needRestart">): string {
+  return [
+    ...problems.slice(0, MAX_NAMED).map((text) => `✗ ${plain(text, 200)}`),
+    ...(problems.length > MAX_NAMED
+      ? [`and ${problems.length - MAX_NAMED} more: ${code("/hooks broken")} lists them`]
+      : []),
+    ...(needRestart.length > 0
+      ? [`⚠ A restart is required to apply changes of: ${needRestart.map(code).join(", ")}`]
+      : []),
+  ].join("\n");
 }
 
 function storeLines({ storeError, storeRemarks, journalRemark }: Health): string {

@@ -274,6 +274,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       placeName,
       plugins: () => plugins.list(),
       problems: () => problems.shown(mask),
+      needRestart: () => needRestart,
       pluginCommands: () => plugins.commands(),
       automations,
       sla: sla.desk,
@@ -342,6 +343,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
         );
     });
     let hasStarted = false;
+    let needRestart: readonly string[] = [];
     const readHooks = hookReader({ registry, variable: env.variable, secrets });
     const reload: Reload = reloader({
       started: current,
@@ -355,6 +357,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       },
       problems: problems.list,
       rejected: problems.rejected,
+      awaitRestart: (sections) => {
+        needRestart = sections;
+      },
       registry,
       plugins,
       overrides,

@@ -63,6 +63,8 @@ interface Parts {
   problems(): Promise<readonly ListedProblem[]>;
   /** The latest configuration was rejected, with this; undefined: it was applied. */
   rejected(why: Rejection | undefined): void;
+  /** What was applied differs in these sections and variables from what the process was started with; empty: in none. */
+  awaitRestart(needRestart: readonly string[]): void;
   registry: HookRegistry;
   plugins: Plugins;
   overrides: Overrides;
@@ -114,6 +116,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     parts.rejected(undefined);
     if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(parts.started, valid);
+    parts.awaitRestart(needRestart);
     if (needRestart.length > 0) {
       const message = `Restart required to apply: ${needRestart.join(", ")}.`;
       logger.warn({ file: next.file, needRestart }, message);

@@ -332,6 +332,30 @@ describe("what a reload takes over", () => {
     );
   });
 
+  test("is shown by /status until the restart, also after a later change that holds at once", async () => {
+    const written = (hook: string, more = "") => `automations: { watch: false }\n${more}hooks: [${manual(hook)}]\n`;
+    const live = await liveApp({ "hookgate.yaml": written("one") });
+    const status = async () => {
+      const { text, data } = (await live.post("/api/command", { line: "/status" })) as {
+        text: string;
+        data: { needRestart: string[] };
+      };
+      return { text: text.replace(/[`*]/g, ""), needRestart: data.needRestart };
+    };
+    expect((await status()).text).not.toContain("restart is");
+    for (const hook of ["one", "two"]) {
+      live.write("hookgate.yaml", written(hook, 'operators: { viewer: ["web:7"] }\n'));
+      await reloaded(live);
+      const { text, needRestart } = await status();
+      expect(text).toContain("A restart is required to apply changes of: operators");
+      expect(text).toContain("but a restart is needed");
+      expect(needRestart).toEqual(["operators"]);
+    }
+    await live.stop();
+    await live.start();
+    expect(await status()).toMatchObject({ text: expect.not.stringContaining("restart is"), needRestart: [] });
+  });
+
   test("is the list of allowed plugins, which holds at once; another setting of the gateway needs a restart", async () => {
     const gateway = (settings: string) => `automations: { watch: false }\ngateway: { ${settings} }\n`;
     const live = await liveApp({ "hookgate.yaml": gateway("") });
