@@ -1,5 +1,5 @@
 /** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
-import type { CommandSpec } from "../src/domain/command.js";
+import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
 import type { AuditEntry } from "../src/domain/store.js";
 import type { Command } from "../src/gateway/commands.js";
 import { answer, word } from "./answer.js";
@@ -30,7 +30,7 @@ export const auditSpec: CommandSpec = {
   ],
 };
 
-export function audit(deps: CommandDeps): Command {
+export function audit(deps: CommandDeps, specs: () => readonly CommandSpec[]): Command {
   return {
     ...auditSpec,
     async run(context) {
@@ -55,7 +55,7 @@ export function audit(deps: CommandDeps): Command {
             page.entries.map((entry) => [
               clockTime(entry.at, now),
               nameOf(entry),
-              whatOf(entry),
+              whatOf(entry, specs()),
               `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
             ]),
           ),
@@ -93,18 +93,27 @@ function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntr
   return role === undefined ? `${account} (${displayName})` : displayName;
 }
 
-/** Options that people write without their names. */
-const BY_PLACE: ReadonlySet<string> = new Set(
-  "action id filter message text title command rota mission matchers payload code".split(" "),
-);
-
 /** `/hooks disable greeter`; of what is no command, its own word: `reveal d_m5r`. */
-function whatOf({ action, target = "", details }: AuditEntry): string {
+function whatOf({ action, target = "", details }: AuditEntry, specs: readonly CommandSpec[]): string {
   if (action !== "command") return `${action} ${target}`.trim();
-  const options = Object.entries(optionsOf(details)).map(([name, value]) =>
-    BY_PLACE.has(name) && typeof value === "string" ? value : `${name}=${word(String(value))}`,
-  );
+  const given = optionsOf(details);
+  const byPlace = placedOf(specs.find(({ name }) => name === target)?.options ?? [], given);
+  const options = Object.entries(given).map(([name, value]) => {
+    const placed = byPlace.find((option) => option.name === name && option.type === "string");
+    if (placed === undefined) return `${name}=${word(String(value))}`;
+    return placed.rest ? String(value) : word(String(value));
+  });
   return [`/${target}`, ...options].join(" ");
+}
+
+/** The options that need no name: in their order, up to the first that was left out. */
+function placedOf(options: readonly OptionSpec[], given: Readonly<Record<string, unknown>>): readonly OptionSpec[] {
+  const applicable = options.filter(
+    ({ only, name, yields }) =>
+      (only?.includes(String(given.action)) ?? true) && (yields !== true || given[name] !== undefined),
+  );
+  const end = applicable.findIndex(({ name }) => given[name] === undefined);
+  return end < 0 ? applicable : applicable.slice(0, end);
 }
 
 /** Where one entry stands for many of a command, with other options, too. */

@@ -62,6 +62,7 @@ export const commandSpecs: readonly CommandSpec[] = inGroupOrder([
 
 /** In the order of `commandSpecs`. */
 export function createCommands(deps: CommandDeps): Command[] {
+  const specs = () => inGroupOrder([...commandSpecs, ...(deps.pluginCommands?.() ?? [])]);
   return inGroupOrder([
     hooks(deps),
     fireHook(deps),
@@ -74,7 +75,7 @@ export function createCommands(deps: CommandDeps): Command[] {
     schedule(deps),
     gate(deps),
     outbox(deps),
-    audit(deps),
+    audit(deps, specs),
     pauses(deps),
     sla(deps),
     alerts(deps),
@@ -86,9 +87,6 @@ export function createCommands(deps: CommandDeps): Command[] {
     status(deps),
     whoami(),
     claim(deps),
-    help(
-      () => inGroupOrder([...commandSpecs, ...(deps.pluginCommands?.() ?? [])]),
-      async (operator) => deps.tasks !== undefined && hasWork(deps.tasks, operator),
-    ),
+    help(specs, async (operator) => deps.tasks !== undefined && hasWork(deps.tasks, operator)),
   ]);
 }

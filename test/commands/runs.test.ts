@@ -199,6 +199,28 @@ describe("/audit", () => {
     expect(shown).toMatch(/Vie +\/hooks disable +refused, and 2 more of \/hooks until \d\d:\d\d:\d\d/);
   });
 
+  it("shows a command as a person may give it again", async () => {
+    const operator = { platform: "web", userId: "1", role: "owner" as const };
+    const given: [string, object, string][] = [
+      ["hooks", { action: "why", id: "greeter", message: "m5" }, "/hooks why greeter m5"],
+      ["hooks", { action: "list", id: "greet me", page: 2 }, '/hooks list "greet me" page=2'],
+      ["hooks", { action: "why", message: "m5" }, "/hooks why message=m5"],
+      ["ack", { id: "al_1", for: "2 h" }, '/ack al_1 "2 h"'],
+      ["gone", { id: "x" }, "/gone id=x"],
+    ];
+    for (const [target, options] of given)
+      await desk.store.audit.record({
+        at: 1,
+        operator,
+        action: "command",
+        target,
+        details: { options },
+        outcome: "done",
+      });
+    const { shown } = await desk.say("/audit", { role: "admin" });
+    for (const [, , line] of given) expect(shown).toContain(` ${line}`);
+  });
+
   it("shows a stranger with the name of an operator by the account", async () => {
     const ann = { platform: "web", userId: "2", displayName: "Ann", role: "admin" as const };
     const stranger = { platform: "discord", userId: "7734", displayName: "Ann" };
