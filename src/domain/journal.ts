@@ -57,6 +57,8 @@ export interface RunRecord {
   latencyMs: number;
   attempt: number;
   error?: string;
+  /** Its condition has no answer for the payload, so its handler was not called: `reason` or `error` says why. */
+  unanswered?: true;
   /** Where the error was thrown: file, line and column, relative to the working folder. For admins. */
   place?: string;
   /** What it returned or changed, as set by this handler (JSON). */

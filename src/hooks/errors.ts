@@ -11,6 +11,14 @@ export class HookNotCalledError extends HookgateError {
   }
 }
 
+/** The condition of the hook has no answer for the payload: the handler was not called, and that counts as its failure. */
+export class HookConditionError extends HookgateError {
+  constructor(message: string) {
+    super({ code: "HOOK_CONDITION_FAILED", message });
+    this.name = "HookConditionError";
+  }
+}
+
 /** A fail-closed handler failed, or the fallback of a failed one was refused: what was about to happen must not. */
 export class HookFailedError extends HookgateError {
   readonly hook: string;

@@ -27,6 +27,8 @@ export interface RunEnd {
   reason?: string;
   error?: unknown;
   diff?: unknown;
+  /** See `RunRecord`. */
+  unanswered?: boolean;
 }
 
 /** How a dispatch ended. */
@@ -92,6 +94,7 @@ export class Recording {
       attempt: dispatch.attempt,
     };
     if (entry.pluginId !== undefined) run.pluginId = entry.pluginId;
+    if (end.unanswered === true) run.unanswered = true;
     if (end.reason !== undefined) run.reason = end.reason;
     if (end.error !== undefined) {
       run.error = errorMessage(end.error);

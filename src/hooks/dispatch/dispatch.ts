@@ -2,13 +2,13 @@
 import { isOfStranger } from "../../domain/access.js";
 import type { Cause, Outcome } from "../../domain/journal.js";
 import { errorPlace } from "../../lib/error-place.js";
-import { errorMessage, HookgateError, lookable } from "../../lib/errors.js";
+import { errorMessage, type HookgateError, lookable } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
 import type { Armed } from "../deadline-wheel.js";
 import type { Entry } from "../entry.js";
-import { HookFailedError, HookNotCalledError } from "../errors.js";
+import { HookConditionError, HookFailedError, HookNotCalledError } from "../errors.js";
 import { type IsolationNote, isolate, isolateOwned } from "../isolate.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
@@ -116,13 +116,13 @@ export abstract class Dispatch implements IsolationNote {
     if (entry.ready) return true;
     const reason = this.skipReason(entry);
     if (reason === undefined) return true;
-    if (typeof reason === "string") this.note(entry, undefined, { outcome: "skipped", reason });
-    else this.failUnjudged(entry, reason);
+    if (reason instanceof HookConditionError) this.failUnjudged(entry, reason);
+    else this.note(entry, undefined, { outcome: "skipped", ...reason });
     return false;
   }
 
   /** Its condition has no answer, and it does not fail open: a guard that is not asked must not look like one that agrees. */
-  private failUnjudged(entry: Entry, error: HookgateError): void {
+  private failUnjudged(entry: Entry, error: HookConditionError): void {
     this.failUncalled(entry, error);
     const why = { by: "match", reason: error.message, isFailure: true, isStored: entry.execution === "background" };
     if (!this.dryRun) this.kernel.background.refuse?.(this.backgroundRun(entry), why);
@@ -140,19 +140,16 @@ export abstract class Dispatch implements IsolationNote {
   }
 
   /** An error: it cannot be said whether the hook is to be skipped, and it counts as the failure of the hook. */
-  private skipReason(entry: Entry): string | HookgateError | undefined {
-    if (entry.removed) return "it was removed before its turn";
-    if (!entry.enabled) return "it was disabled before its turn";
+  private skipReason(entry: Entry): Pick<RunEnd, "reason" | "unanswered"> | HookConditionError | undefined {
+    if (entry.removed) return { reason: "it was removed before its turn" };
+    if (!entry.enabled) return { reason: "it was disabled before its turn" };
     if (entry.pluginId !== undefined && this.allowedPlugins()?.includes(entry.pluginId) === false)
-      return `plugin "${entry.pluginId}" is not allowed in this conversation`;
+      return { reason: `plugin "${entry.pluginId}" is not allowed in this conversation` };
     const mismatch = entry.matcher?.mismatch(this.payload, this.firing?.access);
     if (mismatch === undefined) return undefined;
     if (mismatch.error !== undefined && entry.closing !== "open")
-      return new HookgateError({
-        code: "HOOK_CONDITION_FAILED",
-        message: `match.${mismatch.field} has no answer for this payload: ${mismatch.error}`,
-      });
-    return `${mismatch.field}: ${mismatch.reason}`;
+      return new HookConditionError(`match.${mismatch.field} has no answer for this payload: ${mismatch.error}`);
+    return { reason: `${mismatch.field}: ${mismatch.reason}`, unanswered: mismatch.error !== undefined };
   }
 
   /** It is part of a loop: nobody runs, and the record says why. Gives the ids of those who would have run. */
@@ -213,8 +210,10 @@ export abstract class Dispatch implements IsolationNote {
     // It did not run, so it is no run that failed; what follows for the dispatch is the same.
     const isRefused = error instanceof HookNotCalledError;
     const isCutOff = outcome === "interrupted";
+    const unanswered = error instanceof HookConditionError;
     if (isRefused) this.note(entry, startedMs, { outcome: "skipped", reason: error.message });
-    else this.note(entry, startedMs, isCutOff ? { outcome, reason: errorMessage(error) } : { outcome, error });
+    else if (isCutOff) this.note(entry, startedMs, { outcome, reason: errorMessage(error) });
+    else this.note(entry, startedMs, { outcome, error, unanswered });
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
       this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
     const place = errorPlace(error) ?? entry.place;

@@ -40,6 +40,7 @@ export const HAS_DIFF = 8;
 /** Another than the dispatch. */
 export const HAS_ATTEMPT = 16;
 export const HAS_PLACE = 32;
+export const IS_UNANSWERED = 64;
 
 export function frameOf(dispatch: DispatchRecord, names: RunNames | undefined): Frame {
   const { point, model, phase, outcome, attempt, dryRun, runs } = dispatch;
@@ -106,6 +107,7 @@ function partsOfRun(run: RunRecord, { id, attempt }: DispatchRecord, names: RunN
     (run.error === undefined ? 0 : HAS_ERROR) |
     (run.diff === undefined ? 0 : HAS_DIFF) |
     (run.place === undefined ? 0 : HAS_PLACE) |
+    (run.unanswered === undefined ? 0 : IS_UNANSWERED) |
     (run.attempt === attempt ? 0 : HAS_ATTEMPT)
   );
 }

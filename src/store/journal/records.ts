@@ -1,6 +1,6 @@
 /** Dispatches as they lie in the journal's file, many together: what one searches by is read without reading all the rest. */
 import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
-import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLACE, HAS_REASON } from "./frame.js";
+import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLACE, HAS_REASON, IS_UNANSWERED } from "./frame.js";
 import type { ValueReader } from "./value-reader.js";
 
 export interface Records {
@@ -76,6 +76,7 @@ export function readRun(
   if (has & HAS_DIFF) run.diff = from.value();
   if (has & HAS_ATTEMPT) run.attempt = from.count();
   if (has & HAS_PLACE) run.place = from.text();
+  if (has & IS_UNANSWERED) run.unanswered = true;
   return run;
 }
 
