@@ -32,6 +32,12 @@ export async function beginOnce(deps: CommandDeps, dispatchId: string): Promise<
   });
 }
 
+/** When the firing was begun, ms since the epoch; undefined for what was not fired by hand in a chat, or long ago. */
+export async function begunAt({ store }: CommandDeps, dispatchId: string): Promise<number | undefined> {
+  const at = await store.keyValue.get(SCOPE, dispatchId);
+  return typeof at === "number" ? at : undefined;
+}
+
 async function forgetOld({ store: { keyValue } }: CommandDeps, now: number): Promise<void> {
   for (const { key, value } of await keyValue.list(SCOPE, ""))
     if (typeof value !== "number" || now - value > KEPT_MS) await keyValue.delete(SCOPE, key);

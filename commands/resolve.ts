@@ -61,6 +61,10 @@ function needInForce(automations: Desks["automations"], name: string): void {
   });
 }
 
+export function isHookOrPoint({ registry }: Desks, name: string): boolean {
+  return registry.get(name) !== undefined || registry.points.some((point) => point.name === name);
+}
+
 function findPoint(registry: HookDesk, name: string): AnyPoint | undefined {
   try {
     return registry.point(name);

@@ -14,6 +14,7 @@ import { causeWords } from "./cause-words.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
+import { notRecordedText } from "./journey/not-recorded.js";
 import { needToReveal } from "./reveal.js";
 import {
   dispatchData,
@@ -107,7 +108,7 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   if (found) return found;
   throw new HookgateError({
     code: "NOT_FOUND",
-    message: `The journal has no dispatch or run "${clip(id, 80)}".`,
+    message: (await notRecordedText(deps, id)) ?? `The journal has no dispatch or run "${clip(id, 80)}".`,
     hint: behind ?? "/runs lists them; old ones are deleted after the journal's retention.",
   });
 }

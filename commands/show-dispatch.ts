@@ -70,7 +70,7 @@ export function runTable(runs: readonly RunRecord[]): string {
       String(index + 1),
       runOutcomeText(run),
       run.hookId,
-      run.outcome === "skipped" ? "" : formatDuration(run.latencyMs),
+      run.outcome === "skipped" || run.unanswered ? "" : formatDuration(run.latencyMs),
     ]),
   );
 }
@@ -79,6 +79,11 @@ export function runTable(runs: readonly RunRecord[]): string {
 export function errorText({ error = "", place }: RunRecord): string {
   const text = /^error\b/i.test(error) ? plain(error) : `error: ${plain(error)}`;
   return `${text}${place === undefined ? "" : ` (at ${code(place)})`}`;
+}
+
+/** Why a hook was not called whose condition has no answer: a sentence, in Markdown. */
+export function unansweredText({ reason, error }: RunRecord): string {
+  return `It did **not** run, because its condition could not be answered: ${plain(error ?? reason ?? "")}.`;
 }
 
 /** What each run said and changed, below the table; runs with nothing to tell are left out. */
@@ -90,6 +95,7 @@ export function runDetails(
   return runs.flatMap((run) => {
     const facts: string[] = [];
     if (run.attempt > 1) facts.push(`attempt ${run.attempt}`);
+    if (run.unanswered) facts.push("it was not called, because its condition could not be answered");
     if (run.reason) facts.push(plain(run.reason));
     if (run.error) facts.push(errorText(run));
     if (usedFallback(made, run)) facts.push(`its ${code("fallback")} was used instead`);
@@ -131,7 +137,7 @@ export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome
 
 /** `13 runs, 2 skipped`: a hook that was skipped did not run. */
 function runsText({ runs }: DispatchRecord): string {
-  const skipped = runs.filter(({ outcome }) => outcome === "skipped").length;
+  const skipped = runs.filter(({ outcome, unanswered }) => outcome === "skipped" || unanswered).length;
   return `${count(runs.length - skipped, "run")}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 

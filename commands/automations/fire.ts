@@ -30,6 +30,7 @@ export async function fireConfigured(
   if (!dryRun) context.need("operator");
   needForRunning(deps, context, [definition.id], dryRun);
   const { clock } = deps;
+  const runId = context.causeId === undefined ? newId("r", clock.now()) : `r_${context.causeId}`;
   const progress = createProgress(definition, dryRun, clock.now());
   let isShown = false;
   const show = () => context.progress({ text: progress.text(clock.now()) });
@@ -43,11 +44,12 @@ export async function fireConfigured(
   try {
     return await deps.automations.fire({
       hookId: definition.id,
-      ...(context.causeId === undefined ? {} : { runId: `r_${context.causeId}` }),
+      runId,
       payload,
       dryRun,
       reason: `fired by ${context.operator.displayName ?? `${context.operator.platform}:${context.operator.userId}`}`,
-      cause: context.givenBy ?? { kind: "command", id: context.causeId ?? newId("f", clock.now()), depth: 0 },
+      // Without a message that gave the command, the run is the one record of the firing: it names itself, as a firing of a point does.
+      cause: context.givenBy ?? { kind: "command", id: context.causeId ?? runId, depth: 0 },
       signal: context.signal,
       began: (runId) => {
         progress.began(runId);

@@ -41,7 +41,7 @@ export async function showAutomationRun(
       run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,
-        ...(run.cause ? [await causeText(deps, run.cause)] : []),
+        ...(run.cause && run.cause.id !== run.id ? [await causeText(deps, run.cause)] : []),
         ...(run.conversation ? [`in ${conversationText(deps, run.conversation)}`] : []),
         ...(run.endedAt === undefined && run.dueAt > now ? [`tried again in ${formatDuration(run.dueAt - now)}`] : []),
       ].join("\n"),

@@ -28,7 +28,10 @@ export async function explainGates(
   const paused = automations?.paused();
   if (automations === undefined || (definition === undefined && execution !== "background")) return undefined;
   if (definition === undefined) return paused && pausedBackground(nameIn(paused.by));
-  const refusal = paused ? { gate: "paused", reason: `by ${nameIn(paused.by)}` } : await automations.gate(hookId);
+  // A pause stops what starts by itself; a person fires a hook all the same.
+  const isManual = definition.trigger.kind === "manual";
+  const isPaused = paused !== undefined && !isManual;
+  const refusal = isPaused ? { gate: "paused", reason: `by ${nameIn(paused.by)}` } : await automations.gate(hookId);
   const [last] = await automations.runs.list({ hookId, status: "skipped", limit: 1 });
   const { cooldownMs, concurrency, maxPerHour } = definition;
   const limits = [
@@ -42,6 +45,11 @@ export async function explainGates(
       refusal === undefined
         ? `✓ gates: open (${limits}).`
         : `✗ gates: **${refusal.gate}** would refuse it now: ${plain(refusal.reason)} (${limits}).`,
+      ...(paused !== undefined && isManual
+        ? [
+            `Configured hooks are paused by ${nameIn(paused.by)}. That does not hold for this one: only ${code(`/fire-hook ${hookId}`)} runs it.`,
+          ]
+        : []),
       ...(last?.statusReason === undefined
         ? []
         : [`Last skipped ${ago(last.createdAt, clock.now())}: ${plain(last.statusReason)} (${code(last.id)}).`]),

@@ -39,7 +39,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
       unknown > 0 &&
-        `Of ${count(unknown, "enabled hook")} (?) it is not known whether they ran: the process ended while hooks of that point were at work. ${code("/hooks show ID")} names the message.`,
+        `Of ${count(unknown, "enabled hook")} (?) it is not known whether they ran for a message: the process ended while hooks of that point were at work. ${code("/hooks show ID")} names the message.`,
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} shows why.`,
     ],
     data: {
@@ -142,7 +142,7 @@ function familyText({ family, rows }: Family, now: number): string {
           ? "skipped"
           : row.lastFiredAt === undefined
             ? "?"
-            : formatDuration(Math.max(0, now - row.lastFiredAt)),
+            : `${formatDuration(Math.max(0, now - row.lastFiredAt))}${row.mayHaveRunFor === undefined ? "" : "?"}`,
       row.neverFired ? "" : String(row.fires),
       row.failures > 0 ? String(row.failures) : "",
     ]),

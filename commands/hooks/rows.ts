@@ -1,11 +1,12 @@
 /** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
 
-import type { AutomationRun } from "../../src/domain/automation.js";
+import type { AutomationRun, AutomationRunStatus } from "../../src/domain/automation.js";
 import type { HookStats, Outcome } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { isInJournal } from "../journey/background.js";
 import { type CutOff, cutOffFinder } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
@@ -28,8 +29,10 @@ export interface HookRow extends Omit<HookStats, "hookId"> {
   interrupted?: number;
   /** It was started, and every run was skipped: how often, and why the last one was. */
   alwaysSkipped?: { runs: number; reason: string };
-  /** Nothing is recorded of it, and the process ended while hooks of its point were at work on this message or delivery. */
+  /** After its last firing on record the process ended while hooks of its point were at work on this message or delivery. */
   mayHaveRunFor?: string;
+  /** `lastFiredAt` and `lastOutcome` are those of a stored run, which is on record while the journal does not have it. */
+  isOfStoredRun?: true;
 }
 
 export interface Unended {
@@ -73,7 +76,8 @@ async function readRow(
   startedOf: ReadonlyMap<string, readonly AutomationRun[]>,
   cutOffOf: (point: string) => Promise<CutOff | undefined>,
 ): Promise<HookRow> {
-  const seen = withRunning(withInterrupted(row, startedOf.get(row.id) ?? [], deps.clock.now()), deps);
+  const ended = await withStoredRun(row, deps);
+  const seen = withRunning(withInterrupted(ended, startedOf.get(row.id) ?? [], deps.clock.now()), deps);
   return withCutOff(await withSkippedRuns(seen, deps), cutOffOf);
 }
 
@@ -102,6 +106,26 @@ async function startedRuns(
   const byHook = new Map<string, AutomationRun[]>();
   for (const run of runs) byHook.set(run.hookId, [...(byHook.get(run.hookId) ?? []), run]);
   return byHook;
+}
+
+const OUTCOMES = {
+  succeeded: "passed",
+  blocked: "blocked",
+  failed: "failed",
+  timed_out: "timed_out",
+} as const satisfies Partial<Record<AutomationRunStatus, Outcome>>;
+const ENDED = Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[];
+
+/** What the journal lost of the hook. */
+async function withStoredRun(row: HookRow, deps: CommandDeps): Promise<HookRow> {
+  const { automations } = deps;
+  const { lastStartedAt } = (await automations?.runs.started(row.id, Number.MAX_SAFE_INTEGER)) ?? {};
+  if (lastStartedAt === undefined || lastStartedAt <= (row.lastFiredAt ?? 0)) return row;
+  const [newest] = (await automations?.runs.list({ hookId: row.id, status: ENDED, limit: 1 })) ?? [];
+  if (newest === undefined || startOf(newest) <= (row.lastFiredAt ?? 0)) return row;
+  if (await isInJournal(deps, newest)) return row;
+  const lastOutcome = OUTCOMES[newest.status as keyof typeof OUTCOMES];
+  return { ...row, neverFired: false, lastFiredAt: startOf(newest), lastOutcome, isOfStoredRun: true };
 }
 
 const startOf = ({ startedAt, createdAt }: AutomationRun): number => startedAt ?? createdAt;
@@ -137,9 +161,10 @@ async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Prom
 
 /** A hook of a plugin has no row of its own: what the end of the process cut off is known of the message alone. */
 async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<CutOff | undefined>): Promise<HookRow> {
-  if (!row.neverFired || !row.enabled || row.pluginId === undefined) return row;
+  if (!row.enabled || row.pluginId === undefined || row.unended?.kind === "running") return row;
   const cut = await cutOffOf(row.point);
-  return cut === undefined ? row : { ...row, neverFired: false, mayHaveRunFor: cut.id };
+  if (cut === undefined || cut.at <= (row.lastFiredAt ?? 0)) return row;
+  return { ...row, neverFired: false, mayHaveRunFor: cut.id };
 }
 
 /** `, ✓ passed`, with what comes before it; empty when its end is not known. */
@@ -149,8 +174,9 @@ export function lastOutcomeText({ lastOutcome, unended }: HookRow, before: strin
   return lastOutcome === undefined ? "" : `${before}${outcomeText(lastOutcome)}`;
 }
 
-export function cutOffHookText(id: string): string {
-  return `whether it ran is **not known**: the process ended while hooks were at work on ${code(id)}, and nothing of that was recorded`;
+/** `isAfter`: there is a firing on record before that. */
+export function cutOffHookText(id: string, isAfter = false): string {
+  return `whether it ran ${isAfter ? "after that " : ""}is **not known**: the process ended while hooks were at work on ${code(id)}, and nothing of that was recorded`;
 }
 
 export function skipText({ runs, reason }: NonNullable<HookRow["alwaysSkipped"]>): string {

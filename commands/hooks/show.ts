@@ -9,15 +9,20 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { definitionData, gatesText, pipelineText, placeText, triggerText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
-import { resolveHook } from "../resolve.js";
+import { unrecordedByKill } from "../journey/cut-off.js";
+import { isHookOrPoint, resolveHook } from "../resolve.js";
 import { ago, clip, code, count, plain } from "../text.js";
 import { nameIn } from "../who.js";
 import { brokenData, brokenText } from "./broken.js";
 import { cutOffHookText, lastOutcomeText, readHookRow, skipText } from "./rows.js";
+import { explainRemoved } from "./why-removed.js";
 
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const broken = deps.automations?.broken().find(({ id }) => id === context.options.id);
   if (broken && deps.automations?.get(broken.id) === undefined) return showBrokenHook(broken, deps);
+  const named = typeof context.options.id === "string" ? context.options.id.trim() : "";
+  const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, context, named);
+  if (removed) return removed;
   const hook = resolveHook(deps, context.options.id);
   const definition = deps.automations?.get(hook.id);
   const { row, remark } = await readHookRow(deps, hook);
@@ -36,13 +41,13 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       "last fired",
       row.lastFiredAt === undefined
         ? row.neverFired
-          ? "**never fired**"
+          ? (lostText(deps, hook) ?? "**never fired**")
           : row.alwaysSkipped
             ? skipText(row.alwaysSkipped)
             : row.mayHaveRunFor
               ? cutOffHookText(row.mayHaveRunFor)
               : "unknown"
-        : `${ago(row.lastFiredAt, now)}${lastOutcomeText(row, ", ")}`,
+        : `${ago(row.lastFiredAt, now)}${lastOutcomeText(row, ", ")}${row.mayHaveRunFor ? `; ${cutOffHookText(row.mayHaveRunFor, true)}` : ""}`,
     ),
     field(
       "24 h",
@@ -88,6 +93,12 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       ],
     ],
   });
+}
+
+/** Its runs may have been lost with the record of its point. */
+function lostText(deps: CommandDeps, { hook, enabled }: HookInfo): string | undefined {
+  const lost = enabled ? unrecordedByKill(deps, hook) : undefined;
+  return lost && `no run is on record. ${lost}`;
 }
 
 /** With who switched it, or that the configuration decides. */

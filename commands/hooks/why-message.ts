@@ -2,7 +2,7 @@
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
-import type { InboxRow } from "../../src/domain/store.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
@@ -12,13 +12,20 @@ import { effectsOf } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
-import { cutOffRunText, cutOffsOf, cutOffText, unrecordedByKill } from "../journey/cut-off.js";
+import {
+  cutOffRunText,
+  cutOffsOf,
+  cutOffText,
+  mayBeKilled,
+  unrecordedByKill,
+  unrecordedText,
+} from "../journey/cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { endings } from "../journey/journal-lines.js";
 import { isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
-import { dispatchLine, errorText, runOutcomeText, usedFallback } from "../show-dispatch.js";
+import { dispatchLine, errorText, failedRun, runOutcomeText, unansweredText, usedFallback } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
 import {
   disabledReason,
@@ -53,8 +60,10 @@ export async function explainMessage(
   );
   if (journey.running.some(({ hookId }) => hookId === hook.id)) return notKnownYet(hook, journey);
   const ran = runsOf(hook.id, here, journey);
+  const own = startedAt(hook, ran, journey);
   if (ran.length > 0) {
     const remarks = [
+      own && cutOffRunText(own),
       await whyGone(deps, hook, ran),
       await whyNotAgain(deps, hook, journey, ran),
       await whyNotLater(deps, hook, here, ran),
@@ -65,21 +74,40 @@ export async function explainMessage(
   }
   if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
   const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
-  if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   const cutOffs = cutOffsAt(hook.hook, journey);
-  const lost = cutOffs > 0 ? cutOffText(cutOffs) : lostAt(hook.hook, journey);
-  if (lost !== undefined) return cutOff(deps, hook, journey, cutOffs, lost);
+  const reason =
+    cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(hook.hook, journey) ?? unrecordedText(deps, hook.hook, journey));
+  if (own) return cutOff(deps, hook, journey, { cutOffs, reason, own });
+  if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
+  if (reason !== undefined) return cutOff(deps, hook, journey, { cutOffs, reason });
   return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
 }
 
 /** A hook that was removed since: its runs are on record. */
 export function explainGone(deps: CommandDeps, hookId: string, journey: Journey): CommandAnswer | undefined {
   const ran = runsOf(hookId, journey.dispatches, journey);
-  const last = ran.at(-1)?.dispatch;
+  const own = journey.unrecorded.findLast((run) => run.hookId === hookId && !isEndJournalled(run, ran));
+  const last = ran.at(-1)?.dispatch ?? own;
   if (last === undefined) return undefined;
   const button = commandButton("The dispatch", `/run ${word(last.id)}`);
-  return showRuns(deps, hookId, journey, ran, [button], ["This hook is no longer registered."]);
+  const remarks = ["This hook is no longer registered.", own && cutOffRunText(own)];
+  return showRuns(deps, hookId, journey, ran, [button], remarks);
 }
+
+/** Its run at the point that is on record while the dispatch is not; `ran`: what the journal has of it. */
+function startedAt(hook: HookInfo, ran: readonly RanIn[], { unrecorded }: Journey): AutomationRun | undefined {
+  return unrecorded.findLast(
+    (run) =>
+      run.hookId === hook.id &&
+      run.event === hook.hook &&
+      (hook.phase === undefined || run.phase === hook.phase) &&
+      !isEndJournalled(run, ran),
+  );
+}
+
+/** The journal has the attempt that ended it, with more than the run itself says. */
+const isEndJournalled = ({ id, attempt }: AutomationRun, ran: readonly RanIn[]) =>
+  ran.some(({ dispatch }) => dispatch.id === `${id}:${attempt}`);
 
 interface RanIn {
   dispatch: DispatchRecord;
@@ -166,16 +194,14 @@ function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAn
   });
 }
 
-/** What ran for it was cut off by the end of the process; a configured hook has a row of its own. */
+/** What ran for it is not recorded: the end of the process cut it off. A configured hook has a row of its own (`own`). */
 async function cutOff(
   deps: CommandDeps,
   hook: HookInfo,
   journey: Journey,
-  cutOffs: number,
-  reason: string,
+  { cutOffs, reason, own: run }: { cutOffs: number; reason: string | undefined; own?: AutomationRun },
 ): Promise<CommandAnswer> {
-  const { id, asked, row, stored, dispatches } = journey;
-  const run = [...stored.values()].find((one) => one.hookId === hook.id && one.event === hook.hook);
+  const { id, asked, row, dispatches } = journey;
   const hasClaimed = hook.hook === "inbound_claim" && row !== undefined && claimerOf(row) === hook.id;
   const switches = await switchesOf(deps, hook.id);
   const [last] = switches;
@@ -237,7 +263,7 @@ function showRuns(
         .slice(-MAX_RUNS)
         .map(
           (one) =>
-            `${runText(deps, one, now, isPassedOver(one, row, dispatches))}${usedFallback(one.dispatch, one.run) ? ` Its ${code("fallback")} was used instead.` : ""}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
+            `${runText(deps, one, now, isPassedOver(one, row, dispatches))}${followedText(one, row, deliveries)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
         ),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
@@ -258,6 +284,19 @@ function showRuns(
   });
 }
 
+/** What its failure policy made of a run without a result. */
+function followedText({ dispatch, run }: RanIn, row: InboxRow | undefined, deliveries: readonly Delivery[]): string {
+  if (usedFallback(dispatch, run)) return ` Its ${code("fallback")} was used instead.`;
+  if (run.unanswered && run.outcome === "skipped")
+    return " It is fail-open, so what it was asked about went on without it.";
+  if (!run.unanswered || failedRun(dispatch)?.id !== run.id) return "";
+  const root = rootOf(dispatch.id);
+  const status =
+    deliveries.find(({ id }) => id === root)?.status ??
+    (row && `m${row.id}` === root ? (row.outcome ?? row.status) : undefined);
+  return ` It is fail-closed, so ${code(dispatch.point)} failed.${status === undefined ? "" : ` ${code(root)} is **${status}** now.`}`;
+}
+
 /** It put the message off once too often, so the message went on without it. */
 function isPassedOver({ dispatch }: RanIn, row: InboxRow | undefined, dispatches: readonly DispatchRecord[]): boolean {
   const last = dispatches.findLast(({ point }) => point === "inbound_claim");
@@ -270,6 +309,7 @@ export function runText(
   now: number,
   isLast: boolean,
 ): string {
+  if (run.unanswered) return unansweredText(run);
   if (run.outcome === "backgrounded") return backgroundText(deps, stored, now);
   const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(
     (text) => text !== undefined && text !== "",
@@ -340,12 +380,12 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
   const fired = [...new Set(dispatches.map(({ point }) => point))];
   const isKnown = row !== undefined || own !== undefined;
   const recorded = isKnown ? undefined : endings(dispatches);
-  const mayBeLost = isKnown && reason === undefined && at < deps.about.startedAt;
-  const lost = mayBeLost ? unrecordedByKill(deps, hook.hook) : undefined;
+  const mayBeLost = isKnown && reason === undefined && mayBeKilled(deps, hook.hook, at);
+  const lost = mayBeLost ? (unrecordedByKill(deps, hook.hook) ?? "") : undefined;
   return answer({
     text: [
-      lost
-        ? `Whether ${code(hook.id)} ran for ${code(id)} is **not known**: no hook was enabled at ${code(hook.hook)}, or the gateway was killed before it was recorded. ${lost}`
+      lost !== undefined
+        ? `Whether ${code(hook.id)} ran for ${code(id)} is **not known**: no hook was enabled at ${code(hook.hook)}, or the gateway was killed before it was recorded. ${lost}`.trim()
         : `${code(hook.id)} did **not** run for ${code(id)}${isOpen ? " yet" : ""}: ${code(hook.hook)} did not fire${notReached === undefined && isKnown ? ", because no hook was enabled there" : ""}.`,
       reason,
       reason === undefined &&
@@ -360,8 +400,8 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
       id: hook.id,
       message: asked,
       found: true,
-      ran: lost ? undefined : false,
-      fired: lost ? undefined : false,
+      ran: lost === undefined ? false : undefined,
+      fired: lost === undefined ? false : undefined,
       reason: reason ?? lost,
       checks: deps.registry.explain(hook.id).checks,
       points: dispatches.map(({ point }) => point),

@@ -59,7 +59,8 @@ function cutOffRun({ model, phase, outcome, runs }: DispatchRecord): RunRecord |
 
 const ENDING_VERBS: Partial<Record<Outcome, string>> = { skipped: "was not called", interrupted: "was interrupted" };
 /** `failed`, `was not called`; a claim has words of its own. */
-const endingVerb = ({ outcome }: RunRecord): string => ENDING_VERBS[outcome] ?? outcome.replace("_", " ");
+const endingVerb = ({ outcome, unanswered }: RunRecord): string =>
+  unanswered ? "could not answer its condition" : (ENDING_VERBS[outcome] ?? outcome.replace("_", " "));
 
 function endedText(ender: RunRecord): string {
   const verb =

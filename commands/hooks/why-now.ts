@@ -14,7 +14,7 @@ import { unrecordedByKill } from "../journey/cut-off.js";
 import { cutOffAfter } from "../journey/cut-off-points.js";
 import { runningText } from "../journey/surroundings.js";
 import { isByHand } from "../payload.js";
-import { outcomeText } from "../show-dispatch.js";
+import { outcomeText, unansweredText } from "../show-dispatch.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { brokenText } from "./broken.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
@@ -121,37 +121,46 @@ async function lastTime(
   }
   const skipped = stored === undefined ? run.reason : stored.statusReason;
   const isSkipped = run.outcome === "skipped" || stored?.status === "skipped";
-  const why = isSkipped
-    ? `It was skipped${skipped ? `: ${plain(skipped)}` : ""}.`
-    : backgroundText(deps, stored, deps.clock.now());
+  const why = run.unanswered
+    ? unansweredText(run)
+    : isSkipped
+      ? `It was skipped${skipped ? `: ${plain(skipped)}` : ""}.`
+      : backgroundText(deps, stored, deps.clock.now());
   return { at, ran: false, isRun: true, why, isKeptOff: false };
 }
 
 /** What is so now, where that differs from then or may differ. */
-const nowText = (runs: boolean) => `would ${runs ? "" : "**not** "}run`;
+const nowText = ({ runs, isManual }: Now) =>
+  `would ${runs ? "" : "**not** "}run${isManual ? " when a person fires it" : ""}`;
+
+interface Now {
+  runs: boolean;
+  /** Nothing but `/fire-hook` runs it. */
+  isManual: boolean;
+}
 
 /** What was so then, and what is so now. `off`: when it was disabled after that. `isFollowed`: the end of the process cut off a later firing. */
 function headline(
   { id }: HookInfo,
   named: string,
   then: LastTime | undefined,
-  { runs, off, isFollowed, now }: { runs: boolean; off: string | undefined; isFollowed: boolean; now: number },
+  { off, isFollowed, now, ...state }: Now & { off: string | undefined; isFollowed: boolean; now: number },
 ): string {
   if (off !== undefined) {
     const before =
       then && ` Before that, it ${then.ran ? "ran" : "did not run"} for the last one (${ago(then.at, now)}).`;
-    return `${code(id)} did **not** run for any ${named} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(runs)}.`;
+    return `${code(id)} did **not** run for any ${named} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(state)}.`;
   }
-  if (then === undefined) return `${code(id)} ${nowText(runs)}.`;
+  if (then === undefined) return `${code(id)} ${nowText(state)}.`;
   const point = `for the last ${named}${isFollowed ? " on record" : ""}`;
-  if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, runs);
-  if (then.ran) return `${code(id)} ran ${point}${runs ? "" : `, and ${nowText(runs)} now`}.`;
+  if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, state);
+  if (then.ran) return `${code(id)} ran ${point}${state.runs ? "" : `, and ${nowText(state)} now`}.`;
   const why = then.why === undefined ? "" : ` ${then.why}`;
-  return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${nowText(runs)}.`}`;
+  return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${nowText(state)}.`}`;
 }
 
-function interruptedText(id: string, point: string, reason: string, runs: boolean): string {
-  return `${code(id)} started ${point}, and was **interrupted**${reason === "" ? "" : `: ${plain(reason)}`}. Now it ${nowText(runs)}.`;
+function interruptedText(id: string, point: string, reason: string, state: Now): string {
+  return `${code(id)} started ${point}, and was **interrupted**${reason === "" ? "" : `: ${plain(reason)}`}. Now it ${nowText(state)}.`;
 }
 
 /** When it fired last, and how that ended. */
@@ -166,11 +175,13 @@ function firedText(row: HookRow, isRunning: boolean, now: number): string | unde
   return `It last fired ${ago(lastFiredAt, now)}${lastOutcomeText(row, ": ")}.${beforeText ? ` ${beforeText}` : ""}`;
 }
 
-/** A run that the end of the process cut off after what is recorded; it is no part of a dispatch on record. */
-function cutOffSince({ unended, lastFiredAt = 0 }: HookRow, recorded: LastTime | undefined): LastTime | undefined {
-  if (unended?.kind !== "interrupted" || lastFiredAt <= (recorded?.at ?? 0)) return undefined;
-  const interrupted = unended.reason ?? "";
-  return { at: lastFiredAt, ran: true, isRun: true, interrupted, why: undefined, isKeptOff: false };
+/** A run after what is recorded, whose dispatch is not on record because of the end of the process. */
+function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | undefined {
+  const { unended, isOfStoredRun, lastFiredAt = 0 } = row;
+  if (lastFiredAt <= (recorded?.at ?? 0)) return undefined;
+  const ran: LastTime = { at: lastFiredAt, ran: true, isRun: true, why: undefined, isKeptOff: false };
+  if (unended?.kind === "interrupted") return { ...ran, interrupted: unended.reason ?? "" };
+  return isOfStoredRun && unended === undefined ? ran : undefined;
 }
 
 /** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */
@@ -218,7 +229,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     text: [
       running
         ? `${code(hook.id)} is **running now**, for ${formatDuration(running.forMs)} (${code(rootOf(running.dispatchId))}).`
-        : headline(hook, point, then, { runs, off, isFollowed: cut !== undefined, now }),
+        : headline(hook, point, then, { runs, isManual, off, isFollowed: cut !== undefined, now }),
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),
@@ -237,7 +248,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
         (next.at <= now
           ? "It is due now."
           : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
-      isManual && `It waits for a person: ${code(`/fire-hook ${hook.id}`)} fires it.`,
+      isManual && `It runs only when a person fires it: ${code(`/fire-hook ${hook.id}`)}.`,
       effect?.text,
       remark && `⚠ ${plain(remark)}`,
     ],

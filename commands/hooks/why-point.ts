@@ -6,13 +6,13 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { isAttempt } from "../journey/background.js";
-import { cutOffRunText, cutOffText, unrecordedByKill } from "../journey/cut-off.js";
+import { cutOffRunText, cutOffText, mayBeKilled, unrecordedByKill, unrecordedText } from "../journey/cut-off.js";
 import { cutOffAfter } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
 import { runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
 import { isByHand } from "../payload.js";
-import { dispatchLine, errorText, runOutcomeText } from "../show-dispatch.js";
+import { dispatchLine, errorText, runOutcomeText, unansweredText } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
 import { whyNoTurn } from "./why-not.js";
 
@@ -20,20 +20,21 @@ import { whyNoTurn } from "./why-not.js";
 const MAX_SHOWN = 3;
 
 export async function explainPoint(deps: CommandDeps, point: string, journey: Journey): Promise<CommandAnswer> {
-  const { id, asked, row, own, dispatches, running, stored } = journey;
+  const { id, asked, row, own, dispatches, running, unrecorded } = journey;
   const now = deps.clock.now();
   const here = dispatches.filter((one) => one.point === point && !isAttempt(one));
   const open = running.filter(({ dispatchId }) => dispatchId.split(":")[1] === point);
   const cutOffs = cutOffsAt(point, journey);
-  const isSeen = here.length > 0 || open.length > 0;
+  const started = unrecorded.filter(({ event }) => event === point);
+  const isSeen = here.length > 0 || open.length > 0 || started.length > 0;
   const notReached = isSeen ? undefined : whyNotReached(point, journey, now);
   const killed = isSeen || notReached !== undefined ? undefined : killedText(deps, point, journey);
-  const lost = cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(point, journey) ?? killed);
+  const lost =
+    cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(point, journey) ?? unrecordedText(deps, point, journey) ?? killed);
   const reason =
     notReached ?? (!isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
-  const started = lost === undefined ? [] : [...stored.values()].filter(({ event }) => event === point);
   const isClaimed = point === "inbound_claim" && row !== undefined && claimerOf(row) !== undefined;
-  const isUnrecorded = !isSeen && started.length === 0 && !isClaimed;
+  const isUnrecorded = !isSeen && !isClaimed;
   const hasNotFired = isUnrecorded && lost === undefined;
   return answer({
     text: [
@@ -63,8 +64,8 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
 /** An earlier process handled it, and may have been killed before the point was recorded. */
 function killedText(deps: CommandDeps, point: string, { row, own }: Journey): string | undefined {
   const at = row?.receivedAt ?? own?.createdAt ?? deps.about.startedAt;
-  const lost = at < deps.about.startedAt ? unrecordedByKill(deps, point) : undefined;
-  return lost && `No hook was enabled there, or the gateway was killed before it was recorded. ${lost}`;
+  if (!mayBeKilled(deps, point, at)) return undefined;
+  return `No hook was enabled there, or the gateway was killed before it was recorded. ${unrecordedByKill(deps, point) ?? ""}`.trim();
 }
 
 /** Without a message. */
@@ -122,6 +123,7 @@ async function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: nu
 async function hooksText(deps: CommandDeps, dispatch: DispatchRecord, row?: InboxRow): Promise<string> {
   const { point, phase, runs } = dispatch;
   const ran = runs.map((run, index) => {
+    if (run.unanswered) return `${index + 1}. ${code(run.hookId)}: ${unansweredText(run)}`;
     const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(Boolean).join(" · ");
     return `${index + 1}. ${code(run.hookId)} ${runOutcomeText(run)}${why === "" ? "" : `: ${why}`}`;
   });

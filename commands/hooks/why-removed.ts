@@ -1,49 +1,71 @@
-/** `/hooks why HOOK` of a hook that is not there any more: when it last ran, and when it was skipped since, as far as the journal goes. */
+/** A hook that is not there any more: when it last ran, and when it was skipped since, as far as the journal and the stored runs go. */
+import { type AutomationRun, BEGUN_STATUSES } from "../../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
-import { readableDispatch } from "../automations/owner-only.js";
+import { readableDispatch, readableRun } from "../automations/owner-only.js";
+import { statusText } from "../automations/show-run.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { isInJournal } from "../journey/background.js";
 import { ago, code, plain } from "../text.js";
 
 /** Dispatches in which its last run is looked for. */
 const LAST_DISPATCHES = 100;
 
-/** Undefined when the journal has no run of it. */
+/** Undefined when nothing is on record of it. `messageId`: it was asked for, and no run of the hook is on record for it. */
 export async function explainRemoved(
   deps: CommandDeps,
   context: CommandContext,
   hookId: string,
+  messageId?: string,
 ): Promise<CommandAnswer | undefined> {
   await catchUp(deps);
-  const recorded = (await deps.store.journal.list({ hookId, limit: LAST_DISPATCHES })).filter(({ dryRun }) => !dryRun);
-  const [newest] = recorded;
+  const { automations, store } = deps;
+  const recorded = (await store.journal.list({ hookId, limit: LAST_DISPATCHES })).filter(({ dryRun }) => !dryRun);
+  // What the end of the process cut off is known of the stored runs alone.
+  const [begun] = (await automations?.runs.list({ hookId, status: BEGUN_STATUSES, limit: 1 })) ?? [];
+  const newest = recorded[0]?.id ?? begun?.id ?? (await automations?.runs.list({ hookId, limit: 1 }))?.[0]?.id;
   if (newest === undefined) return undefined;
   const now = deps.clock.now();
   const ran = recorded.find((one) => one.runs.some((run) => run.hookId === hookId && hasRun(run)));
   const skipped = recorded.find((one) => skipOf(hookId, one) !== undefined);
   // The counts of the journal go back further than its records; they leave out skips, as this does.
-  const lastRunAt = ran?.at ?? (await deps.store.journal.stats()).get(hookId)?.lastFiredAt;
-  const point = ran === undefined ? "" : `, at ${code(ran.point)}`;
+  const journalledAt = ran?.at ?? (await store.journal.stats()).get(hookId)?.lastFiredAt;
+  const begunAt = begun === undefined ? 0 : (begun.startedAt ?? begun.createdAt);
+  const stored =
+    begun !== undefined && begunAt > (journalledAt ?? 0) && !(await isInJournal(deps, begun)) ? begun : undefined;
+  const lastRunAt = stored === undefined ? journalledAt : begunAt;
+  const where = ran === undefined ? "" : `, at ${code(ran.point)}`;
+  const how = stored === undefined ? where : storedText(readableRun(deps, context, stored));
   const reason = skipped && skipOf(hookId, readableDispatch(deps, context, skipped))?.reason;
+  const lastId = stored?.id ?? ran?.id ?? newest;
   return answer({
     text: [
       `${code(hookId)} is **no longer registered**. ${
-        lastRunAt === undefined ? "The journal has **no run** of it." : `It last ran ${ago(lastRunAt, now)}${point}.`
+        lastRunAt === undefined ? "**No run** of it is on record." : `It last ran ${ago(lastRunAt, now)}${how}.`
       }`,
       skipped !== undefined &&
         skipped.at > (lastRunAt ?? 0) &&
         `It was last skipped ${ago(skipped.at, now)}, at ${code(skipped.point)}${reason ? `: ${plain(reason)}` : ""}.`,
-      `${code(`/hooks why ${hookId} m5`)} answers for one message.`,
+      messageId === undefined
+        ? `${code(`/hooks why ${hookId} m5`)} answers for one message.`
+        : `No run of it is on record for ${code(messageId)}.`,
     ],
-    data: { id: hookId, registered: false, lastRunAt, lastDispatchId: (ran ?? newest).id },
-    buttons: [[commandButton("The dispatch", `/run ${word((ran ?? newest).id)}`)]],
+    data: { id: hookId, registered: false, lastRunAt, lastDispatchId: lastId },
+    buttons: [[commandButton(stored ? "The run" : "The dispatch", `/run ${word(lastId)}`)]],
   });
 }
 
+/** `, at inbound_claim: ✗ interrupted (the gateway ended while it ran)`. */
+function storedText({ event, status, statusReason }: AutomationRun): string {
+  const why = statusReason === undefined ? "" : ` (${plain(statusReason)})`;
+  return `${event === undefined ? "" : `, at ${code(event)}`}: ${statusText(status)}${why}`;
+}
+
 /** The attempts of a background run are dispatches of their own. */
-const hasRun = ({ outcome }: RunRecord): boolean => outcome !== "skipped" && outcome !== "backgrounded";
+const hasRun = ({ outcome, unanswered }: RunRecord): boolean =>
+  outcome !== "skipped" && outcome !== "backgrounded" && !unanswered;
 
 const skipOf = (id: string, { runs }: DispatchRecord): RunRecord | undefined =>
   runs.find(({ hookId, outcome }) => hookId === id && outcome === "skipped");

@@ -10,9 +10,10 @@ import { readableDispatch, readableEnd, readableRun } from "../automations/owner
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
+import { notRecordedText } from "../journey/not-recorded.js";
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
-import { resolveTarget } from "../resolve.js";
+import { isHookOrPoint, resolveTarget } from "../resolve.js";
 import { clip, clockTime, code, plain } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { showBrokenHook } from "./show.js";
@@ -36,12 +37,14 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   if (LOOKS_LIKE_MESSAGE.test(named) && !isHookOrPoint(deps, named)) return noId(named);
   const broken = brokenOf(deps, named);
   if (broken && deps.automations?.get(named) === undefined) return showBrokenHook(broken, deps);
+  let messageId: string | undefined;
   if (asked !== undefined && !deps.registry.get(named)) {
     const found = await readJourney(deps, context, asked);
     const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
     if (gone) return gone;
+    messageId = "journey" in found ? found.journey.id : undefined;
   }
-  const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, context, named);
+  const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, context, named, messageId);
   if (removed) return removed;
   const target = resolveTarget(deps, named);
   if (target.kind === "point") return whyPoint(deps, context, target.point, asked);
@@ -62,9 +65,6 @@ const textOf = (option: unknown): string =>
 function inOrder(deps: CommandDeps, first: string, second: string): [named: string, message: string] {
   return isMessageOnly(deps, first) && isHookOrPoint(deps, second) ? [second, first] : [first, second];
 }
-
-const isHookOrPoint = (deps: CommandDeps, name: string): boolean =>
-  deps.registry.get(name) !== undefined || deps.registry.points.some((point) => point.name === name);
 
 const isMessageOnly = (deps: CommandDeps, name: string): boolean => !deps.registry.get(name) && IS_MESSAGE.test(name);
 
@@ -114,7 +114,8 @@ async function readJourney(
         ...one,
         was: one.was && readableEnd(deps, context, one.was),
       }));
-      return { journey: { ...found.journey, dispatches, stored, deliveries, row, decisions } };
+      const unrecorded = found.journey.unrecorded.map((run) => readableRun(deps, context, run));
+      return { journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions } };
     }
     case "several":
       return { answer: whichChat(deps, asked, found.places) };
@@ -176,6 +177,8 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
     const text = [`${code(clip(asked, 80))} is the id of ${what}, and not of a message: ${code(line)} shows it.`];
     return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
   }
+  const unrecorded = await notRecordedText(deps, asked);
+  if (unrecorded !== undefined) return answer({ text: [unrecorded], data, outcome: "failed" });
   const [, number] = /^(?:m|d_m)(\d{1,15})(?=$|[:/a-z])/.exec(asked) ?? [];
   if (number === undefined) return neverReceived(context, asked);
   const purge = await purgeOf(deps, rootOf(asked), 0);

@@ -1,62 +1,51 @@
 /** Background runs: the journal has the dispatch that stored one and each attempt; its stored run says what became of it. */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
-import { type DispatchRecord, numberedDispatch, type RunRecord } from "../../src/domain/journal.js";
-import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { clockTime, plain } from "../text.js";
 import { nameIn } from "../who.js";
-import { cutOffsOf, undecidedOf } from "./cut-off.js";
 
-/** Hooks of one point whose runs are looked for where the journal does not have the dispatch. */
-const MAX_HOOKS = 100;
-/** Points that handling a message fires. */
-const OF_HANDLING = [
-  "message_received",
-  "inbound_claim",
-  "command_invoked",
-  "message_edited",
-  "message_deleted",
-  "reaction_added",
-];
-const OF_DECIDING = ["before_dispatch", "message_sending"];
+/** Runs of one message or delivery that are read. */
+const MAX_RUNS = 200;
 
 /** By the id that the dispatch gave the run. */
 export type StoredRuns = ReadonlyMap<string, AutomationRun>;
 
+export interface OnRecord {
+  stored: StoredRuns;
+  /** The journal does not have their dispatch: it has not ended, or the process ended before it was written, or it was deleted. */
+  unrecorded: readonly AutomationRun[];
+}
+
+/** `roots`: all that is known of these is asked for; a run that was stored is on record before its dispatch is. */
 export async function storedRunsOf(
-  { automations }: CommandDeps,
+  { automations, store }: CommandDeps,
   dispatches: readonly DispatchRecord[],
-  row: InboxRow | undefined,
-  deliveries: readonly Delivery[],
-): Promise<StoredRuns> {
+  roots: readonly string[],
+): Promise<OnRecord> {
   const ids = dispatches.flatMap(({ runs }) =>
     runs.filter(({ outcome }) => outcome === "backgrounded").map(({ id }) => id),
   );
-  const found = await Promise.all(
-    [...ids, ...cutOffIds(dispatches, row, deliveries)].map((id) => automations?.runs.get(id)),
+  const named = await Promise.all(ids.map((id) => automations?.runs.get(id)));
+  const ledTo = await Promise.all(roots.map((root) => automations?.runs.ledTo(root, MAX_RUNS)));
+  const stored = new Map(
+    [...named, ...ledTo.flat()].flatMap((run) => (run === undefined ? [] : [[run.id, run] as const])),
   );
-  return new Map(found.flatMap((run) => (run === undefined ? [] : [[run.id, run] as const])));
+  const unrecorded: AutomationRun[] = [];
+  for (const run of stored.values()) {
+    const { dispatchId = run.id } = run;
+    const isKnown = dispatches.some(({ id }) => id === dispatchId);
+    if (!isKnown && (await store.journal.get(dispatchId)) === undefined) unrecorded.push(run);
+  }
+  return { stored, unrecorded };
 }
 
-/** Ids that runs may have whose dispatch was cut off: configured hooks have their row before the journal has the dispatch. */
-function cutOffIds(
-  dispatches: readonly DispatchRecord[],
-  row: InboxRow | undefined,
-  deliveries: readonly Delivery[],
-): string[] {
-  const handling =
-    row === undefined || (cutOffsOf(row) === 0 && deliveries.every(({ asked }) => asked <= 1))
-      ? []
-      : OF_HANDLING.map((point) => numberedDispatch(`m${row.id}`, point, row.round));
-  const deciding = deliveries
-    .filter((one) => undecidedOf(one) > 0)
-    .flatMap(({ id, round }) => OF_DECIDING.map((point) => numberedDispatch(id, point, round)));
-  return [...handling, ...deciding]
-    .filter((id) => dispatches.every((one) => one.id !== id))
-    .flatMap((id) => Array.from({ length: MAX_HOOKS }, (_, index) => `${id}/${index + 1}`));
+/** The journal is written a moment after a run has ended: where the process was killed before that, the stored run alone knows of it. */
+export async function isInJournal({ store }: CommandDeps, { id, attempt }: AutomationRun): Promise<boolean> {
+  return ((await store.journal.getByRun(id)) ?? (await store.journal.get(`${id}:${attempt}`))) !== undefined;
 }
 
 /** A dispatch of one attempt of a background run, and not of the whole point. */
@@ -77,9 +66,9 @@ export function isJournalled(
   return all.some(({ id }) => (stored ? id === `${run.id}:${stored.attempt}` : id.startsWith(`${run.id}:`)));
 }
 
-/** It waits for its first attempt, or it ended without one. */
+/** It was not called; or it waits for its first attempt, or ended without one. */
 export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): boolean {
-  if (run.outcome === "skipped") return true;
+  if (run.outcome === "skipped" || run.unanswered) return true;
   if (run.outcome !== "backgrounded" || stored === undefined) return false;
   return stored.status === "backgrounded" || (stored.status === "skipped" && !stored.attempts.some(hasTried));
 }

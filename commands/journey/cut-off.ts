@@ -9,6 +9,7 @@ import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import type { Decision } from "./audit.js";
+import type { Journey } from "./find.js";
 
 /** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
 export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRow): number {
@@ -51,8 +52,35 @@ export function unrecordedByKill({ registry }: CommandDeps, point: string): stri
   return `${code(point)} is recorded when all its hooks have ended, also ${names} (${code("fire_and_record")}). If the gateway is killed before that, nothing of it is recorded.`;
 }
 
-/** What became of a run in the handling that was cut off: a sentence, in Markdown. */
-export function cutOffRunText({ status, statusReason }: AutomationRun): string {
+/**
+ * An earlier process handled it, and may have been killed before the point was recorded, which happens a moment after its end: what is not on
+ * record may have fired all the same, where a hook is.
+ */
+export function mayBeKilled({ registry, about }: CommandDeps, point: string, at: number): boolean {
+  return at < about.startedAt && registry.order(point).some(({ enabled }) => enabled);
+}
+
+/** What is said of a point of which runs are on record, and its firing is not: a sentence, in Markdown; undefined where none are. */
+export function unrecordedText(
+  deps: CommandDeps,
+  point: string,
+  { unrecorded, running }: Pick<Journey, "unrecorded" | "running">,
+): string | undefined {
+  if (unrecorded.every(({ event }) => event !== point)) return undefined;
+  if (running.some(({ dispatchId }) => dispatchId.split(":")[1] === point))
+    return `${code(point)} is recorded when all its hooks have ended.`;
+  const why =
+    unrecordedByKill(deps, point) ??
+    "It is not written yet, the process ended before that, or it was deleted after the retention.";
+  return `What else ran at ${code(point)} is not on record. ${why}`;
+}
+
+/** What became of a run whose dispatch is not on record: sentences, in Markdown. */
+export function cutOffRunText(run: AutomationRun): string {
+  return `${endOf(run)} ${code(`/run ${run.id}`)} shows it.`;
+}
+
+function endOf({ status, statusReason }: AutomationRun): string {
   const why = statusReason === undefined ? "." : `: ${plain(statusReason)}.`;
   switch (status) {
     case "interrupted":

@@ -10,7 +10,7 @@ import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { type Purge, purgeOf } from "./audit.js";
-import { type StoredRuns, storedRunsOf } from "./background.js";
+import { type OnRecord, storedRunsOf } from "./background.js";
 import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** How many dispatches of one message or delivery are read. */
@@ -24,7 +24,7 @@ const MAX_DELIVERY_READS = 10;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
-export type Journey = Path & Surroundings & { stored: StoredRuns };
+export type Journey = Path & Surroundings & OnRecord;
 
 interface Path {
   /** As it was named. */
@@ -40,6 +40,8 @@ interface Path {
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
   gone: readonly Gone[];
+  /** Messages and deliveries all of whose dispatches were asked for; empty where one dispatch was named. */
+  roots: readonly string[];
 }
 
 /** A delivery, or the message itself, that was there, and that the queues no longer have. */
@@ -92,7 +94,7 @@ export async function findJourney(
       ...journey,
       id: own?.id ?? (row ? `m${row.id}` : asked),
       ...(await surroundingsOf(deps, row, own, deliveries, gone)),
-      stored: await storedRunsOf(deps, journey.dispatches, row, deliveries),
+      ...(await storedRunsOf(deps, journey.dispatches, journey.roots)),
     },
   };
 }
@@ -197,7 +199,7 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   for (const id of new Set([...(row.deliveryIds ?? []), ...fired]))
     if (!known.has(id) && (await deps.store.outbox.get(id)) === undefined)
       gone.push({ id, purge: await purgeOf(deps, id, row.receivedAt) });
-  return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone } };
+  return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone, roots: [...roots] } };
 }
 
 /** A delivery of the message that the outbox does not have: it was deleted, or there never was one. */
@@ -212,7 +214,15 @@ async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: st
   }
   return {
     kind: "found",
-    journey: { asked, row, own: undefined, deliveries: [], dispatches, gone: [{ id, purge }] },
+    journey: {
+      asked,
+      row,
+      own: undefined,
+      deliveries: [],
+      dispatches,
+      gone: [{ id, purge }],
+      roots: [`m${row.id}`, id],
+    },
   };
 }
 
@@ -249,14 +259,16 @@ async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Prom
   const about = own.parts.flatMap(({ messageId }) =>
     messageId === undefined ? [] : [{ conversation: own.conversation, messageId }],
   );
-  const dispatches = await dispatchesOf(deps, [...(row ? [`m${row.id}`] : []), own.id], about.slice(0, 1));
-  return { kind: "found", journey: { asked, row, own, deliveries: [own], dispatches, gone: [] } };
+  const roots = [...(row ? [`m${row.id}`] : []), own.id];
+  const dispatches = await dispatchesOf(deps, roots, about.slice(0, 1));
+  return { kind: "found", journey: { asked, row, own, deliveries: [own], dispatches, gone: [], roots } };
 }
 
 /** One dispatch, or all of the message that led to it, when that is known. */
 async function ofDispatch(deps: CommandDeps, asked: string, dispatch: DispatchRecord): Promise<Found> {
   const row = await causeOf(deps, rootOf(dispatch.id));
-  return { kind: "found", journey: { asked, row, own: undefined, deliveries: [], dispatches: [dispatch], gone: [] } };
+  const only = { asked, row, own: undefined, deliveries: [], dispatches: [dispatch], gone: [], roots: [] };
+  return { kind: "found", journey: only };
 }
 
 /** The queues no longer have it, or never had: the journal may. */
@@ -273,12 +285,15 @@ async function ofJournal(
       places: [...places].map(([conversation, { id, at }]) => ({ id: rootOf(id), conversation, at })),
     };
   const [first] = dispatches;
-  if (first === undefined) return { kind: "none" };
+  const [run] = "of" in filter ? ((await deps.automations?.runs.ledTo(filter.of, 1)) ?? []) : [];
+  const found = first ?? (run && { id: run.id, at: run.createdAt });
+  if (found === undefined) return { kind: "none" };
   // An operator may have deleted it.
-  const id = rootOf(first.id);
-  const purge = /^(m\d|d_)/.test(id) ? await purgeOf(deps, id, first.at) : undefined;
+  const id = rootOf(found.id);
+  const purge = /^(m\d|d_)/.test(id) ? await purgeOf(deps, id, found.at) : undefined;
   const gone = purge === undefined ? [] : [{ id, purge }];
-  return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone } };
+  const roots = "of" in filter ? [filter.of] : [];
+  return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone, roots } };
 }
 
 /** Causes are named `m5`, or as a dispatch or run of it: `m5:inbound_claim/1`. */

@@ -6,6 +6,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
 import { isOpen, tries } from "../outbox/letter.js";
@@ -15,7 +16,7 @@ import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
-import { cutOffsOf, unrecordedByKill } from "./cut-off.js";
+import { cutOffsOf, mayBeKilled } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
 import { journalLines } from "./journal-lines.js";
@@ -197,7 +198,8 @@ function failureLines(journey: Journey, now: number): Happening[] {
   const found = new Map<string, { at: number; times: number; line: string }>();
   for (const { point, at, runs } of dispatches)
     for (const run of runs.filter(hasFailed)) {
-      const line = `✗ ${code(run.hookId)} ${run.outcome.replace("_", " ")} at ${code(point)}${run.error ? `: ${errorText(run)}` : ""}`;
+      const verb = run.unanswered ? "could not answer its condition" : run.outcome.replace("_", " ");
+      const line = `✗ ${code(run.hookId)} ${verb} at ${code(point)}${run.error ? `: ${errorText(run)}` : ""}`;
       const key = `${line} ${decided.filter((time) => time <= at).length}`;
       found.set(key, { at, times: (found.get(key)?.times ?? 0) + 1, line });
     }
@@ -298,9 +300,13 @@ function missingText(deps: CommandDeps, point: string | undefined, row: InboxRow
   if (point === undefined) return "";
   if (cutOffsOf(row) > 0 || (row === journey.row && lostAt(point, journey) !== undefined))
     return `what ran at ${code(point)} before the end of the process is not recorded`;
-  // An earlier process handled it, and may have been killed before the point was recorded.
-  const mayBeKilled = row.receivedAt < deps.about.startedAt && unrecordedByKill(deps, point) !== undefined;
-  return `${mayBeKilled ? "nothing is recorded of" : "no hook was enabled at"} ${code(point)}`;
+  const started = journey.unrecorded.filter(({ id, event }) => rootOf(id) === `m${row.id}` && event === point);
+  if (started.length > 0) {
+    const runs = started.map(({ hookId, status }) => `${code(hookId)} ${statusText(status)}`).join(", ");
+    return `${code(point)}: ${runs}; what else ran there is not on record`;
+  }
+  const isKilled = mayBeKilled(deps, point, row.receivedAt);
+  return `${isKilled ? "nothing is recorded of" : "no hook was enabled at"} ${code(point)}`;
 }
 
 /** Who ran at a point in its last dispatch. Undefined when none is recorded and one may still come. */

@@ -368,13 +368,15 @@ function problemText({
 }
 
 /** What is kept for a run's own sake (its payload until it has run, its decision for a dispatch that is run again) is no history. */
-function historyOf({ get, list }: AutomationStore["runs"]): AutomationDesk["runs"] {
+function historyOf({ get, ledTo, list, started }: AutomationStore["runs"]): AutomationDesk["runs"] {
   const shown = ({ pendingPayload: _payload, decision: _decision, ...run }: AutomationRun): AutomationRun => run;
   return {
     async get(id) {
       const run = await get(id);
       return run && shown(run);
     },
+    ledTo: async (root, limit) => (await ledTo(root, limit)).map(shown),
     list: async (filter) => (await list(filter)).map(shown),
+    started,
   };
 }

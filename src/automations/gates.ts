@@ -99,8 +99,9 @@ export class Gates {
   /** What would refuse it now; undefined when nothing would. Takes nothing. For "why" and "next". */
   async look(definition: Definition): Promise<Refusal | undefined> {
     await this.#starts.learn(definition.id, this.#now);
-    const entrance = { definition, isManual: false };
-    return this.#slots.refusal(definition) ?? this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
+    const entrance = { definition, isManual: definition.trigger.kind === "manual" };
+    const full = entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition);
+    return full ?? this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
   }
 
   /** What refuses a run that is to be stored, in the order of all gates; the global cap makes it wait, as does a hook that queues. */

@@ -24,6 +24,15 @@ export const AUTOMATION_RUN_STATUSES = [
 ] as const;
 export type AutomationRunStatus = (typeof AUTOMATION_RUN_STATUSES)[number];
 
+/** Of a run that was begun and has ended: it was not refused, and does not wait. */
+export const BEGUN_STATUSES = [
+  "succeeded",
+  "failed",
+  "timed_out",
+  "blocked",
+  "interrupted",
+] as const satisfies readonly AutomationRunStatus[];
+
 /** It will still change. */
 export function isUnfinished(status: AutomationRunStatus): boolean {
   return status === "queued" || status === "running" || status === "backgrounded";
@@ -148,6 +157,8 @@ export interface AutomationRunStore {
   /** Ends the leases of everybody else at once: for a process that knows that it is the only one. */
   expireOthers(owner: string, now: number): Promise<number>;
   get(id: string): Promise<AutomationRun | undefined>;
+  /** What an inbox message (`m5`) or a delivery (`d_m5r`) led to: runs whose id begins with that and a colon. */
+  ledTo(root: string, limit: number): Promise<AutomationRun[]>;
   /** Newest first. */
   list(filter: AutomationRunFilter): Promise<AutomationRun[]>;
   /** When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the cooldown. */

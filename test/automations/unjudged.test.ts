@@ -52,6 +52,48 @@ hooks:
   expect(await live.ended("late")).toMatchObject({ status: "failed" });
 });
 
+test("a hook that could not answer its condition is not said to have run, with the reason and what followed, and its breaker does not count that", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+automations: { breaker: { failures: 2 } }
+hooks:
+  - { id: guard, on: message_sending, on_failure: closed, ${when(GUARD)}, ${RUN} }
+  - { id: lax, on: message_sending, priority: 1, ${when('payload.message.threadId != "6"')}, ${RUN} }
+`,
+  });
+  for (const text of ["LEAK one", "LEAK two", "LEAK three"])
+    await live.app.gateway.send(
+      { platform: "web", botId: "web", chatId: "general" },
+      { text },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replace(/[\\`*]/g, "");
+  await live.ended("guard", 3);
+  const id = await until(async () => /d_[0-9a-z]+/.exec(await ask("/outbox list held"))?.[0], "what is held");
+  const guard = await ask(`/hooks why guard ${id}`);
+  expect(guard).toContain(
+    "It did not run, because its condition could not be answered: match.when has no answer for this payload: No such key: threadId.",
+  );
+  expect(guard).toContain(`It is fail-closed, so message_sending failed. ${id} is held now.`);
+  const lax = await ask(`/hooks why lax ${id}`);
+  expect(lax).toMatch(
+    /It did not run, because its condition could not be answered: when: No such key: threadId.*It is fail-open/,
+  );
+  expect(await ask("/hooks why guard")).toMatch(
+    /^guard did not run for the last message_sending\. It did not run, because its condition could not be answered/,
+  );
+  for (const line of [
+    `/hooks why guard ${id}`,
+    `/hooks why lax ${id}`,
+    `/hooks why message_sending ${id}`,
+    `/run ${id}`,
+  ])
+    expect(await ask(line), line).not.toMatch(/It ran|guard failed/);
+  expect(await ask("/hooks show guard")).not.toContain("breaker");
+  expect(await ask("/hooks why guard")).toContain("✓ gates: open");
+});
+
 test("check warns of a field that a payload may lack, where nothing asks for it with has()", async () => {
   const live = await liveApp(
     {

@@ -304,6 +304,13 @@ describe("a plugin's hook kills the process", () => {
       expect(answer).toContain(`${id} ran for the last ${point} on record.`);
       expect(answer).toContain(`${unrecorded} ${point} before the end of the process is not recorded.`);
     }
+    for (const id of ["p.boom", "p.claim", "p.far"])
+      expect(await ask(`/hooks show ${id}`)).toMatch(
+        new RegExp(
+          `last fired: .*; whether it ran after that is not known: the process ended while hooks were at work on ${row}`,
+        ),
+      );
+    expect(await ask("/hooks list p.claim")).toMatch(/p\.claim +\S+( \S+)*\? /);
     const point = await ask("/hooks why inbound_claim");
     expect(point).toContain("inbound_claim last fired on record:");
     expect(point).toContain(unrecorded);

@@ -1,5 +1,5 @@
 /** What is known of a firing whose `fire_and_record` hook was still running when the gateway ended. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -31,6 +31,15 @@ beforeAll(async () => {
         rooms: [{ id: "general", name: "General" }],
       },
       plugins: ["./a.mjs"],
+      hooks: [
+        { id: "cut", on: "message_received", run: { shell: { sh: "while [ ! -e go ]; do sleep 0.05; done" } } },
+        {
+          id: "other",
+          on: "message_received",
+          match: { when: 'payload.message.text == "nothing like it"' },
+          run: { shell: { command: ["true"] } },
+        },
+      ],
     },
   });
   await gateway.start();
@@ -66,6 +75,9 @@ async function say(text: string, seen?: string): Promise<string> {
 it("a process that was killed may have lost the record, and no reason is invented", async () => {
   first = await say("first");
   const row = first;
+  await until(async () => (await ask(`/hooks why cut ${row}`)).includes("running now"), "cut at work");
+  const [, runId] = /run (\S+), for/.exec(await ask("/fire-hook a.fr example")) ?? [];
+  expect(await ask(`/run ${runId}`)).toContain(`${runId} has not ended: a.fr has been running at message_received`);
   await gateway.kill();
   await gateway.start();
   await gateway.ready();
@@ -75,12 +87,59 @@ it("a process that was killed may have lost the record, and no reason is invente
       /no hook was enabled at message_received$|did not fire|never fired|not fired|fired yet|enabled later/m,
     );
     expect(answer, line).toMatch(
-      /is not known|nothing is recorded of message_received|is recorded\. |is recorded for /,
+      /is not known|is not on record|nothing is recorded of message_received|is recorded\. |is recorded for /,
     );
   }
   expect(await ask(`/hooks why a.plain ${row}`)).toContain(
     "message_received is recorded when all its hooks have ended, also a.fr (fire_and_record). If the gateway is killed before that",
   );
+});
+
+it("runs that are on record are shown, though the firing is not", async () => {
+  const row = first;
+  await until(async () => (await ask(`/runs cut`)).includes("interrupted"), "the end of cut");
+  const id = /m\d+:message_received\/\d+/.exec(await ask("/runs cut"))?.[0];
+  const cut = await ask(`/hooks why cut ${row}`);
+  expect(cut).toContain(`cut and ${row}: It began, and was interrupted: the gateway ended while it ran`);
+  expect(cut).toContain(`/run ${id} shows it.`);
+  expect(cut).toContain("What else ran at message_received is not on record");
+  expect(await ask(`/hooks why other ${row}`)).toContain(`Whether other ran for ${row} is not known.`);
+  const point = await ask(`/hooks why message_received ${row}`);
+  expect(point).toContain("cut: It began, and was interrupted");
+  expect(point).not.toMatch(/did not fire|is not known/);
+  expect(await ask(`/run ${row}`)).toMatch(
+    /message_received: .*cut ✗ interrupted.*; what else ran there is not on record/,
+  );
+  for (const line of [`/hooks why cut ${row}`, `/hooks why message_received ${row}`])
+    expect(await ask(line), line).not.toMatch(/no hook was enabled|added or enabled/);
+  expect(await ask("/hooks show cut")).toMatch(/last fired: .*, interrupted \(the gateway ended/);
+  expect(await ask("/hooks show a.plain")).toContain(
+    "last fired: no run is on record. message_received is recorded when",
+  );
+});
+
+it("a firing by hand that is not on record is not said to be a message that never came", async () => {
+  const fired = "f_1m8etdscv0x0e6hdw3p";
+  for (const line of [`/run ${fired}`, `/hooks why ${fired}`, `/hooks why a.fr ${fired}`])
+    expect(await ask(line), line).toContain(`${fired} is the id of a firing by hand, and no such firing is on record`);
+});
+
+it("a hook that was renamed before a restart is shown under its old name with what is on record", async () => {
+  await gateway.kill();
+  const file = join(folder, "hookgate.yaml");
+  writeFileSync(file, readFileSync(file, "utf8").replace('"id": "cut"', '"id": "renamed"'));
+  writeFileSync(join(folder, "go"), "");
+  await gateway.start();
+  await gateway.ready();
+  for (const line of ["/hooks why cut", "/hooks show cut"])
+    expect(await ask(line), line).toMatch(
+      /^cut is no longer registered\. It last ran .*, at message_received: ✗ interrupted \(the gateway ended while it ran/,
+    );
+  const answer = await ask(`/hooks why cut ${first}`);
+  expect(answer).toContain("This hook is no longer registered.");
+  expect(answer).toContain("It began, and was interrupted");
+  expect(await ask("/hooks why renamed")).not.toContain("interrupted");
+  expect(await ask("/hooks show nothing-like-it")).toContain("There is no hook");
 });
 
 it("a stop records the firing, with the run that it cut off", async () => {
@@ -91,5 +150,5 @@ it("a stop records the firing, with the run that it cut off", async () => {
   expect(await ask(`/hooks why a.plain ${row}`)).toContain("It ran, ✓ passed");
   const cut = await ask(`/hooks why a.fr ${row}`);
   expect(cut).toMatch(/It began, and was interrupted after .*: the gateway stopped while it ran/);
-  expect(await ask(`/run ${row}`)).toContain("message_received: 2 hooks ran");
+  expect(await ask(`/run ${row}`)).toMatch(/message_received: \d hooks ran/);
 });

@@ -117,7 +117,7 @@ it("the last firing of a point is not called that while no hook is enabled there
 it("a hook that waits for its time or for a person is explained as that, and has no last payload", async () => {
   const { ask } = await lab();
   expect(await ask("/hooks why nightly")).toMatch(/It is due next at .* UTC \(in .*\)\./);
-  expect(await ask("/hooks why byhand")).toContain("It waits for a person: /fire-hook byhand fires it.");
+  expect(await ask("/hooks why byhand")).toContain("It runs only when a person fires it: /fire-hook byhand.");
   expect(await ask("/hooks test nightly last")).toContain("nightly is started by time, so it has no last payload");
 });
 

@@ -4,7 +4,10 @@ import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
 import { createRunSpans } from "./run-spans.js";
 
-type Queries = Pick<AutomationRunStore, "get" | "list" | "started" | "waiting" | "newestWaiting" | "span" | "spans">;
+type Queries = Pick<
+  AutomationRunStore,
+  "get" | "ledTo" | "list" | "started" | "waiting" | "newestWaiting" | "span" | "spans"
+>;
 
 const WAITING = "status IN ('queued', 'backgrounded')";
 const EVER = Number.MAX_SAFE_INTEGER;
@@ -12,6 +15,9 @@ const EVER = Number.MAX_SAFE_INTEGER;
 export function createRunQueries(connection: Connection): Queries {
   const { database, read } = connection;
   const get = database.prepare<[string], RunRecord>(`SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ?`);
+  const ledTo = database.prepare<[string, string, number], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`,
+  );
   const started = database.prepare<[string, number], { at: number }>(
     "SELECT started_at AS at FROM automation_runs WHERE hook_id = ? AND started_at >= ? ORDER BY started_at",
   );
@@ -33,6 +39,8 @@ export function createRunQueries(connection: Connection): Queries {
         const row = get.get(id);
         return row && runOf(row);
       }),
+    // A semicolon comes next after a colon.
+    ledTo: (root, limit) => read(() => ledTo.all(`${root}:`, `${root};`, limit).map(runOf)),
     list: ({ hookId, status, before, limit }) =>
       read(() => {
         const statuses = status === undefined ? undefined : typeof status === "string" ? [status] : status;
