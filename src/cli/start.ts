@@ -1,4 +1,8 @@
-/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP applies the configuration. */
+/**
+ * `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP applies the
+ * configuration, or stops it well when its terminal was closed.
+ */
+import { closeSync, openSync } from "node:fs";
 import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
@@ -14,16 +18,17 @@ export async function start(
   stopSignal: Promise<void>,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  goOnUnread();
   const reread = () => loadConfig(options);
   const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase });
   goOnAfterStrays(app);
   const stopping = new AbortController();
-  reloadOnHangup(app, options, terminal, stopping.signal);
+  const terminalClosed = reloadOnHangup(app, options, terminal, stopping.signal);
   const greeting = greet(app, terminal, stopping.signal).catch((error: unknown) => {
     if (!stopping.signal.aborted)
       app.logger.error({ error: errorMessage(error) }, "the addresses and codes of this start could not be shown");
   });
-  await stopSignal;
+  await Promise.race([stopSignal, terminalClosed]);
   stopping.abort();
   await greeting;
   await app.stop();
@@ -41,6 +46,11 @@ function goOnAfterStrays({ logger }: App): void {
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
+}
+
+/** A closed terminal or a reader that ended is no failure of the gateway: what it writes there is lost, and nothing else. */
+function goOnUnread(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 }
 
 /** Beside the log when a person reads it; on standard error when a program reads the log's JSON lines. */
@@ -77,7 +87,13 @@ const NO_REASON: Record<AdapterState["phase"], string> = {
   online: "connected",
 };
 
-function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal, stopping: AbortSignal): void {
+/** Resolves when the hang-up was the end of the terminal in which the gateway was started. */
+function reloadOnHangup(
+  app: App,
+  options: { path?: string },
+  terminal: Terminal,
+  stopping: AbortSignal,
+): Promise<void> {
   const reload = async () => {
     if (stopping.aborted) return;
     try {
@@ -94,9 +110,22 @@ function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal
   // One after the other: two reloads at once would load a plugin twice.
   let last = Promise.resolve();
   // Never taken off again: without a listener, a hang-up during the stop would kill the process.
-  process.on("SIGHUP", () => {
-    last = last.then(reload);
+  return new Promise((resolve) => {
+    process.on("SIGHUP", () => {
+      if (terminal.isTty && isTerminalClosed()) resolve();
+      else last = last.then(reload);
+    });
   });
+}
+
+/** A process that has lost its terminal cannot open it any more. */
+function isTerminalClosed(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 function counted(count: number, what: string): string {

@@ -1,5 +1,5 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/platform.js";
@@ -70,6 +70,22 @@ const DEFAULT_FILE = "hookgate.yaml";
 /** The file that was read or, when there is none yet, where it is looked for. */
 export const placeOfConfig = ({ file }: Pick<LoadedConfig, "file">): string => file ?? resolve(DEFAULT_FILE);
 
+/** The default file under a name that is not read. */
+function misnamed(file: string): ConfigProblem[] {
+  const name = readNames(dirname(file)).find((found) => /^hookgate\.(ya?ml|json)$/i.test(found));
+  if (name === undefined) return [];
+  const message = `a file of this name is not read: rename it to ${DEFAULT_FILE}, or name it in HOOKGATE_CONFIG`;
+  return [{ file: join(dirname(file), name), path: "", message }];
+}
+
+function readNames(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // a folder that cannot be listed is reported where it matters
+  }
+}
+
 export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const { env, rest, problems: envProblems } = readEnvironment(options.env);
   const problems: ConfigProblem[] = envProblems.map(({ variable, message }) => ({
@@ -85,6 +101,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   if (!existsSync(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
+    else problems.push(...misnamed(file));
     problems.push(...hooksFolderProblem(file), ...plansFolderProblem(file));
     const config = configSchema.parse({}, PLAIN);
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { runCli } from "../cli/run-cli.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { invoke } from "./stack.js";
@@ -70,6 +71,15 @@ it("takes over a configuration and hooks that are written after a start without 
     await started.kill();
     rmSync(empty, { recursive: true, force: true });
   }
+});
+
+it.each(["hookgate.yml", "hookgate.json"])("refuses to start beside a %s, which it would not read", async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-misnamed-"));
+  writeFileSync(join(folder, name), "{}");
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  rmSync(folder, { recursive: true, force: true });
+  expect(code).toBe(2);
+  expect(err).toContain(`${name}: a file of this name is not read: rename it to hookgate.yaml`);
 });
 
 it("prints the token at the first start only", async () => {
