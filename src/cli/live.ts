@@ -108,6 +108,9 @@ const runRows = z.object({
     .min(1),
 });
 const letterRows = z.object({
+  total: z.number().optional(),
+  page: z.number().optional(),
+  pages: z.number().optional(),
   letters: z
     .array(
       z.object({
@@ -138,7 +141,7 @@ function tableOf(view: NonNullable<LiveCall["view"]>, data: unknown): string | u
     }
     case "letters": {
       const parsed = letterRows.safeParse(data);
-      return parsed.success ? lettersTable(parsed.data.letters) : undefined;
+      return parsed.success ? `${lettersTable(parsed.data.letters)}${moreText(parsed.data)}` : undefined;
     }
   }
 }
@@ -198,6 +201,12 @@ function runsTable(rows: z.infer<typeof runRows>["dispatches"]): string {
       formatDuration(row.latencyMs),
     ]),
   );
+}
+
+function moreText({ letters, total = 0, page = 1, pages = 1 }: z.infer<typeof letterRows>): string {
+  const more = total - page * letters.length;
+  if (page >= pages || more <= 0) return "";
+  return `\n\n${more} more ${more === 1 ? "message" : "messages"} on page ${page + 1} of ${pages}${page + 1 < pages ? " and later" : ""}. To see ${more === 1 ? "it" : "them"}, add --page ${page + 1}.`;
 }
 
 function lettersTable(rows: z.infer<typeof letterRows>["letters"]): string {

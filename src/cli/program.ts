@@ -270,7 +270,9 @@ function addOutbox(
   json: (command: Command) => Command,
   live: (call: LiveCall, flags: JsonFlag) => Promise<void>,
 ): void {
-  const outbox = program.command("outbox").description("dead letters and held messages");
+  const outbox = program
+    .command("outbox")
+    .description("dead letters and held messages, newest first; `npx hookgate outbox --page 2` shows the next page");
   json(
     outbox
       .command("list", { isDefault: true })

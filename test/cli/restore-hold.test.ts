@@ -168,3 +168,23 @@ it(
   },
   WITHIN_MS,
 );
+
+it(
+  "a list of more messages than a page has tells how many more there are, and the next page shows them",
+  async () => {
+    const { telegram, gateway, cli } = await installation();
+    await gateway.start();
+    await gateway.ready();
+    for (let n = 0; n < 9; n++) telegram.people.says(`unhandled ${n}`, { dm: true });
+    const total = async () => JSON.parse((await cli("outbox", "--json")).out).total;
+    await until(async () => (await total()) === 9, "nine letters", 20_000);
+    const first = (await cli("outbox")).out;
+    expect(first.match(/not repaired/g)).toHaveLength(8);
+    expect(first).toContain("1 more message on page 2 of 2. To see it, add --page 2.");
+    const next = (await cli("outbox", "--page", "2")).out;
+    expect(next.match(/not repaired/g)).toHaveLength(1);
+    expect(next).not.toContain("more message");
+    expect((await cli("outbox", "--help")).out).toContain("outbox --page 2");
+  },
+  WITHIN_MS,
+);
