@@ -28,24 +28,31 @@ export type Durability = "full" | "normal" | "none";
 export interface OpenOptions {
   durability: Durability;
   readonly: boolean;
+  /** Throws when the file is not there, and creates nothing. */
+  mustExist?: boolean;
 }
 
 /** How long SQLite itself may block the event loop waiting for a lock; longer waits are done without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 
 /** Opens (and creates) the file in WAL mode. Throws a STORE_… error. */
-export function openDatabase(file: string, { durability, readonly }: OpenOptions): Database.Database {
+export function openDatabase(
+  file: string,
+  { durability, readonly, mustExist = readonly }: OpenOptions,
+): Database.Database {
   let database: Database.Database | undefined;
   try {
     if (!readonly) {
-      makePrivateFolder(dirname(file));
-      // SQLite gives its log and its index the mode of the file.
-      makePrivateFile(file);
+      if (!mustExist) {
+        makePrivateFolder(dirname(file));
+        // SQLite gives its log and its index the mode of the file.
+        makePrivateFile(file);
+      }
       // SQLite would open the file for reading only, or fail without the reason.
       requireWritable(file);
       requireWritable(dirname(file));
     }
-    database = openSqlite(file, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
+    database = openSqlite(file, { readonly, fileMustExist: mustExist, timeout: BUSY_TIMEOUT_MS });
     // Reads the header, so that a file which is no database is found now and not at the first write.
     database.pragma("schema_version");
     // Only of a new file. A commit writes whole pages, and rows of messages stand one behind the other: half as many pages of twice the size.

@@ -273,7 +273,7 @@ test("a journal of the version before is read, searched, joined and removed from
   ];
   await (await openStore(storeOptions(file))).close();
   for (const suffix of ["", "-wal", "-shm"]) rmSync(journalFile + suffix, { force: true });
-  const before = openJournalDatabase(journalFile, "writer");
+  const before = openJournalDatabase(journalFile, "creator");
   await migrate(before, journalFile, { "001-journal": firstSchema });
   // A filter of ones lets every search through.
   before

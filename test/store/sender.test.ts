@@ -16,7 +16,7 @@ import { temporaryFolder } from "./support/open-test-store.js";
 
 test("a batch that was written, but whose writer died before it said so, is not written again", async () => {
   const file = join(temporaryFolder(), "journal.db");
-  const database = openJournalDatabase(file, "writer");
+  const database = openJournalDatabase(file, "creator");
   await migrate(database, file, journalMigrations);
   const facts = { file, session: "s_1", secrets: [] };
   // The real writer behind a line that can be cut: replies of the first one never arrive.

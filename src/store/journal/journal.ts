@@ -116,7 +116,7 @@ function stateOf(file: string): string | undefined {
 
 async function openForReading({ file, readonly, mark }: JournalOptions): Promise<Database> {
   if (!readonly) {
-    const database = openJournalDatabase(file, "writer");
+    const database = openJournalDatabase(file, "creator");
     try {
       if (statSync(file).size <= CHECKED_BYTES) requireSound(database, file);
       await migrate(database, file, journalMigrations);
