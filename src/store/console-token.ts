@@ -9,6 +9,7 @@ import { newToken } from "../lib/id.js";
 import { makePrivateFolder, PRIVATE_FILE } from "../lib/private-files.js";
 import { whyWeakToken } from "../lib/secret.js";
 import { errorCode, storeError } from "./errors.js";
+import { specialKind } from "./files.js";
 
 const TOKEN_BYTES = 32;
 
@@ -26,12 +27,14 @@ export function keepConsoleToken(file: string, replaced: (message: string) => vo
   if (why === undefined) return token;
   const fresh = resetConsoleToken(file);
   replaced(
-    `The login token in ${file} was replaced by a new one, because ${why}: the file was cut short or edited. \`npx hookgate token\` shows the new token. Log in again with it.`,
+    `The login token in ${file} was replaced by a new one, because ${why}: the file was cut short, damaged or edited. \`npx hookgate token\` shows the new token. Log in again with it.`,
   );
   return fresh;
 }
 
 function whyUnsafe(token: string): string | undefined {
+  // Only such characters can be sent in an HTTP header, and pasted from a terminal.
+  if (/[^!-~]/.test(token)) return "it contains spaces or other characters that no login token has";
   return token.length < MIN_CHARACTERS ? `it has fewer than ${MIN_CHARACTERS} characters` : whyWeakToken(token);
 }
 
@@ -41,8 +44,16 @@ export function resetConsoleToken(file: string): string {
   return writeConsoleToken(file, newToken(TOKEN_BYTES));
 }
 
-/** Undefined when there is none yet. Throws TOKEN_UNREADABLE when this user may not read it. */
+/** Undefined when there is none yet. Throws TOKEN_UNREADABLE when this user may not read it, and when it is no file. */
 export function readConsoleToken(file: string): string | undefined {
+  const kind = specialKind(file);
+  // Reading a pipe waits for its writer, without an end.
+  if (kind !== undefined)
+    throw new HookgateError({
+      code: "TOKEN_UNREADABLE",
+      message: `${file} is ${kind}, but the gateway keeps its login token in a regular file of this name`,
+      hint: "Delete it, then start again: the gateway creates a new token. Or set HOOKGATE_TOKEN.",
+    });
   try {
     return readFileSync(file, "utf8").trim() || undefined;
   } catch (thrown) {
