@@ -3,7 +3,7 @@
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
 import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
-import { databaseFiles, requireLinkedFolder } from "../store/files.js";
+import { databaseFiles, requireFolder } from "../store/files.js";
 import { callGateway, type GatewayPlace, gatewayPlace } from "./call-gateway.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
@@ -24,7 +24,7 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
     });
   const files = databaseFiles(env.DATABASE_URL);
   // Only a stored token needs the folder.
-  if (env.HOOKGATE_TOKEN === undefined) requireLinkedFolder(files);
+  if (env.HOOKGATE_TOKEN === undefined) requireFolder(files);
   const file = files.token;
   let replaced: string | undefined;
   const noteReplaced = (message: string) => {

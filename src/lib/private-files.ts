@@ -22,7 +22,7 @@ export function requireWritable(path: string): void {
   accessSync(path, constants.W_OK);
 }
 
-function nearestExisting(path: string): string {
+export function nearestExisting(path: string): string {
   const parent = dirname(path);
   return existsSync(path) || parent === path ? path : nearestExisting(parent);
 }

@@ -2,14 +2,13 @@
  * One gateway per database. The lock is SQLite's own exclusive lock on a small file beside the database: the operating
  * system holds it, so it ends with the process however that ends, and there is no stale lock to clean up.
  */
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type Database from "better-sqlite3";
 import { HookgateError } from "../lib/errors.js";
 import { makePrivateFile, makePrivateFolder } from "../lib/private-files.js";
 import { openSqlite } from "./driver.js";
 import { isBusy, storeError } from "./errors.js";
-import { type DatabaseFiles, requireLinkedFolder } from "./files.js";
+import { type DatabaseFiles, requireFolder } from "./files.js";
 
 export interface ExclusiveLock {
   release(): void;
@@ -20,14 +19,8 @@ export interface ExclusiveLock {
  * `owner` says who has it open, for the message.
  */
 export function takeExclusiveLock(files: DatabaseFiles, owner: () => string | undefined): ExclusiveLock {
-  requireLinkedFolder(files);
+  requireFolder(files);
   const { database: file, lock: lockFile } = files;
-  if (statSync(lockFile, { throwIfNoEntry: false })?.isDirectory())
-    throw new HookgateError({
-      code: "STORE_FAILED",
-      message: `${lockFile} is a folder, but the gateway keeps the lock of its database in a file of this name`,
-      hint: "Move or delete that folder, then start again.",
-    });
   let database: Database.Database | undefined;
   try {
     makePrivateFolder(dirname(lockFile));

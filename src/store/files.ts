@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deadLinkTarget, linkTarget } from "../lib/dead-link.js";
 import { HookgateError } from "../lib/errors.js";
-import { isExposed, makePrivate } from "../lib/private-files.js";
+import { isExposed, makePrivate, nearestExisting } from "../lib/private-files.js";
 import { errorCode } from "./errors.js";
 
 export interface DatabaseFiles {
@@ -122,9 +122,17 @@ export function isOpenFolder(folder: string): boolean {
 
 /**
  * Throws STORE_MISSING when a link leads to a folder that does not exist: a volume may not be mounted. An empty database behind the link
- * would hide that.
+ * would hide that. Throws STORE_FAILED when something that is no folder is in the place of the folder, or a link in a circle.
  */
-export function requireLinkedFolder({ deadLink, folder }: Pick<DatabaseFiles, "deadLink" | "folder">): void {
+export function requireFolder({ deadLink, folder }: Pick<DatabaseFiles, "deadLink" | "folder">): void {
+  const wrong = deadLink ?? nearestExisting(folder);
+  const kind = specialKind(wrong) ?? (statSync(wrong, { throwIfNoEntry: false })?.isFile() ? "a file" : undefined);
+  if (kind !== undefined)
+    throw new HookgateError({
+      code: "STORE_FAILED",
+      message: `${wrong} is ${kind}, but the folder of the database is ${folder}`,
+      hint: "Move or delete it, then start again: the gateway creates the folder. Or set DATABASE_URL to another path.",
+    });
   if (deadLink === undefined) return;
   throw new HookgateError({
     code: "STORE_MISSING",
@@ -133,17 +141,25 @@ export function requireLinkedFolder({ deadLink, folder }: Pick<DatabaseFiles, "d
   });
 }
 
-/** Throws STORE_FAILED when the database, its history or its lock is a device, a pipe or a link in a circle. Folders are reported by those who open them. */
+/** Throws STORE_FAILED when the database, its history or its lock is a device, a pipe or a link in a circle, or the database or its lock a folder. A history that is a folder is moved aside. */
 export function requireRegularFiles({ path: database, journal, lock }: DatabaseFiles): void {
   const kept = { "its database": database, "the history of hooks": journal, "the lock of its database": lock };
   for (const [what, path] of Object.entries(kept)) {
-    const kind = specialKind(path);
+    const kind = specialKind(path) ?? (path !== journal && isFolder(path) ? "a folder" : undefined);
     if (kind !== undefined)
       throw new HookgateError({
         code: "STORE_FAILED",
         message: `${path} is ${kind}, but the gateway keeps ${what} in a regular file of this name`,
         hint: "Move or delete it, then start again.",
       });
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // missing, or out of reach: opening it reports that
   }
 }
 

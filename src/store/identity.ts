@@ -74,8 +74,14 @@ export function refuseForeign({ database, journal }: DatabaseFiles, log: LogStat
       hint: `Put the file back that belongs to the log. Or restore a backup with \`npx hookgate restore FILE\`: both files are kept under other names. Or, to use this database as it is, move ${database}-wal and ${database}-shm to another folder.`,
     });
   const current = log.kind === "read" ? (log.marks.at(-1) ?? mark) : mark;
-  if (current === 0) refuseOtherProgram(database);
+  if (current === 0)
+    refuseOtherProgram(
+      database,
+      "Put the right file back, restore a backup with `npx hookgate restore FILE`, or set DATABASE_URL to another path.",
+    );
   const history = markOf(journal);
+  if (history === 0)
+    refuseOtherProgram(journal, "Move it to another folder: the gateway starts an empty history. No message is lost.");
   if (history !== undefined && history > 0 && history !== current)
     throw new HookgateError({
       code: "STORE_FOREIGN",
@@ -85,7 +91,7 @@ export function refuseForeign({ database, journal }: DatabaseFiles, log: LogStat
 }
 
 /** The tables of another program must not get ours beside them. */
-function refuseOtherProgram(file: string): void {
+function refuseOtherProgram(file: string, hint: string): void {
   let isOther: boolean;
   let database: Database | undefined;
   try {
@@ -103,6 +109,6 @@ function refuseOtherProgram(file: string): void {
     throw new HookgateError({
       code: "STORE_FOREIGN",
       message: `${file} is a database, but not one of Hookgate: another program created it, or it was replaced`,
-      hint: "Put the right file back, restore a backup with `npx hookgate restore FILE`, or set DATABASE_URL to another path.",
+      hint,
     });
 }

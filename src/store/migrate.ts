@@ -17,7 +17,7 @@ export function migrationOf(statements: readonly string[]): Migration {
   };
 }
 
-/** Throws STORE_TOO_NEW when the file was written by a newer Hookgate, or another STORE_… error. */
+/** Throws STORE_TOO_NEW when the file was written by a newer Hookgate, STORE_FOREIGN when it is something else, or another STORE_… error. */
 export async function migrate(database: Database, file: string, migrations: Migrations): Promise<void> {
   try {
     const missing = missingMigrations(database, file, migrations);
@@ -38,7 +38,7 @@ export function requireMigrated(database: Database, file: string, migrations: Mi
     });
 }
 
-/** Throws STORE_TOO_NEW. A file of an older version passes: the next start brings it up to date. */
+/** Throws STORE_TOO_NEW or STORE_FOREIGN. A file of an older version passes: the next start brings it up to date. */
 export function requireKnownSchema(database: Database, file: string, migrations: Migrations): void {
   missingMigrations(database, file, migrations);
 }
@@ -52,6 +52,8 @@ function missingMigrations(database: Database, file: string, migrations: Migrati
         .map(({ name }) => name)
     : [];
   const unknown = done.filter((name) => !(name in migrations));
+  const [first = ""] = Object.keys(migrations);
+  if (unknown.length > 0 && !done.includes(first)) throw otherKind(file, first, done);
   if (unknown.length > 0)
     throw new HookgateError({
       code: "STORE_TOO_NEW",
@@ -59,6 +61,25 @@ function missingMigrations(database: Database, file: string, migrations: Migrati
       hint: "Update Hookgate, or restore the backup that was made before the update.",
     });
   return Object.keys(migrations).filter((name) => !done.includes(name));
+}
+
+const HISTORY = "001-journal";
+/** What a database is, by its first migration. */
+const KINDS: Record<string, string> = {
+  "001-inbox-and-outbox": "the database of a gateway",
+  [HISTORY]: "the history of a gateway",
+};
+
+function otherKind(file: string, first: string, done: readonly string[]): HookgateError {
+  const [kind = "the database of another program"] = done.flatMap((name) => KINDS[name] ?? []);
+  return new HookgateError({
+    code: "STORE_FOREIGN",
+    message: `${file} is ${kind}, and not ${KINDS[first] ?? "what belongs there"}: files were exchanged, or another file was copied over it`,
+    hint:
+      first === HISTORY
+        ? "Put each file back under its own name. If the history is lost, move this file to another folder: the gateway starts an empty history."
+        : "Put each file back under its own name. If the database is lost, restore a backup with `npx hookgate restore FILE`: this file is kept under another name.",
+  });
 }
 
 async function runMigrations(database: Database, migrations: Migrations): Promise<void> {

@@ -4,11 +4,13 @@ import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { type Durability, openDatabase } from "./connection.js";
+import { openSqlite } from "./driver.js";
 import { type DatabaseFiles, restoredFile, restoringFile } from "./files.js";
 import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
 import { requireSound } from "./inspect.js";
+import { journalMigrations } from "./journal/migrations/index.js";
 import { type LogState, readLog } from "./lost-log.js";
-import { migrate } from "./migrate.js";
+import { type Migrations, migrate, requireKnownSchema } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
 import { type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
@@ -103,6 +105,24 @@ export function refuseLost(files: DatabaseFiles): void {
     message: `the database ${database} is missing or empty, but its history ${journal} is there`,
     hint: "Restore a backup with `npx hookgate restore FILE`. To start with an empty database, run `npx hookgate start --new-database`: the history is moved aside.",
   });
+}
+
+/** Looks only. Throws STORE_FOREIGN or STORE_TOO_NEW when one of the files is not what a start expects there. */
+export function refuseOtherSchema({ database, journal }: DatabaseFiles): void {
+  requireSchema(database, migrations);
+  if (sizeOf(journal) > 0) requireSchema(journal, journalMigrations);
+}
+
+function requireSchema(file: string, known: Migrations): void {
+  let opened: Database | undefined;
+  try {
+    opened = openSqlite(file, { readonly: true, fileMustExist: true, timeout: 100 });
+    requireKnownSchema(opened, file, known);
+  } catch (thrown) {
+    if (thrown instanceof HookgateError) throw thrown; // what cannot be read, others report
+  } finally {
+    opened?.close();
+  }
 }
 
 /** 0 when it is missing or no file. */

@@ -24,6 +24,7 @@ import {
   databaseFiles,
   filesBeside,
   narrowFiles,
+  requireFolder,
   requireRegularFiles,
   requireUploadsFolder,
 } from "./files.js";
@@ -88,6 +89,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       database = openDatabase(file, { durability, readonly });
       requireMigrated(database, file, migrations);
     } else {
+      requireFolder(files);
       requireUploadsFolder(files);
       requireRegularFiles(files);
       narrow(files, options.logger);

@@ -19,7 +19,14 @@ import {
 import { IS_OPEN } from "./delivery-rows.js";
 import { storeError } from "./errors.js";
 import { takeExclusiveLock } from "./exclusive-lock.js";
-import { type DatabaseFiles, requireRegularFiles, restoredFile, restoringFile, specialKind } from "./files.js";
+import {
+  type DatabaseFiles,
+  requireFolder,
+  requireRegularFiles,
+  restoredFile,
+  restoringFile,
+  specialKind,
+} from "./files.js";
 import { markAnew } from "./identity.js";
 import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
@@ -72,6 +79,7 @@ export async function restoreDatabase(
       message: `${backup} is the database itself`,
       hint: "Give the path of a file that `npx hookgate backup` created.",
     });
+  requireFolder(files);
   requireRegularFiles(files);
   const lock = takeExclusiveLock(files, () => readOwner(files.database));
   const partial = restoringFile(files.database);

@@ -1,5 +1,6 @@
 /** The files on disk, as a user of the same machine and an operator with a damaged disk meet them: real processes, real files. */
 import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -212,13 +213,28 @@ describe("privacy of the data folder", () => {
     const me = (bearer: string) => fetch(`${gateway.url}/api/me`, { headers: { authorization: `Bearer ${bearer}` } });
     expect([(await me(cut)).status, (await me(read())).status]).toEqual([401, 200]);
 
+    // A pipe would be waited for.
+    rmSync(file);
+    pipe(file);
+    for (const line of [["token"], ["status"]])
+      expect((await gateway.cli(...line)).err).toContain("hookgate.token is a pipe, but the gateway keeps its login");
+    await gateway.stop();
+    expect((await gateway.failedStart()).err).toContain("hookgate.token is a pipe, but the gateway keeps its login");
+    rmSync(file);
+    // Long enough, and no header can have it.
+    writeFileSync(file, randomBytes(64));
+    await gateway.start();
+    await gateway.ready();
+    expect(gateway.output()).toContain("because it contains spaces or other characters that no login token has");
+    expect(read()).toMatch(/^[!-~]{40,}$/);
+
     // What a failed disk leaves: zeros.
     writeFileSync(file, "\0".repeat(44));
     const { out, code } = await gateway.cli("token", "--json");
     const shown = JSON.parse(out);
     expect([code, shown.token, shown.needsRestart]).toEqual([0, read(), true]);
     expect(shown).not.toHaveProperty("link");
-    expect(shown.warning).toContain("was replaced by a new one, because it has fewer than 6 different characters");
+    expect(shown.warning).toContain("was replaced by a new one, because it contains spaces or other characters");
     expect((await me(shown.token)).status).toBe(401);
   });
 });
@@ -338,7 +354,43 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
     mkdirSync(join(gateway.data, "hookgate.db.lock"), { recursive: true });
     const { code, err } = await gateway.failedStart();
     expect(code).not.toBe(0);
-    expect(err).toContain("hookgate.db.lock is a folder, but the gateway keeps the lock of its database in a file");
+    expect(err).toContain("hookgate.db.lock is a folder, but the gateway keeps the lock of its database in a regular");
+  });
+
+  it.each<[string, RegExp, (gateway: Installation) => void]>([
+    [
+      "a folder in place of the database",
+      /hookgate\.db is a folder, but the gateway keeps its database in a regular file/,
+      ({ database }) => {
+        rmSync(database);
+        mkdirSync(database);
+      },
+    ],
+    [
+      "a file in place of the data folder",
+      /data is a file, but the folder of the database is .*data/,
+      ({ data }) => {
+        rmSync(data, { recursive: true });
+        writeFileSync(data, "");
+      },
+    ],
+    [
+      "a link to itself in place of the data folder",
+      /data is a link that leads in a circle, but the folder of the database is .*data/,
+      ({ data }) => {
+        rmSync(data, { recursive: true });
+        symlinkSync("data", data);
+      },
+    ],
+  ])("%s refuses the start, a restore and the doctor with its name", async (_what, why, put) => {
+    const gateway = await usedInstallation();
+    expect((await gateway.cli("backup", "copy.db")).code).toBe(0);
+    put(gateway);
+    expect(await gateway.failedStart()).toEqual({ code: 1, err: expect.stringMatching(why) });
+    expect(await gateway.cli("restore", "copy.db")).toMatchObject({ code: 1, err: expect.stringMatching(why) });
+    const { out } = await gateway.cli("doctor");
+    expect(out).toMatch(why);
+    expect(out).not.toMatch(/ELOOP|ENOTDIR/);
   });
 
   it.each([
@@ -682,6 +734,25 @@ describe("a data folder that is a link", () => {
     relink("first");
     await gateway.ready();
   });
+});
+
+it("a data folder that is renamed under the gateway gets no empty one in its place, and works again when it is back", async () => {
+  const gateway = await installation();
+  await gateway.start();
+  await gateway.ready();
+  const away = `${gateway.data}-away`;
+  renameSync(gateway.data, away);
+  // The writer of the history starts with the first run of a hook.
+  await gateway.post("first");
+  await until(() => gateway.output().split("the journal's writer stopped").length > 2, "two ends of the writer");
+  expect(existsSync(gateway.data)).toBe(false);
+  renameSync(away, gateway.data);
+  await gateway.ready();
+  await until(async () => (await gateway.texts()).includes("echo first"), "the reply");
+  await until(async () => (await gateway.command("/runs")).includes("inbound_claim"), "the record of its run");
+  await gateway.stop();
+  await gateway.start();
+  await gateway.ready();
 });
 
 describe("a damaged history", () => {

@@ -208,7 +208,7 @@ describe("errors of the store", () => {
     const file = join(folder, "file", "hookgate.db");
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({
       code: "STORE_FAILED",
-      message: expect.stringContaining(file),
+      message: expect.stringContaining(`${join(folder, "file")} is a file, but the folder of the database`),
     });
     await expect(openStore(storeOptions("x", { url: "postgres://x" }))).rejects.toMatchObject({ code: "STORE_FAILED" });
   });

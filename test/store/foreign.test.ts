@@ -84,6 +84,46 @@ describe("a database that was replaced while the gateway was stopped", () => {
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FOREIGN" });
   });
 
+  test("by its history, or the history by the database: refused as what it is, in the doctor too", async () => {
+    const exchanged = await usedDatabase();
+    copyFileSync(history(exchanged), exchanged);
+    const copied = await usedDatabase();
+    copyFileSync(copied, history(copied));
+    for (const [file, message, hint] of [
+      [exchanged, `${exchanged} is the history of a gateway, and not the database of a gateway`, "hookgate restore"],
+      [copied, `${history(copied)} is the database of a gateway, and not the history of a gateway`, "move this file"],
+    ] as const) {
+      await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+        code: "STORE_FOREIGN",
+        message: expect.stringContaining(message),
+        hint: expect.stringContaining(hint),
+      });
+      expect(findings(file)).toContain(message);
+    }
+  });
+
+  test.each([
+    ["", /is a database, but not one of Hookgate/],
+    [
+      "CREATE TABLE kysely_migration (name); INSERT INTO kysely_migration VALUES ('0001-bookmarks')",
+      /is the database of another program, and not the history of a gateway/,
+    ],
+  ])("has a history of another program beside it: refused, and left as it is (%s)", async (sql, why) => {
+    const file = await usedDatabase();
+    rmSync(history(file));
+    const other = openSqlite(history(file));
+    other.exec(`CREATE TABLE bookmarks (url); ${sql}`);
+    other.close();
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_FOREIGN",
+      message: expect.stringMatching(why),
+      hint: expect.stringMatching(/move this file|Move it/),
+    });
+    const after = openSqlite(history(file), { readonly: true });
+    expect(after.prepare("SELECT name FROM sqlite_schema WHERE name = 'dispatches'").all()).toEqual([]);
+    after.close();
+  });
+
   test("by a database of another program: refused, and left as it is", async () => {
     const file = join(temporaryFolder(), "hookgate.db");
     const other = openSqlite(file);

@@ -10,14 +10,14 @@ import {
   databaseFiles,
   exposedFiles,
   isOpenFolder,
-  requireLinkedFolder,
+  requireFolder,
   requireRegularFiles,
   requireUploadsFolder,
 } from "../../store/files.js";
 import { refuseForeign } from "../../store/identity.js";
 import { inspectDatabase } from "../../store/inspect.js";
 import { readLog } from "../../store/lost-log.js";
-import { refuseLost } from "../../store/open-own.js";
+import { refuseLost, refuseOtherSchema } from "../../store/open-own.js";
 import type { Finding } from "./finding.js";
 
 const LOW_BYTES = 1_000_000_000;
@@ -75,7 +75,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   const file = files.database;
   const name = "database";
   try {
-    requireLinkedFolder(files);
+    requireFolder(files);
     requireRegularFiles(files);
     requireSoundLock(files);
     refuseLost(files);
@@ -96,6 +96,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   try {
     accessSync(file, constants.W_OK);
     refuseForeign(files);
+    refuseOtherSchema(files);
     inspectDatabase(file);
     return { name, state: "ok", detail: `${file}, ${(statSync(file).size / 1e6).toFixed(1)} MB` };
   } catch (error) {
@@ -129,6 +130,7 @@ function checkUploads(files: DatabaseFiles): Finding[] {
     requireUploadsFolder(files);
     return [];
   } catch (error) {
+    if (!(error instanceof HookgateError)) return []; // the finding of the database names the reason
     return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint: hintOf(error) }];
   }
 }
