@@ -273,7 +273,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       liftPauses: (key) => gateway.liftPauses(key),
       placeName,
       plugins: () => plugins.list(),
-      problems: () => problems.shown(mask),
+      problems: () => problems.shown((text) => shown(mask(text))),
       needRestart: () => needRestart,
       pluginCommands: () => plugins.commands(),
       automations,
@@ -368,7 +368,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       alerts,
       orchestrator,
       notifier,
-      mask,
+      mask: (text) => shown(mask(text)),
       logger,
     });
     const http = await assembleHttp({
