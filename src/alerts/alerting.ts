@@ -39,7 +39,7 @@ export interface Alerting {
   lookAt(destination: string): void;
   /** An alert has to be looked at then. */
   wakeAt(at: number): void;
-  /** Nobody knows whether the page of this private chat arrived: a step is taken again as if it had not. */
+  /** Nobody knows whether the page of this chat arrived: a step is taken again as if it had not. */
   readonly inDoubtAt?: string | undefined;
   /** Other alerts may be kept quiet by it now, or not any more. */
   lookAtAll(): void;

@@ -30,7 +30,7 @@ export class Plan {
   readonly notices: NewNotice[] = [];
   /** Where it is not told any more. */
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
-  /** A page of the step that a route took last was refused by this chat, and people whom it called got it nowhere: the step is taken again without the chat. */
+  /** A page of the step that a route took last was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without the chat. */
   lostPage: LostPage | undefined;
   /** As it was before anything happened. */
   readonly was: Alert;

@@ -751,7 +751,13 @@ it("a step that nobody could read stays an alert over a restart, until its peopl
 
 /** The bot is removed from the chat after the card was posted. The fallback is where no one of the rota has an account. */
 async function removedFromRoom(chats: Record<string, string>, refusing: string[] = [], unread: string[] = []) {
-  const { loop, other, inOther } = twoPlatforms();
+  return pagedIn(chats, (loop) => refuse(loop, "room", ...refusing), unread);
+}
+
+/** What becomes of the page in the chat is decided after the card was posted. */
+async function pagedIn(chats: Record<string, string>, decide: (loop: LoopbackPlatform) => void, unread: string[] = []) {
+  const { other, inOther } = twoPlatforms();
+  const loop = new LoopbackPlatform("loop");
   const on = await watch(
     {
       ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
@@ -769,7 +775,7 @@ async function removedFromRoom(chats: Record<string, string>, refusing: string[]
     },
   );
   const { id } = await on.raise();
-  refuse(loop, "room", ...refusing);
+  decide(loop);
   await on.advance(MINUTE);
   const atOps = inOther("ops").filter(({ text }) => text.includes("Reply to Bob") && text.includes("Escalated: step"));
   const steps = (await on.alerts.history(id)).filter(({ event }) => event === "escalate");
@@ -810,4 +816,45 @@ it("a page that a group refuses, and that no one else gets, is said to notify no
   expect((await ownAlerts(on)).map(({ signal: { title, reason } }) => `${title} · ${reason}`)).toEqual([
     "Escalation did not notify rota support: Reply to Bob · Step 1 of route default notified none of its people. None of their accounts can be notified where it was posted.",
   ]);
+});
+
+/** Nobody knows whether the page arrived: its connection was lost while it was being sent. */
+const loseInRoom = (loop: LoopbackPlatform) => {
+  loop.script = (operation) =>
+    operation.address.chatId === "room" && operation.kind === "create" && operation.part.text.includes("Escalated")
+      ? { kind: "ambiguous", error: "502 Bad Gateway" }
+      : undefined;
+};
+
+it("a page of which nobody knows whether a group got it goes to the private chat of its person, and says why", async () => {
+  const { on, id, atOps } = await pagedIn(CHAT_OF, loseInRoom);
+  const called = () => on.posted("loop:bot:dm-ben").filter(({ text }) => text.includes("Escalated"));
+  expect(called().map(({ text }) => text)).toEqual([
+    expect.stringContaining(
+      `ben may not be notified (the page in ${ROOM} may not have arrived) and is notified in a private chat. This was the last step. Sent to ben in a private chat: not notified for certain where this alert is posted`,
+    ),
+  ]);
+  expect(on.posted("loop:bot:dm-ann")).toEqual([]);
+  expect(atOps).toEqual([
+    expect.stringContaining(
+      `(it may not have arrived at ${ROOM}). ben has no other account and is notified in a private chat.`,
+    ),
+  ]);
+  await on.advance(10 * MINUTE);
+  expect(called()).toHaveLength(1);
+  const reasons = (await on.alerts.history(id)).map(({ reason }) => reason);
+  const said = [...on.posted(), ...called()].map(({ text }) => text);
+  expect([...said, ...atOps, ...reasons].join()).not.toMatch(/did not arrive|takes no alerts|notifies none/);
+});
+
+it("a page of which nobody knows whether a group got it, and that no one else gets: its copy says that no one was notified for certain", async () => {
+  const { on, id, atOps } = await pagedIn({}, loseInRoom, ["admins"]);
+  expect(atOps).toEqual([
+    expect.stringContaining(
+      `(it may not have arrived at ${ROOM}). ben has no other account. It is not certain that this step notified any of its people`,
+    ),
+  ]);
+  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+  const own = (await ownAlerts(on)).map(({ signal: { title } }) => title);
+  expect(own.join()).not.toContain("Escalation did not notify");
 });

@@ -118,13 +118,15 @@ function whyNot(
 }
 
 function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Calling): string {
-  const { personOf, placeName, readers } = alerting;
+  const { personOf, placeName, readers, inDoubtAt } = alerting;
   const places = chat === undefined ? chatsOf(reach) : [chat];
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
   const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
   // It is read when the chat takes messages again.
   if (refusing !== undefined && refusing === chat)
     return `${namesOf(accounts, alerting)} could not be notified here when this step was due (this chat took no alerts)`;
+  if (refusing !== undefined && refusing === inDoubtAt)
+    return `${namesOf(accounts, alerting)} may not be notified (the page in ${shownAs(refusing, placeName)} may not have arrived)`;
   if (refusing !== undefined)
     return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
   const unread = places.find((place) => isReached(place, accounts, personOf));
@@ -146,11 +148,17 @@ function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors, inDou
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */
-function totalOf(chat: string | undefined, { isUnreached, elsewhere }: Reach, { placeName }: Calling): string[] {
-  if (elsewhere.length === 0) return isUnreached ? [UNNOTIFIED] : [];
+function totalOf(
+  chat: string | undefined,
+  { isUnreached, elsewhere }: Reach,
+  { placeName, inDoubtAt }: Calling,
+): string[] {
+  const none = isUnreached ? [inDoubtAt === undefined ? UNNOTIFIED : UNCERTAIN] : [];
+  if (elsewhere.length === 0) return none;
   const isCopy = chat !== undefined && elsewhere.includes(chat);
   const where = isCopy ? "here" : `in ${elsewhere.map((one) => shownAs(one, placeName)).join(", ")}`;
-  return [...(isUnreached ? [UNNOTIFIED] : []), `It is posted ${where} as well`];
+  return [...none, `It is posted ${where} as well`];
 }
 
 const UNNOTIFIED = "This step notifies none of its people";
+const UNCERTAIN = "It is not certain that this step notified any of its people";

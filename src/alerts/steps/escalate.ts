@@ -75,7 +75,7 @@ async function escalateBy(
   }
 }
 
-/** A page was refused, and people whom it called got it nowhere: the step is taken again, for whom it notifies without that chat. */
+/** A page was refused, or may have been, and people whom it called got it nowhere for certain: the step is taken again, for whom it notifies without that chat. */
 async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
   const { alert, lostPage, now } = plan;
   const route = routes.find(({ name }) => name === lostPage?.route);
@@ -162,13 +162,14 @@ function take(
     ...(late === undefined ? [] : [late]),
   ];
   const ofStep = `escalation:${alert.escalateFrom}:${route.name}:${number}`;
-  const end = reach.isUnreached ? UNREACHED : "";
+  // Of a page in doubt nobody can say that it notified no one.
+  const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
   const key = `${ofStep}${end}`;
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
   const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
   const held = heldSentences(plan, chats, alerting);
-  note(urging, reach);
+  note(urging, reach, alerting);
   delete urging.quietUntil;
   const ends = chats.map((chat) => quietEnd(plan, chat, alerting) ?? now);
   // It is posted nowhere yet.
@@ -188,22 +189,23 @@ function take(
     notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {
-    const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting))];
+    const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting), insteadOf)];
     notify(plan, destination, { key, group, mentioned: [], sentences }, alerting);
   }
   plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
 }
 
 /** Whether the people of the step got it, for the card. */
-function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach): void {
+function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
   delete urging.unreached;
   delete urging.direct;
-  if (isUnreached) urging.unreached = urging.steps;
+  if (isUnreached && inDoubtAt === undefined) urging.unreached = urging.steps;
   else if (!isCalled && arriving.length > 0) urging.direct = arriving.map(({ destination }) => destination);
 }
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
-const directlyTo = (name: string) => `Sent to ${name} in a private chat: not notified where this alert is posted`;
+const directlyTo = (name: string, insteadOf?: LostPage) =>
+  `Sent to ${name} in a private chat: not notified ${insteadOf?.fate === "in doubt" ? "for certain " : ""}where this alert is posted`;
 
 /** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];

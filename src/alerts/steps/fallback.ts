@@ -46,8 +46,8 @@ export function fallback(
   const name = notice && sentDirectlyTo(notice.text);
   const whom = name === undefined ? [] : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
-  const takesNone = loss.fate === "refused" || loss.fate === "paused";
-  if (takesNone && notice && name === undefined) callWithout(plan, destination, notice, loss, elsewhere, alerting);
+  if (loss.fate !== "unsent" && notice && name === undefined)
+    callWithout(plan, destination, notice, loss, elsewhere, alerting);
   if (notice?.kind === "escalation") {
     const text = isCopy(notice.text)
       ? notice.text
