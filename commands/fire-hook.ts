@@ -74,7 +74,7 @@ export function fireHook(deps: CommandDeps): Command {
         ...(phase ? { phase } : {}),
         ...(target.kind === "hook" ? { hookId: target.hook.id } : {}),
       });
-      return showFiring(deps, context, target, given, text, readableDispatch(deps, context, record));
+      return showFiring(deps, context, target, given, text, await readableDispatch(deps, context, record));
     },
   };
 }

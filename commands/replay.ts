@@ -59,7 +59,8 @@ export function replay(deps: CommandDeps): Command {
       const past = await findDispatch(deps, context.options.id);
       if (isLive) await needToReplayLive(deps, context, past);
       const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
-      const record = readableDispatch(deps, context, await fireAgain(deps, context, past, pastRun, !isLive));
+      const fired = await fireAgain(deps, context, past, pastRun, !isLive);
+      const record = await readableDispatch(deps, context, fired);
       const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);
       const id = word(String(context.options.id));
       return answer({

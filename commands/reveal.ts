@@ -45,11 +45,20 @@ async function roleToRevealIn(deps: CommandDeps, of: Revealed): Promise<Role> {
   return highestRole(["admin", await roleToHearIn(deps, of)]);
 }
 
+/** Whether the reader may hear what the runners of the tasks said that this is about, if it is about any. */
+export async function mayHearRunners(deps: CommandDeps, { operator }: Pick<CommandContext, "operator">, of: Revealed) {
+  return hasRole(operator.role, await roleToHearRunners(deps, of));
+}
+
 /** Of what runners said and commands answered; other texts are for operators. */
-async function roleToHearIn({ tasks }: CommandDeps, { id, cause, payload }: Revealed): Promise<Role> {
+async function roleToHearIn(deps: CommandDeps, of: Revealed): Promise<Role> {
   // The answer to a command of an owner may have what only an owner may read.
-  const roles: [Role, ...Role[]] = [cause?.kind === "command" ? "owner" : "operator"];
-  if (tasks === undefined) return highestRole(roles);
+  return of.cause?.kind === "command" ? "owner" : roleToHearRunners(deps, of);
+}
+
+async function roleToHearRunners({ tasks }: CommandDeps, { id, cause, payload }: Revealed): Promise<Role> {
+  const roles: [Role, ...Role[]] = ["operator"];
+  if (tasks === undefined) return "operator";
   const inPayload = recordOf(payload);
   const inReport = recordOf(inPayload.report);
   const told = [inPayload, ...[inPayload.tasks, inReport.tasks].flatMap(recordsIn)];

@@ -67,7 +67,7 @@ export function run(deps: CommandDeps): Command {
         await needToReveal(deps, context, dispatch);
         await recordReveal(deps, context, dispatch.id);
       }
-      const shown = readableDispatch(deps, context, dispatch);
+      const shown = await readableDispatch(deps, context, dispatch);
       return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
     },
   };

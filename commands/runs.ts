@@ -65,7 +65,7 @@ export function runs(deps: CommandDeps): Command {
           return showDispatch(
             deps,
             context,
-            readableDispatch(deps, context, last),
+            await readableDispatch(deps, context, last),
             false,
             await whatCounted(deps, last),
           );
@@ -79,6 +79,7 @@ export function runs(deps: CommandDeps): Command {
       if (all.length === 0) return nothing(deps, asked);
       const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
       const page = pageOf(found, Number(context.options.page ?? 1), size);
+      const shown = await Promise.all(page.entries.map((dispatch) => readableDispatch(deps, context, dispatch)));
       const now = deps.clock.now();
       const at = (page.number - 1) * size;
       return answer({
@@ -111,7 +112,7 @@ export function runs(deps: CommandDeps): Command {
           `${code("/run ID")} shows one.`,
         ],
         data: {
-          dispatches: page.entries.map((dispatch) => dispatchData(readableDispatch(deps, context, dispatch), false)),
+          dispatches: shown.map((dispatch) => dispatchData(dispatch, false)),
           runs: [],
           total: found.length,
           page: page.number,

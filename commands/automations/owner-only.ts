@@ -8,6 +8,7 @@ import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
 import { maySeeReasons, REASON_WITHHELD, readableReasons } from "../hook-reasons.js";
+import { mayHearRunners, type Revealed } from "../reveal.js";
 import type { Reading } from "./show-run.js";
 
 export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boolean {
@@ -76,6 +77,7 @@ export async function recordReveal({ store, clock }: CommandDeps, { operator }: 
 
 /** In place of what is not for the reader. */
 export const HIDDEN = "for owners only";
+const RUNNER_WITHHELD = "it may quote the runner of a task: for those who may give that runner work";
 
 /** In place of what a step, a prompt or an output holds. */
 function hiddenText(deps: CommandDeps, hookId: string): string {
@@ -87,16 +89,41 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
   return { isOpen, showsErrors: maySeeOutput(deps, context, hookId), hidden: hiddenText(deps, hookId) };
 }
 
-/** The run as the reader may see it: that it failed and how is for all, what a program said about it is not. */
-export function readableRun(deps: CommandDeps, context: CommandContext, whole: AutomationRun): AutomationRun {
+/**
+ * In place of errors of a configured hook that are not for the reader, undefined when they are. An error may quote what the hook was
+ * given, in forms that no mask finds: operators read it, and of a task only who may hear what its runner said.
+ */
+async function withheldErrors(
+  deps: CommandDeps,
+  context: CommandContext,
+  hookId: string,
+  of: Revealed,
+): Promise<string | undefined> {
+  if (!maySeeOutput(deps, context, hookId)) return HIDDEN;
+  if (!maySeeReasons(context)) return REASON_WITHHELD;
+  return (await mayHearRunners(deps, context, of)) ? undefined : RUNNER_WITHHELD;
+}
+
+/** The run as the reader may see it: that it failed is for all, with what it failed is not. */
+export async function readableRun(
+  deps: CommandDeps,
+  context: CommandContext,
+  whole: AutomationRun,
+): Promise<AutomationRun> {
   const run = maySeeReasons(context) ? whole : withoutBlockReason(whole);
-  if (maySeeOutput(deps, context, run.hookId)) return run;
+  const withheld = await withheldErrors(deps, context, run.hookId, revealedOf(run));
+  if (withheld === undefined) return run;
   const isAboutFailure = run.status === "failed" || run.status === "timed_out" || run.status === "queued";
   return {
     ...run,
-    ...(run.statusReason !== undefined && isAboutFailure ? { statusReason: HIDDEN } : {}),
-    attempts: run.attempts.map(readableAttempt),
+    ...(run.statusReason !== undefined && isAboutFailure ? { statusReason: withheld } : {}),
+    attempts: run.attempts.map((attempt) => readableAttempt(attempt, withheld)),
   };
+}
+
+/** What `reveal` asks about for a run: its steps and output may quote the payload of the dispatch. */
+export function revealedOf({ id, dispatchId = id, cause, payload }: AutomationRun): Revealed {
+  return { id: dispatchId, cause, payload };
 }
 
 function withoutBlockReason(run: AutomationRun): AutomationRun {
@@ -107,28 +134,47 @@ function withoutBlockReason(run: AutomationRun): AutomationRun {
 /** The product itself gives the reason of a skip and of an overruled result. */
 const PRODUCT_REASONS: ReadonlySet<string> = new Set(["skipped", "overruled"]);
 
-function readableAttempt(attempt: AttemptRecord): AttemptRecord {
+function readableAttempt(attempt: AttemptRecord, withheld: string): AttemptRecord {
   const isFailure = attempt.status === "failed" || attempt.status === "timed_out";
-  return isFailure && attempt.error !== undefined ? { ...attempt, error: HIDDEN } : attempt;
+  const hide = <T extends { error?: string }>(one: T): T =>
+    one.error === undefined ? one : { ...one, error: withheld };
+  const { toolCalls } = attempt;
+  return {
+    ...(isFailure ? hide(attempt) : attempt),
+    steps: attempt.steps.map(hide),
+    ...(toolCalls === undefined ? {} : { toolCalls: toolCalls.map(hide) }),
+  };
 }
 
 /** The same for a dispatch. */
-export function readableDispatch(deps: CommandDeps, context: CommandContext, dispatch: DispatchRecord): DispatchRecord {
-  const maySeePlace = hasRole(context.operator.role, "admin");
-  const runs = dispatch.runs.map(({ place, ...run }): RunRecord => {
-    const isOwn = run.pluginId !== undefined || isCode(deps, run.hookId);
-    const isErrorHidden = run.error !== undefined && !isOwn && !maySeeOutput(deps, context, run.hookId);
-    const isReasonHidden =
-      run.reason !== undefined && !isOwn && !maySeeReasons(context) && !PRODUCT_REASONS.has(run.outcome);
-    const shown = { ...(isReasonHidden ? { ...run, reason: REASON_WITHHELD } : run) };
-    if (shown.diff !== undefined) shown.diff = readableReasons(context, shown.diff);
-    if (isErrorHidden) return { ...shown, error: HIDDEN };
-    return maySeePlace && place !== undefined ? { ...shown, place } : shown;
-  });
+export async function readableDispatch(
+  deps: CommandDeps,
+  context: CommandContext,
+  dispatch: DispatchRecord,
+): Promise<DispatchRecord> {
+  const runs = await Promise.all(dispatch.runs.map((run) => readableRunRecord(deps, context, dispatch, run)));
   const { payload, result } = dispatch;
   const shown = { ...dispatch, runs, payload: readableReasons(context, payload) };
   if (result !== undefined) shown.result = readableReasons(context, result);
   return shown;
+}
+
+async function readableRunRecord(
+  deps: CommandDeps,
+  context: CommandContext,
+  dispatch: DispatchRecord,
+  { place, ...run }: RunRecord,
+): Promise<RunRecord> {
+  const maySeePlace = hasRole(context.operator.role, "admin");
+  const isOwn = run.pluginId !== undefined || isCode(deps, run.hookId);
+  const withheld =
+    run.error === undefined || isOwn ? undefined : await withheldErrors(deps, context, run.hookId, dispatch);
+  const isReasonHidden =
+    run.reason !== undefined && !isOwn && !maySeeReasons(context) && !PRODUCT_REASONS.has(run.outcome);
+  const shown = { ...(isReasonHidden ? { ...run, reason: REASON_WITHHELD } : run) };
+  if (shown.diff !== undefined) shown.diff = readableReasons(context, shown.diff);
+  if (withheld !== undefined) return { ...shown, error: withheld };
+  return maySeePlace && place !== undefined ? { ...shown, place } : shown;
 }
 
 const FAIL_CLOSED = /^(Hook "([^"]+)" (?:failed|was not called) at \S+ and is fail-closed: )/;
@@ -149,7 +195,9 @@ export function readableEnd<T extends { status: string; reason?: string; error?:
 function readableReason(deps: CommandDeps, context: CommandContext, status: string, reason: string): string {
   const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
   if (head !== undefined)
-    return isCode(deps, failed) || maySeeOutput(deps, context, failed) ? reason : `${head}${HIDDEN}`;
+    if (isCode(deps, failed)) return reason;
+    else if (!maySeeOutput(deps, context, failed)) return `${head}${HIDDEN}`;
+    else return maySeeReasons(context) ? reason : `${head}${REASON_WITHHELD}`;
   if (maySeeReasons(context)) return reason;
   const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
   if (by !== undefined) return `${by} (${REASON_WITHHELD})`;

@@ -35,7 +35,7 @@ export async function replayConfigured(
     source: "last",
     dryRun: !isLive,
   });
-  const run = readableRun(deps, context, whole);
+  const run = await readableRun(deps, context, whole);
   const now = deps.clock.now();
   const steps = run.attempts.at(-1)?.steps ?? [];
   const isCompared = isLive || run.status !== "succeeded";

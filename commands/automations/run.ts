@@ -5,11 +5,19 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { causeWords } from "../cause-words.js";
 import type { CommandDeps } from "../deps.js";
-import { mayHearIn, needToReveal, type Revealed } from "../reveal.js";
+import { mayHearIn, needToReveal } from "../reveal.js";
 import { code, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { effectOf } from "./effect.js";
-import { mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
+import {
+  mayFireLive,
+  mayReveal,
+  needForReveal,
+  readableRun,
+  readingOf,
+  recordReveal,
+  revealedOf,
+} from "./owner-only.js";
 import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
 /** Earlier attempts are told in one line each. */
@@ -27,7 +35,7 @@ export async function showAutomationRun(
     await recordReveal(deps, context, whole.id);
   }
   const reading = readingOf(deps, context, whole.hookId, isOpen);
-  const run = readableRun(deps, context, whole);
+  const run = await readableRun(deps, context, whole);
   const effect = await effectOf(deps, context, whole);
   const mayHear = isOpen || (await mayHearIn(deps, context, revealedOf(whole)));
   const now = deps.clock.now();
@@ -65,11 +73,6 @@ export async function showAutomationRun(
       ],
     ],
   });
-}
-
-/** Its steps and output may quote the payload of the dispatch. */
-function revealedOf({ id, dispatchId = id, cause, payload }: AutomationRun): Revealed {
-  return { id: dispatchId, cause, payload };
 }
 
 async function causeText(

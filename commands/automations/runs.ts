@@ -43,7 +43,7 @@ export async function listAutomationRuns(
     asked === ALL
       ? await configuredRuns(deps)
       : ((await deps.automations?.runs.list({ ...filter, limit: REACH })) ?? []);
-  const found = whole.map((run) => readableRun(deps, context, run));
+  const found = await Promise.all(whole.map((run) => readableRun(deps, context, run)));
   const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
   const effects = new Map<string, Effect>();

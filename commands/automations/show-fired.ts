@@ -36,7 +36,7 @@ export async function showFired(
   if (isOpen && hasContent(whole)) await recordReveal(deps, context, whole.id);
   const reading = readingOf(deps, context, id, isOpen);
   if (!mayHear) reading.hidden = FOR_OWNERS;
-  const run = readableRun(deps, context, whole);
+  const run = await readableRun(deps, context, whole);
   const attempt = run.attempts.at(-1);
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({

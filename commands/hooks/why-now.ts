@@ -111,7 +111,7 @@ async function lastTime(
     return { ...none, why, isKeptOff: isThere && hook.enabled && why === endedEarlier(deps, last, hook) };
   }
   const found = run.outcome === "backgrounded" ? await deps.automations?.runs.get(run.id) : undefined;
-  const stored = found && readableRun(deps, context, found);
+  const stored = found && (await readableRun(deps, context, found));
   if (!hasNotRun(run, stored)) {
     const ran: LastTime = { at, ran: true, isRun: true, why: undefined, isKeptOff: false };
     if (stored?.status === "interrupted") return { ...ran, interrupted: stored.statusReason ?? "" };
@@ -201,7 +201,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const own = isOwn ? { hookId: hook.id } : undefined;
   const found = await lastOf(deps, { ...own, point: hook.hook }, hook.phase);
   const point = pointName(deps, hook);
-  const last = found && readableDispatch(deps, context, found);
+  const last = found && (await readableDispatch(deps, context, found));
   const explanation = explain(deps, hook, last);
   const gates = await explainGates(deps, hook);
   const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];

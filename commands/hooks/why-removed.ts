@@ -37,8 +37,8 @@ export async function explainRemoved(
     begun !== undefined && begunAt > (journalledAt ?? 0) && !(await isInJournal(deps, begun)) ? begun : undefined;
   const lastRunAt = stored === undefined ? journalledAt : begunAt;
   const where = ran === undefined ? "" : `, at ${code(ran.point)}`;
-  const how = stored === undefined ? where : storedText(readableRun(deps, context, stored));
-  const reason = skipped && skipOf(hookId, readableDispatch(deps, context, skipped))?.reason;
+  const how = stored === undefined ? where : storedText(await readableRun(deps, context, stored));
+  const reason = skipped && skipOf(hookId, await readableDispatch(deps, context, skipped))?.reason;
   const lastId = stored?.id ?? ran?.id ?? newest;
   return answer({
     text: [

@@ -2,6 +2,7 @@
  * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
  * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
+import type { AutomationRun } from "../../src/domain/automation.js";
 import { rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
@@ -106,15 +107,18 @@ async function readJourney(
   const found = await findJourney(deps, context.at, asked);
   switch (found.kind) {
     case "found": {
-      const dispatches = found.journey.dispatches.map((dispatch) => readableDispatch(deps, context, dispatch));
-      const stored = new Map([...found.journey.stored].map(([id, run]) => [id, readableRun(deps, context, run)]));
+      const dispatches = await Promise.all(
+        found.journey.dispatches.map((dispatch) => readableDispatch(deps, context, dispatch)),
+      );
+      const stored = new Map<string, AutomationRun>();
+      for (const [id, run] of found.journey.stored) stored.set(id, await readableRun(deps, context, run));
       const deliveries = found.journey.deliveries.map((one) => readableEnd(deps, context, one));
       const row = found.journey.row && readableEnd(deps, context, found.journey.row);
       const decisions = found.journey.decisions.map((one) => ({
         ...one,
         was: one.was && readableEnd(deps, context, one.was),
       }));
-      const unrecorded = found.journey.unrecorded.map((run) => readableRun(deps, context, run));
+      const unrecorded = await Promise.all(found.journey.unrecorded.map((run) => readableRun(deps, context, run)));
       return { journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions } };
     }
     case "several":

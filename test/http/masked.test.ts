@@ -86,6 +86,13 @@ beforeAll(async () => {
           on_failure: "closed",
           run: { shell: { sh: "cat >&2; exit 1" } },
         },
+        {
+          id: "quotes",
+          on: "message_received",
+          match: { when: 'payload.message.text.startsWith("quoted: ")' },
+          context: [{ read_file: { path: "{{ event.message.text | upcase }}.md", required: true } }],
+          run: { chat: { to: "web:web:general", text: "Quoted" } },
+        },
         { id: "built", on: "event:build", run: { chat: { to: "web:web:general", text: "Built" } } },
       ],
     },
@@ -115,8 +122,11 @@ describe("a viewer of runs", () => {
     const run = await runOf("watch");
     expect(run.payload.message.text).toBe("[text]");
     const one = await get(`/runs/${encodeURIComponent(run.id)}`);
-    const test = await app.call(OWNER, "POST", "/api/v1/hooks/watch/fire", { payload: "last", dryRun: true });
-    expect(test.status).toBe(200);
+    // The journal has the firing a moment after the run.
+    const test = await until(async () => {
+      const fired = await app.call(OWNER, "POST", "/api/v1/hooks/watch/fire", { payload: "last", dryRun: true });
+      return fired.status === 200 ? fired : undefined;
+    }, "a dry run with the last payload");
     for (const shown of [run, one, test.body]) {
       const text = JSON.stringify(shown);
       expect(text).toContain("[text]");
@@ -185,7 +195,9 @@ describe("a viewer of runs", () => {
       (await get("/runs?filter=configured")).runs.find(({ hookId }: { hookId: string }) => hookId === "asker");
     await until(async () => (await failed())?.status === "failed", "the failure of asker");
     const { id, statusReason } = await failed();
-    expect(statusReason).toBe("steps[0] http is required: the server answered 500");
+    expect(statusReason).toBe("operators see the reason");
+    const whole = await get(`/runs/${encodeURIComponent(id)}`, OWNER);
+    expect(JSON.stringify(whole)).toContain("steps[0] http is required: the server answered 500");
     const room = async () => JSON.stringify((await app.call(BOB, "GET", "/api/rooms/general/messages")).body);
     await until(async () => (await room()).includes("answered 500"), "the card");
     const { text } = (await app.call(BOB, "POST", "/api/command", { line: `/run ${id}` })).body;
@@ -198,6 +210,36 @@ describe("a viewer of runs", () => {
       (await app.call(BOB, "POST", "/api/command", { line: `/replay ${id}` })).body,
     ];
     expect(JSON.stringify(shown)).not.toContain("PIN OF JANE");
+  });
+
+  it("reads that a hook failed, and not the error, which quotes what somebody wrote", async () => {
+    const said = { text: "quoted: pin of joan", nonce: "nonce-of-the-pin-7" };
+    expect((await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", said)).status).toBeLessThan(300);
+    const failed = async () =>
+      (await get("/runs?filter=configured")).runs.find(({ hookId }: { hookId: string }) => hookId === "quotes");
+    await until(async () => (await failed())?.status === "failed", "the failure of quotes");
+    const { id, dispatchId } = await failed();
+    const all = async (token: string) =>
+      JSON.stringify([
+        await get("/runs?filter=configured", token),
+        await get("/runs?filter=failed", token),
+        ...(await Promise.all(
+          [
+            `/run ${id}`,
+            `/run ${dispatchId}`,
+            `/replay ${id}`,
+            "/runs last",
+            "/runs failed",
+            "/runs quotes",
+            "/hooks why quotes",
+            `/hooks why quotes ${dispatchId.split(":")[0]}`,
+            `/hooks why ${dispatchId.split(":")[0]}`,
+            "/fire-hook quotes last dry-run=true",
+          ].map(async (line) => (await app.call(token, "POST", "/api/command", { line })).body),
+        )),
+      ]);
+    expect(await all(OWNER)).toContain("PIN OF JOAN");
+    expect(await all(BOB)).not.toContain("PIN OF JOAN");
   });
 
   it("sees no text of an event from outside, whatever the sender calls its field", async () => {
