@@ -22,6 +22,7 @@ import {
 } from "../journey/cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { endings } from "../journey/journal-lines.js";
+import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
 import { isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
@@ -80,7 +81,8 @@ export async function explainMessage(
   if (own) return cutOff(deps, hook, journey, { cutOffs, reason, own });
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   if (reason !== undefined) return cutOff(deps, hook, journey, { cutOffs, reason });
-  return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
+  if (dispatch) return didNotRun(deps, hook, journey, dispatch);
+  return isLedTo(hook.hook) ? noneLedTo(deps, hook, journey) : didNotFire(deps, hook, journey);
 }
 
 /** A hook that was removed since: its runs are on record. */
@@ -168,8 +170,8 @@ async function whyNotLater(
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
 function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchRecord | undefined): boolean {
   const awaited = running.filter(({ dispatchId }) => !isOfBackground(dispatchId));
-  if (awaited.some(({ dispatchId }) => dispatchId.split(":")[1] === hook.hook)) return true;
-  if (recorded !== undefined || !OF_MESSAGES.has(hook.hook)) return false;
+  if (awaited.some(({ point }) => point === hook.hook)) return true;
+  if (recorded !== undefined || !(OF_MESSAGES.has(hook.hook) || isLedTo(hook.hook))) return false;
   return row?.status === "running" || awaited.length > 0;
 }
 
@@ -403,6 +405,34 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
       ran: lost === undefined ? false : undefined,
       fired: lost === undefined ? false : undefined,
       reason: reason ?? lost,
+      checks: deps.registry.explain(hook.id).checks,
+      points: dispatches.map(({ point }) => point),
+    },
+    buttons: [nextButtons(hook, dispatches.at(-1))],
+  });
+}
+
+/** No firing of a point beside the message's path names the message: that it did not fire is not known. */
+async function noneLedTo(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
+  const { id, asked, row, own, dispatches } = journey;
+  const now = deps.clock.now();
+  const at = row?.receivedAt ?? own?.createdAt ?? dispatches[0]?.at ?? now;
+  const isLost = mayBeKilled(deps, hook.hook, at);
+  const reason = disabledReason(deps, hook, await switchesOf(deps, hook.id), at);
+  return answer({
+    text: [
+      isLost && reason === undefined
+        ? `Whether ${code(hook.id)} ran for ${code(id)} is **not known**. ${lostText(hook.hook)}`
+        : `No run of ${code(hook.id)} for ${code(id)} is on record: no firing of ${code(hook.hook)} is linked to this message.`,
+      whyNotReached(hook.hook, journey, now),
+      reason,
+      unlinkedText(hook.hook),
+    ],
+    data: {
+      id: hook.id,
+      message: asked,
+      found: true,
+      reason,
       checks: deps.registry.explain(hook.id).checks,
       points: dispatches.map(({ point }) => point),
     },

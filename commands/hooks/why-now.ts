@@ -9,7 +9,7 @@ import { effectOf } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
-import { backgroundText, hasNotRun, isAttempt, isOfBackground } from "../journey/background.js";
+import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { cutOffAfter } from "../journey/cut-off-points.js";
 import { runningText } from "../journey/surroundings.js";
@@ -186,9 +186,7 @@ function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | u
 
 /** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */
 function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
-  const open = deps.registry
-    .running()
-    .filter(({ dispatchId }) => dispatchId.split(":")[1] === hook && !isOfBackground(dispatchId));
+  const open = deps.registry.running().filter(isFiringAt(hook));
   return open.length === 0
     ? undefined
     : `${code(hook)} is firing now, and is recorded at its end: ${runningText(open)}.`;

@@ -5,10 +5,11 @@ import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { isAttempt } from "../journey/background.js";
+import { isAttempt, isFiringAt } from "../journey/background.js";
 import { cutOffRunText, cutOffText, mayBeKilled, unrecordedByKill, unrecordedText } from "../journey/cut-off.js";
 import { cutOffAfter } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
+import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
 import { runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
 import { isByHand } from "../payload.js";
@@ -23,7 +24,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const { id, asked, row, own, dispatches, running, unrecorded } = journey;
   const now = deps.clock.now();
   const here = dispatches.filter((one) => one.point === point && !isAttempt(one));
-  const open = running.filter(({ dispatchId }) => dispatchId.split(":")[1] === point);
+  const open = running.filter(isFiringAt(point));
   const cutOffs = cutOffsAt(point, journey);
   const started = unrecorded.filter(({ event }) => event === point);
   const isSeen = here.length > 0 || open.length > 0 || started.length > 0;
@@ -31,21 +32,25 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const killed = isSeen || notReached !== undefined ? undefined : killedText(deps, point, journey);
   const lost =
     cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(point, journey) ?? unrecordedText(deps, point, journey) ?? killed);
+  const isLed = isLedTo(point);
   const reason =
-    notReached ?? (!isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
+    notReached ?? (!isLed && !isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
   const isClaimed = point === "inbound_claim" && row !== undefined && claimerOf(row) !== undefined;
   const isUnrecorded = !isSeen && !isClaimed;
   const hasNotFired = isUnrecorded && lost === undefined;
   return answer({
     text: [
       hasNotFired
-        ? `${code(point)} did **not** fire for ${code(id)}.`
+        ? isLed
+          ? `No firing of ${code(point)} for ${code(id)} is on record.`
+          : `${code(point)} did **not** fire for ${code(id)}.`
         : isUnrecorded
           ? `Whether ${code(point)} fired for ${code(id)} is **not known**.`
           : `${code(point)} and ${code(id)}:`,
       started.map((run) => `${code(run.hookId)}: ${cutOffRunText(run)}`).join("\n"),
       lost,
       reason,
+      isLed && isUnrecorded && unlinkedText(point),
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
       ...(await attemptTexts(deps, here, now, row)),
     ],
@@ -53,7 +58,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
       point,
       message: asked,
       found: true,
-      fired: isUnrecorded && lost !== undefined ? undefined : !hasNotFired,
+      fired: isUnrecorded && (isLed || lost !== undefined) ? undefined : !hasNotFired,
       reason,
       dispatches: here.map(({ id: one }) => one),
     },
@@ -65,6 +70,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
 function killedText(deps: CommandDeps, point: string, { row, own }: Journey): string | undefined {
   const at = row?.receivedAt ?? own?.createdAt ?? deps.about.startedAt;
   if (!mayBeKilled(deps, point, at)) return undefined;
+  if (isLedTo(point)) return lostText(point);
   return `No hook was enabled there, or the gateway was killed before it was recorded. ${unrecordedByKill(deps, point) ?? ""}`.trim();
 }
 

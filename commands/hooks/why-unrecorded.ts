@@ -2,6 +2,7 @@
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { isFiringAt } from "../journey/background.js";
 import type { Journey } from "../journey/find.js";
 import { familyOf } from "../resolve.js";
 import { code } from "../text.js";
@@ -15,7 +16,7 @@ export async function explainUnrecorded(
 ): Promise<CommandAnswer | undefined> {
   const [id] = /^t_[^:/]+/.exec(asked ?? "") ?? [];
   if (id === undefined) return undefined;
-  const isRunning = journey?.running.some(({ dispatchId }) => dispatchId.split(":")[1] === point) === true;
+  const isRunning = journey?.running.some(isFiringAt(point)) === true;
   if (isRunning || journey?.dispatches.some((one) => one.point === point) === true) return undefined;
   if (journey === undefined && (await deps.tasks?.store.get(id)) === undefined) return undefined;
   const isOfMessages = ["inbound", "outbound"].includes(familyOf(point));

@@ -52,7 +52,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   const { hook } = target;
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook)))
     return explainNow(deps, context, hook);
-  const found = await readJourney(deps, context, asked ?? "last");
+  const found = await readJourney(deps, context, asked ?? "last", hook.hook);
   // Nothing was written here yet: what holds now is all that there is to answer.
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
   return "journey" in found ? explainMessage(deps, context, hook, found.journey) : found.answer;
@@ -78,7 +78,7 @@ async function whyPoint(
 ): Promise<CommandAnswer> {
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(name)))
     return explainPointNow(deps, name, await lastOf(deps, { point: name }));
-  const found = await readJourney(deps, context, asked ?? "last");
+  const found = await readJourney(deps, context, asked ?? "last", name);
   const unrecorded = await explainUnrecorded(deps, name, asked, "journey" in found ? found.journey : undefined);
   if (unrecorded) return unrecorded;
   if ("journey" in found) return explainPoint(deps, name, found.journey);
@@ -103,8 +103,9 @@ async function readJourney(
   deps: CommandDeps,
   context: CommandContext,
   asked: string,
+  point?: string,
 ): Promise<{ journey: Journey } | { answer: CommandAnswer }> {
-  const found = await findJourney(deps, context.at, asked);
+  const found = await findJourney(deps, context.at, asked, point);
   switch (found.kind) {
     case "found": {
       const dispatches = await Promise.all(

@@ -2,6 +2,7 @@
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
@@ -55,6 +56,12 @@ export function isAttempt({ id, cause }: DispatchRecord): boolean {
 
 /** By the id of an attempt, `m5:message_received/3:1`: the message does not wait for it. */
 export const isOfBackground = (dispatchId: string) => dispatchId.includes("/");
+
+/** The point is firing: what runs there is no attempt of a background run. */
+export const isFiringAt =
+  (point: string) =>
+  (running: RunningHook): boolean =>
+    running.point === point && !isOfBackground(running.dispatchId);
 
 /** The attempt that ended the run is in the journal, with more than the stored run has. */
 export function isJournalled(

@@ -9,6 +9,7 @@ import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import type { Decision } from "./audit.js";
+import { isFiringAt } from "./background.js";
 import type { Journey } from "./find.js";
 
 /** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
@@ -67,8 +68,7 @@ export function unrecordedText(
   { unrecorded, running }: Pick<Journey, "unrecorded" | "running">,
 ): string | undefined {
   if (unrecorded.every(({ event }) => event !== point)) return undefined;
-  if (running.some(({ dispatchId }) => dispatchId.split(":")[1] === point))
-    return `${code(point)} is recorded when all its hooks have ended.`;
+  if (running.some(isFiringAt(point))) return `${code(point)} is recorded when all its hooks have ended.`;
   const why =
     unrecordedByKill(deps, point) ??
     "It is not written yet, the process ended before that, or it was deleted after the retention.";

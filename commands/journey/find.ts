@@ -11,6 +11,7 @@ import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { type Purge, purgeOf } from "./audit.js";
 import { type OnRecord, storedRunsOf } from "./background.js";
+import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
 import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** How many dispatches of one message or delivery are read. */
@@ -77,26 +78,45 @@ type FoundAs<What> =
   | { kind: "none" };
 type Found = FoundAs<Omit<Path, "id">>;
 
-/** `at`: the chat in which it was asked; a platform's id holds for that chat only. */
+/** `at`: the chat in which it was asked; a platform's id holds for that chat only. `point`: what the message led to there is read, too. */
 export async function findJourney(
   deps: CommandDeps,
   at: Address | undefined,
   asked: string,
+  point?: string,
 ): Promise<FoundAs<Journey>> {
   await catchUp(deps);
   const found = await find(deps, at, asked);
   if (found.kind !== "found") return found;
-  const { journey } = found;
-  const { row, own, deliveries, gone } = journey;
+  const { row, own, deliveries, gone } = found.journey;
+  const journey = await withLedTo(deps, found.journey, point);
+  const surroundings = await surroundingsOf(deps, row, own, deliveries, gone);
+  const ledTo = deps.registry
+    .running()
+    .filter((one) => one.point === point && isLedTo(point) && isBecauseOf(journey.roots, one.dispatchId, one.cause));
   return {
     kind: "found",
     journey: {
       ...journey,
       id: own?.id ?? (row ? `m${row.id}` : asked),
-      ...(await surroundingsOf(deps, row, own, deliveries, gone)),
+      ...surroundings,
+      running: [...surroundings.running, ...ledTo],
       ...(await storedRunsOf(deps, journey.dispatches, journey.roots)),
     },
   };
+}
+
+/** With what it led to at the point, where that is no point of its own path. */
+async function withLedTo(
+  deps: CommandDeps,
+  journey: Omit<Path, "id">,
+  point: string | undefined,
+): Promise<Omit<Path, "id">> {
+  if (point === undefined || !isLedTo(point) || journey.roots.length === 0) return journey;
+  const { row, own, dispatches } = journey;
+  const roots = withTasks(journey.roots);
+  const since = row?.receivedAt ?? own?.createdAt ?? dispatches[0]?.at ?? 0;
+  return { ...journey, roots, dispatches: merged([...dispatches, ...(await ledToAt(deps, point, roots, since))]) };
 }
 
 async function find(deps: CommandDeps, at: Address | undefined, asked: string): Promise<Found> {
@@ -315,9 +335,12 @@ async function dispatchesOf(
     ...roots.map((of) => journal.list({ of, limit })),
     ...about.map((filter) => journal.list({ ...filter, limit })),
   ]);
-  const unique = new Map(
-    [...lists.flat(), ...(named ? [named] : [])].map((dispatch) => [`${dispatch.id} ${dispatch.at}`, dispatch]),
-  );
+  return merged([...lists.flat(), ...(named ? [named] : [])]);
+}
+
+/** Each once, oldest first. */
+function merged(dispatches: readonly DispatchRecord[]): DispatchRecord[] {
+  const unique = new Map(dispatches.map((dispatch) => [`${dispatch.id} ${dispatch.at}`, dispatch]));
   return [...unique.values()].sort((a, b) => a.at - b.at || orderOf(a) - orderOf(b));
 }
 

@@ -219,9 +219,8 @@ async function ofRun({ automations, store }: CommandDeps, id: string, deliveryId
 /** `` `slow` has been running at `inbound_claim` for 2 s ``, for each. */
 export function runningText(running: readonly RunningHook[]): string {
   return running
-    .map(({ hookId, dispatchId, forMs }) => {
-      const [, point = ""] = dispatchId.split(/[:/]/);
-      return `${code(hookId)} has been running at ${code(point)} for ${formatDuration(forMs)}`;
-    })
+    .map(
+      ({ hookId, point, forMs }) => `${code(hookId)} has been running at ${code(point)} for ${formatDuration(forMs)}`,
+    )
     .join(", ");
 }

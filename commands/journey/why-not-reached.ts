@@ -9,6 +9,7 @@ import { isAttempt } from "./background.js";
 import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { wasGivenUpText } from "./given-up.js";
+import { isLedTo } from "./led-to.js";
 import { putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
 
@@ -23,6 +24,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 export function whyNotReached(point: string, journey: Journey, now: number): string | undefined {
   const outbound = OUTBOUND.find((one) => one === point);
   if (outbound) return whyNotOutbound(outbound, journey, now);
+  if (isLedTo(point)) return whyUnhandled(journey, now);
   const { row, own } = journey;
   const change = CHANGES[point];
   if (change !== undefined && row && POINT_OF_CHANGE[row.event.kind] === point) return whyUnhandled(journey, now);
@@ -56,6 +58,7 @@ export function cutOffsAt(point: string, journey: Journey): number {
 
 function isRecorded(point: string, { id, round }: InboxRow, dispatches: readonly DispatchRecord[]): boolean {
   // A message that is tried again in one process was received before, under an earlier number.
+  if (isLedTo(point)) return dispatches.some((one) => one.point === point);
   return dispatches.some((one) =>
     point === "message_received"
       ? one.point === point && rootOf(one.id) === `m${id}` && !isAttempt(one)
@@ -105,7 +108,7 @@ function whyNever(point: string, row: InboxRow): string | undefined {
         ? undefined
         : `This message is no command, and ${code(point)} fires for commands only.`;
     default:
-      return `${code(point)} does not fire for messages.`;
+      return isLedTo(point) ? undefined : `${code(point)} does not fire for messages.`;
   }
 }
 

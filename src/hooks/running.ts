@@ -2,6 +2,7 @@
  * Who runs at this moment, read off the deadline wheel when somebody asks: every handler that is waited for is armed there,
  * so dispatches keep no list of their own. A synchronous handler is never seen running.
  */
+import type { Cause } from "../domain/journal.js";
 import { type DeadlineWheel, TICK_MS } from "./deadline-wheel.js";
 import { TimedCall } from "./dispatch/timed-call.js";
 import { HookRun } from "./run.js";
@@ -11,6 +12,9 @@ export interface RunningHook {
   hookId: string;
   runId: string;
   dispatchId: string;
+  point: string;
+  /** What led to the dispatch. */
+  cause: Cause | undefined;
   /** To a hundredth of a second. */
   forMs: number;
 }
@@ -22,9 +26,9 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
     const isRun = item instanceof SequenceWait || item instanceof VoidWait || item instanceof TimedCall;
     const run = isRun ? item.awaitedRun() : undefined;
     if (run === undefined) continue;
-    const { id: hookId, runId, dispatchId } = run;
+    const { id: hookId, runId, dispatchId, hook: point, cause } = run;
     const forTicks = Math.max(0, HookRun.entryOf(run).timeoutTicks - leftTicks);
-    running.push({ hookId, runId, dispatchId, forMs: forTicks * TICK_MS });
+    running.push({ hookId, runId, dispatchId, point, cause, forMs: forTicks * TICK_MS });
   }
   return running.sort((a, b) => b.forMs - a.forMs);
 }

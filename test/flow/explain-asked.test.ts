@@ -87,7 +87,7 @@ describe("/hooks why with a point", () => {
       );
     }
     expect(await why(`/hooks why delivery_failed ${row}`)).toContain("it was sent, so nothing failed");
-    expect(await why(`/hooks why task:fail ${row}`)).toContain("task:fail does not fire for messages");
+    expect(await why(`/hooks why task:fail ${row}`)).toContain(`No firing of task:fail for ${row} is on record.`);
   });
 
   it("answers without a message for the last time that it fired, or that it has not fired", async () => {
