@@ -19,7 +19,7 @@ export async function addTask(
   context: CommandContext,
   names: { to: string; title: string },
 ): Promise<CommandAnswer> {
-  const { options, operator, causeId, at } = context;
+  const { options, operator, causeId, attempt, at } = context;
   context.need("viewer");
   const desk = needTasks(deps);
   const to = textOf(options[names.to]);
@@ -39,6 +39,7 @@ export async function addTask(
   const creating = desk.create({ title, assignTo, ...fieldsOf(deps, context, desk) }, actorOf(context), {
     // The same when the command is handled once more.
     ...(causeId === undefined ? {} : { id: `t_${causeId}` }),
+    ...(attempt === undefined ? {} : { attempt }),
     ...(at === undefined ? {} : { address: at }),
     ...(options.draft === true ? { status: "draft" as const } : {}),
   });

@@ -252,6 +252,8 @@ export type Task = z.output<typeof task>;
 export interface TaskOrigin {
   /** `newId("t")`; made by whoever creates it, so that creating it twice changes nothing. */
   id?: string;
+  /** How often whoever creates it was started, on disk: hooks at `task:create` learn it. */
+  attempt?: number;
   status?: "draft" | "pending";
   missionId?: string;
   address?: Task["address"];

@@ -45,6 +45,8 @@ export interface CommandContext {
   };
   /** What the ids of dispatches begin with that the command's own message set off; undefined on the CLI, and over HTTP without an Idempotency-Key. */
   causeId?: string;
+  /** How often the command was started, on disk; undefined where that is not counted. */
+  attempt?: number;
   /** The run of a hook whose program gave it: what it sets off is caused by that. */
   givenBy?: Cause;
   /** The message it answers to, when given as a reply: `/hooks why x` on a message. */

@@ -1,5 +1,6 @@
 /** Runs one recorded background run, and journals it as a dispatch of its own, caused by the one that recorded it. */
 import type { Cause } from "../domain/journal.js";
+import { errorMessage } from "../lib/errors.js";
 import { type BackgroundEnd, type BackgroundRun, failedEnd } from "./background.js";
 import { Dispatch } from "./dispatch/dispatch.js";
 import { LifecycleRun } from "./dispatch/lifecycle.js";
@@ -10,7 +11,7 @@ import type { Firing } from "./options.js";
 import { checkContributions } from "./results.js";
 import { HookRun } from "./run.js";
 
-/** Never rejects. `entry` is who is registered under the run's hook id now. */
+/** Never rejects, and never resolves when a stop cuts the run off. `entry` is who is registered under the run's hook id now. */
 export async function runBackground(
   kernel: Kernel,
   entry: Entry | undefined,
@@ -27,11 +28,14 @@ export async function runBackground(
     ...(run.conversation === undefined ? {} : { conversation: run.conversation }),
     ...(run.messageId === undefined ? {} : { messageId: run.messageId }),
   };
-  return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(entry);
+  return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(
+    entry,
+    run.idempotent === true,
+  );
 }
 
 class BackgroundDispatch extends Dispatch {
-  run(entry: Entry): Promise<BackgroundEnd> {
+  run(entry: Entry, isRepeatable: boolean): Promise<BackgroundEnd> {
     const context =
       this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, this.phase, this.view());
     const startedMs = this.startMs();
@@ -41,6 +45,12 @@ class BackgroundDispatch extends Dispatch {
         context,
         () => (this.phase === undefined ? entry.handler(this.view(), context) : entry.handler(context)),
         (settled) => {
+          if (settled.kind === "interrupted") {
+            // Whoever holds the record gets no end: the record stays open, and the next start decides what becomes of it.
+            this.reportDetached(entry, startedMs, cutOffError(settled.error, isRepeatable), "interrupted");
+            this.recording?.end(this, { outcome: "interrupted" });
+            return;
+          }
           const error = settled.kind === "passed" ? this.#take(entry, startedMs, settled.value) : settled.error;
           if (error !== undefined)
             this.reportDetached(entry, startedMs, error, settled.kind === "timed_out" ? "timed_out" : "failed");
@@ -66,4 +76,9 @@ class BackgroundDispatch extends Dispatch {
       return error;
     }
   }
+}
+
+/** Its log line is the only notice of work that is lost. */
+function cutOffError(error: unknown, isRepeatable: boolean): unknown {
+  return isRepeatable ? error : new Error(`${errorMessage(error)}, and it may not run twice`);
 }

@@ -29,7 +29,7 @@ export interface BackgroundRun {
 
 /** `gone`: the hook is not registered (any more) or is disabled. */
 export type BackgroundEnd = { kind: "done" } | { kind: "gone" } | { kind: "failed"; error: string; retryInMs?: number };
-/** Runs a record once. Never rejects. */
+/** Runs a record once. Never rejects, and never resolves when a stop cuts the run off. */
 export type BackgroundRunner = (run: BackgroundRun, attempt: number) => Promise<BackgroundEnd>;
 
 export interface BackgroundPort {

@@ -33,12 +33,14 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
   return running.sort((a, b) => b.forMs - a.forMs);
 }
 
-/** The process stops: what runs is recorded as cut off. A background run has a row of its own, which says so. */
+const DETACHED = ["fire_and_record", "background"];
+
+/** The process stops: what runs is recorded as cut off. Turn handlers end with their turn. */
 export function cutOffRunning(wheel: DeadlineWheel): void {
   const reason = new Error("the gateway stopped while it ran");
   for (const { item } of [...wheel.armed()]) {
     if (item instanceof SequenceWait || item instanceof VoidWait) item.cutOff(reason);
-    else if (item instanceof TimedCall && HookRun.entryOf(item.awaitedRun()).execution === "fire_and_record")
+    else if (item instanceof TimedCall && DETACHED.includes(HookRun.entryOf(item.awaitedRun()).execution))
       item.cutOff(reason);
   }
 }

@@ -61,6 +61,7 @@ export interface HookContext<N extends string = string> {
   /**
    * Counts from 1. Above 1 the same dispatch, with the same `dispatchId` and `runId`, was begun before and cut off by a crash: a handler
    * that must not do something twice asks for what it did under that id, or registers with `execution: "background"` and no `retry`.
+   * Attempts of a background run have dispatch ids of their own, and one `recordId`.
    */
   readonly attempt: number;
   readonly dryRun: boolean;

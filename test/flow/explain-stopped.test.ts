@@ -22,6 +22,19 @@ export default { id: "p", setup({ hooks }) {
     appendFileSync("sent", message.text + " " + attempt + "\\n");
     return never();
   }, { id: "sent", timeoutMs });
+  hooks.register({ hook: "task:create", phase: "before", id: "creating", timeoutMs, handler: ({ data, dispatchId, attempt }) => {
+    if (data.title !== "Held") return;
+    appendFileSync("creating", dispatchId + " " + attempt + "\\n");
+    return new Promise(() => {});
+  } });
+  const retry = { attempts: 3, backoffMs: 100, idempotent: true };
+  for (const [id, options] of [["once", {}], ["again", { retry }]])
+    hooks.registerVoid("message_received", (_payload, { recordId, dispatchId, attempt, signal }) => {
+      const note = (what) => appendFileSync(id, what + "\\n");
+      note([recordId, dispatchId, attempt].join(" "));
+      signal.addEventListener("abort", () => note("signal: " + signal.reason.message));
+      return never();
+    }, { id, execution: "background", timeoutMs, match: { when: 'payload.message.text == "long"' }, ...options });
 } };`;
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-explain-stopped-"));
@@ -35,7 +48,7 @@ async function say(text: string): Promise<void> {
   const answer = await fetch(`${gateway.url}/api/rooms/general/messages`, {
     method: "POST",
     headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
-    body: JSON.stringify({ text, nonce: `a-nonce-of-${text}` }),
+    body: JSON.stringify({ text, nonce: `a-nonce-of-${text.replaceAll(/\W/g, "-")}` }),
   });
   expect(answer.ok).toBe(true);
 }
@@ -70,7 +83,9 @@ describe("a stop while hooks do not end", () => {
     await say("short");
     await isRunning("p.sent");
     await say("long");
-    for (const id of ["p.command", "p.create", "p.spawn", "p.claim"]) await isRunning(id);
+    await say("/task add worker Held");
+    for (const id of ["p.command", "p.create", "p.spawn", "p.claim", "p.creating", "p.once", "p.again"])
+      await isRunning(id);
   });
 
   it("ends all the same, and each of them is on record as cut off", async () => {
@@ -87,15 +102,43 @@ describe("a stop while hooks do not end", () => {
     expect(await ask("/hooks why p.shutdown")).toMatch(
       /^p\.shutdown started for the last orchestrator:shutdown, and was interrupted: the gateway stopped while it ran\./,
     );
-    for (const id of ["p.command", "p.shutdown", "p.create", "p.spawn", "p.claim", "p.sent"])
+    for (const id of ["p.command", "p.shutdown", "p.create", "p.spawn", "p.claim", "p.sent", "p.once", "p.again"])
       expect(await ask(`/runs ${id}`), id).toContain("✗ interrupted");
     // Who ran beside it is on record with it.
     expect(await ask("/hooks show p.other")).toMatch(/last fired: .*passed/);
   });
 
+  it("fires the signal of a hook in the background, logs it, and runs it again only with retry", async () => {
+    const lines = (id: string) => readFileSync(join(folder, id), "utf8").trimEnd().split("\n");
+    const [first = ""] = lines("again");
+    const [recordId] = first.split(" ");
+    const cutOff = "signal: the gateway stopped while it ran";
+    await until(() => lines("again").length > 2, "the second call of p.again");
+    // Each attempt is a dispatch of its own; what stays the same is the record.
+    expect(lines("again")).toEqual([`${recordId} ${recordId}:1 1`, cutOff, `${recordId} ${recordId}:2 2`]);
+    expect(lines("once")).toEqual([expect.stringMatching(/:1 1$/), cutOff]);
+    for (const id of ["once", "again"])
+      expect(gateway.output()).toMatch(new RegExp(`Hook \\\\?"p\\.${id}\\\\?" was interrupted at message_received`));
+    expect(await ask("/hooks why p.once last")).toMatch(
+      /It began, and was interrupted after .*: the gateway stopped while it ran, and it may not run twice/,
+    );
+    expect(await ask("/hooks why p.again last")).toMatch(
+      /It began, and was interrupted after .*: the gateway stopped while it ran\n[\s\S]*It ran, ✓ passed/,
+    );
+  });
+
   it("makes no failures of them", async () => {
-    for (const id of ["p.command", "p.shutdown", "p.create"])
+    for (const id of ["p.command", "p.shutdown", "p.create", "p.once", "p.again"])
       expect(await ask(`/hooks show ${id}`)).toMatch(/24 h: \d+ fires?, 0 failures/);
+  });
+
+  it("counts the second call at task:create, whose command is given again", async () => {
+    const calls = await until(() => {
+      const lines = readFileSync(join(folder, "creating"), "utf8").trimEnd().split("\n");
+      return lines.length > 1 ? lines : undefined;
+    }, "the second call of p.creating");
+    expect(calls).toEqual([expect.stringMatching(/^t_m\d+:task:create 1$/), expect.stringMatching(/:task:create 2$/)]);
+    expect(calls[1]?.split(" ")[0]).toBe(calls[0]?.split(" ")[0]);
   });
 
   it("is no end for what hooks are to be told: the next start calls them again", async () => {

@@ -31,7 +31,19 @@ export function rowOf(run: BackgroundRun, definition: Definition | undefined, no
 }
 
 export function backgroundOf(row: AutomationRun): BackgroundRun {
-  const { id, hookId, event, phase, pendingPayload, dispatchId, cause, conversation, messageId, createdAt } = row;
+  const {
+    id,
+    hookId,
+    event,
+    phase,
+    pendingPayload,
+    dispatchId,
+    cause,
+    conversation,
+    messageId,
+    isRepeatable,
+    createdAt,
+  } = row;
   return {
     id,
     hookId,
@@ -42,6 +54,7 @@ export function backgroundOf(row: AutomationRun): BackgroundRun {
     ...(cause === undefined ? {} : { cause }),
     ...(conversation === undefined ? {} : { conversation }),
     ...(messageId === undefined ? {} : { messageId }),
+    ...(isRepeatable ? { idempotent: true } : {}),
     recordedAt: createdAt,
   };
 }

@@ -69,6 +69,7 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
         ...(call.at ? { at: call.at } : {}),
         ...(call.from ? { from: call.from } : {}),
         ...(call.causeId === undefined ? {} : { causeId: call.causeId }),
+        ...(call.fire.attempt === undefined ? {} : { attempt: call.fire.attempt }),
         ...(call.givenBy === undefined ? {} : { givenBy: call.givenBy }),
         ...(call.replyToId === undefined ? {} : { replyToId: call.replyToId }),
         progress: call.progress,

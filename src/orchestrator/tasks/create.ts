@@ -60,6 +60,7 @@ export async function createTask(
       { ...withoutUndefined(wanted), id, ...(origin.missionId === undefined ? {} : { missionId: origin.missionId }) },
       {
         dispatchId: `${id}:task:create`,
+        attempt: origin.attempt ?? 1,
         cause: actor.cause ?? { kind: "task", id, depth },
         ...(origin.address === undefined ? {} : { conversation: formatAddress(origin.address) }),
       },
