@@ -248,7 +248,7 @@ export class CatchUp {
         // The cursor stays. New messages of the channel must not wait for the next try.
         if (!signal.aborted) {
           const reason = error instanceof CutShort ? error.message : describeFailure(error);
-          if (this.#troubles.get(channelId.replace(ARCHIVE, "")) !== reason)
+          if (this.#troubles.get(channelId) !== reason)
             logger.error(
               { channelId, error: reason },
               "could not read what was missed in a Discord channel; it is tried again every minute",
@@ -262,12 +262,13 @@ export class CatchUp {
     }
   }
 
+  /** `key`: a channel, or the closed threads of one, each with a trouble of its own. */
   #trouble(key: string, reason: string | undefined): void {
-    const channelId = key.replace(ARCHIVE, "");
-    if (this.#troubles.get(channelId) === reason) return;
-    if (reason === undefined) this.#troubles.delete(channelId);
-    else this.#troubles.set(channelId, reason);
-    this.#context.port.unreadable(this.#troubles);
+    if (this.#troubles.get(key) === reason) return;
+    if (reason === undefined) this.#troubles.delete(key);
+    else this.#troubles.set(key, reason);
+    const byChannel = [...this.#troubles].map(([owed, why]) => [owed.replace(ARCHIVE, ""), why] as const);
+    this.#context.port.unreadable(new Map(byChannel));
   }
 
   #retryLater(channelId: string): void {
