@@ -33,7 +33,7 @@ const CHANNELS_AT_ONCE = 3;
 const ATTEMPTS = 5;
 /** A channel that could not be read is tried again so much later. */
 const RETRY_MS = 60_000;
-/** Reads of a channel that do not reach the newest message that Discord named. It may have been deleted. */
+/** Reads of a channel that do not reach the newest message that Discord named. After so many it counts as deleted. */
 const SHORT_READS = 3;
 /** Owed are the closed threads of this channel: GUILD_CREATE does not tell of them. */
 const ARCHIVE = "archive-of-";
@@ -59,12 +59,8 @@ export interface CatchUpPort {
   unreadable(reasons: ReadonlyMap<string, string>): void;
 }
 
-/** Discord names a newer message than it shows. Without Read Message History it shows none at all. */
-class CutShort extends Error {
-  constructor() {
-    super("Discord did not show its newest message; the bot may lack Read Message History there");
-  }
-}
+/** Discord named a message there, and does not show it. */
+class CutShort extends Error {}
 
 interface Context {
   rest: REST;
@@ -296,7 +292,12 @@ export class CatchUp {
       const limit = Math.min(PAGE, limits.maxMessages - taken);
       const page = await this.#page(channelId, after, limit, owed.guildId === undefined);
       if (page === undefined) {
-        logger.info({ channelId }, "a Discord channel with missed messages is gone");
+        this.#countShortRead(
+          channelId,
+          owed.last,
+          "Discord says that the channel is gone, though it named a message there",
+        );
+        logger.warn({ channelId }, "a Discord channel with missed messages is gone");
         return false;
       }
       for (const raw of page) {
@@ -314,7 +315,17 @@ export class CatchUp {
       }
       taken += page.length;
       if (page.length < limit) {
-        this.#checkReached(channelId, after, owed.last);
+        if (owed.last === undefined || !isNewer(owed.last, after)) return true;
+        // Without Read Message History it shows no message at all.
+        this.#countShortRead(
+          channelId,
+          owed.last,
+          "Discord did not show its newest message; the bot may lack Read Message History there",
+        );
+        logger.warn(
+          { channelId, hint: "If messages are missing, give the bot the permission Read Message History there." },
+          "Discord shows no newer missed messages in a channel, though it named one: it was deleted, or the bot may not read the history",
+        );
         return true;
       }
     }
@@ -325,16 +336,12 @@ export class CatchUp {
     return true;
   }
 
-  /** Read again when the newest message is missing, and in the end put down to somebody who deleted it. */
-  #checkReached(channelId: string, after: string, last: string | undefined): void {
-    if (last === undefined || !isNewer(last, after)) return;
+  /** Throws, so that the channel is read again, until its newest message was missing so often that Discord is believed. */
+  #countShortRead(channelId: string, last: string | undefined, reason: string): void {
+    if (last === undefined) return;
     const reads = (this.#shortReads.get(channelId) ?? 0) + 1;
     this.#shortReads.set(channelId, reads);
-    if (reads < SHORT_READS) throw new CutShort();
-    this.#context.logger.warn(
-      { channelId, hint: "If messages are missing, give the bot the permission Read Message History there." },
-      "Discord shows no newer missed messages in a channel, though it named one: it was deleted, or the bot may not read the history",
-    );
+    if (reads < SHORT_READS) throw new CutShort(reason);
   }
 
   /** Closed threads with messages of the gap are owed. Both lists begin with the newest; that of private threads with the newest thread. */

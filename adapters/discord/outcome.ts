@@ -71,7 +71,7 @@ export function isHidden(error: unknown): boolean {
   return error instanceof DiscordAPIError && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
 }
 
-/** Of these, what is gone. */
+/** Discord says that it is gone (404), not that it is hidden from us (403). */
 export const isGone = (error: unknown): boolean => isHidden(error) && (error as DiscordAPIError).status === 404;
 
 export function isTokenRefused(error: unknown): boolean {
