@@ -243,6 +243,28 @@ describe("a chat that its platform paused before a page is due", () => {
     expect(other.messages).toEqual([]);
   });
 
+  it.each([30_000, 12_000])(
+    "a page that is refused for %i ms is posted once, and says that it is late",
+    async (afterMs) => {
+      const { on, loop, other } = await twoPlatforms({ ...oneStep(), fallback_after: "5m" });
+      await on.raise();
+      let isPaused = false;
+      loop.script = (operation) => {
+        if (isPaused || operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+        isPaused = true;
+        return { kind: "retry", error: "429 Too Many Requests", afterMs, scope: "chat" };
+      };
+      await pass(on, 20_000 + afterMs);
+      expect(isPaused).toBe(true);
+      const late = page(loop, "room");
+      expect(usersOf(late)).toEqual(["7"]);
+      expect(late.map(({ text }) => text)).toEqual([
+        expect.stringMatching(/It was due <t:\d+:T:UTC>; sending to this chat was paused until <t:\d+:T:UTC>/),
+      ]);
+      expect(other.messages).toEqual([]);
+    },
+  );
+
   it("a page that the chat gives up because of its pause calls its person in a private chat when the fallback does not", async () => {
     const { on, loop, other } = await twoPlatforms({ ...oneStep(), people: { ann: ["loop:7"] } });
     await on.raise();

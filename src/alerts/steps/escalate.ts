@@ -162,7 +162,7 @@ function take(
     ...(late === undefined ? [] : [late]),
   ];
   const ofStep = `escalation:${alert.escalateFrom}:${route.name}:${number}`;
-  // Of a page in doubt nobody can say that it notified no one.
+  // Nobody can say of a page in doubt that it notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
   const key = `${ofStep}${end}`;
   const group = `${route.name}|escalated`;

@@ -14,8 +14,8 @@ const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended
 /** Why a message is enqueued anew although it could still be sent. */
 export const BEHIND = "an older message about alerts was not sent in time, and goes before it";
 
-/** Its words and mentions are made when the pause is about to end. */
-export const PAUSED = "its chat is paused for longer than it may wait";
+/** A page of a paused chat says when it was due; mentions of a long pause are made when it is about to end. */
+export const PAUSED = "its chat is paused: it is written anew, with the time when it was due";
 
 const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED]);
 

@@ -13,6 +13,8 @@ import type { Telling } from "./telling.js";
 import { arrivesAgain, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
+/** A page that is refused with a short pause has to be enqueued anew before that ends. */
+const ASK_PAGE_AGAIN_MS = 5_000;
 const HISTORY_MAX = 200;
 /** The outbox ends what has expired a moment later. What is still under way then may have been posted. */
 const PATIENCE_MS = 2 * ASK_AGAIN_MS;
@@ -24,16 +26,17 @@ export async function checkNotices(destination: string, telling: Telling): Promi
   let next: number | undefined;
   const groups = groupBy(await store.unsettledNotices(destination), (one) => one.deliveryId ?? "");
   for (const notices of groups) {
-    const [{ deliveryId = "" }] = notices as [Notice];
+    const [{ deliveryId = "", kind, sentAt }] = notices as [Notice];
     const delivery = await telling.deliveryOf(deliveryId);
     if (await isTakenBack(notices, delivery, telling)) {
       await store.requeueNotices(notices.map(({ id }) => id));
       continue;
     }
     const waits = delivery !== undefined && isUnderWay(delivery);
-    // Never tried, and its chat has been paused since: what it says would be old.
-    if (waits && delivery.attempts === 0 && isPausedTooLong(pause, delivery.createdAt, config)) {
-      if (!(await isElsewhere(notices, telling)))
+    // Its chat has been paused since it was enqueued: what it says would be old. A page that was tried was refused, and is not posted.
+    const isOld = delivery?.attempts === 0 ? isPausedTooLong(pause, delivery.createdAt, config) : kind === "escalation";
+    if (waits && pause && isOld) {
+      if (isPausedTooLong(pause, sentAt ?? delivery.createdAt, config) && !(await isElsewhere(notices, telling)))
         await lose(destination, notices, lossOf(destination, delivery, telling), telling);
       if (await telling.withdraw(deliveryId, PAUSED)) {
         await requeue(destination, notices, telling);
@@ -49,7 +52,8 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       continue;
     }
     if (waits && now < waitsUntil(delivery, config) + PATIENCE_MS) {
-      next = now + ASK_AGAIN_MS;
+      const again = now + (kind === "escalation" ? ASK_PAGE_AGAIN_MS : ASK_AGAIN_MS);
+      next = Math.min(next ?? again, again);
       continue;
     }
     // It stands behind others of its chat, and ends as expired when it is their turn.

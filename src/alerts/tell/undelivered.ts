@@ -41,7 +41,7 @@ export async function raiseUnsaid(destination: string, { fate, reason }: Loss, t
   await raiseOwn({ ...own, labels, state: "firing", reason });
 }
 
-/** Of an alert that ends with the pause of its chat. */
+/** The label of an alert that ends with the pause of its chat. */
 const PAUSED = { cause: "pause" };
 
 /** Nothing is posted at the end of a pause when an operator has what waited. When to look again. */
