@@ -24,16 +24,20 @@ export type ReadDecision =
 export function readDecision(text: string): ReadDecision {
   const trimmed = text.trim();
   if (!trimmed.startsWith("{"))
-    return /\{\s*"decision"\s*:/.test(trimmed) ? { kind: "unreadable", error: NOT_ALONE } : { kind: "none" };
+    return /\{\s*\\?["']decision\\?["']\s*:/.test(trimmed)
+      ? { kind: "unreadable", error: NOT_ALONE }
+      : { kind: "none" };
   const value = readJson(trimmed);
   if (value !== undefined) return decisionFromValue(value);
-  if (!trimmed.includes('"decision"')) return { kind: "none" };
+  if (!/["']decision["']/.test(trimmed)) return { kind: "none" };
   const deep = `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
-  return { kind: "unreadable", error: isTooDeep(trimmed) ? deep : "it starts with { and is not JSON" };
+  return { kind: "unreadable", error: isTooDeep(trimmed) ? deep : NOT_JSON };
 }
 
 /** The same for what a module's function returned, or for JSON that is read already. */
 export function decisionFromValue(value: unknown): ReadDecision {
+  if (typeof value === "string" && readDecision(value).kind !== "none")
+    return { kind: "unreadable", error: "it is a text: give the object itself" };
   if (typeof value !== "object" || value === null) return { kind: "none" };
   if (!("decision" in value)) {
     const meant = Object.keys(value).find((key) => DECIDING.has(key) || nearest(key, ["decision"]) !== undefined);
@@ -54,6 +58,7 @@ export function decisionFromValue(value: unknown): ReadDecision {
   return { kind: "unreadable", error: `its decision is not as expected: ${problems}` };
 }
 
+const NOT_JSON = "it starts with { and is not JSON, which has double quotes (in Python, print json.dumps of it)";
 const NOT_ALONE = "there is other text around it: print the decision alone, and other words on standard error";
 
 /** Fields of a decision, and words that people write in place of the one that they mean. */

@@ -40,9 +40,13 @@ describe("the exit code decides", () => {
     [`{"Decision":"block","reason":"x"}`, 'it has "Decision" and no "decision"'],
     [`{"reply":"pong"}`, 'it has "reply" and no "decision"'],
     [`log line {"decision":"block","reason":"x"}`, "there is other text around it: print the decision alone"],
+    // As Python prints it.
+    [`{'decision': 'block', 'reason': 'x'}`, "is not JSON, which has double quotes"],
+    [JSON.stringify(`{"decision":"block","reason":"x"}`), "there is other text around it: print the decision alone"],
     [`[{"decision":"block","reason":"x"}]`, "there is other text around it: print the decision alone"],
   ])("%s on standard output is a failure: it means to decide", async (output, error) => {
-    expect(await sh(`echo '${output}'`)).toMatchObject({ kind: "failed", error: expect.stringContaining(error) });
+    const quoted = output.replaceAll("'", `'\\''`);
+    expect(await sh(`printf %s '${quoted}'`)).toMatchObject({ kind: "failed", error: expect.stringContaining(error) });
   });
 
   it.each(["all is well", `{"ok":true}`, "[1, 2]"])("%s on standard output passes", async (output) => {
