@@ -50,7 +50,7 @@ export async function mayHearRunners(deps: CommandDeps, { operator }: Pick<Comma
   return hasRole(operator.role, await roleToHearRunners(deps, of));
 }
 
-/** Of what runners said and commands answered; other texts are for operators. */
+/** The role for what runners said and commands answered; other texts are for operators. */
 async function roleToHearIn(deps: CommandDeps, of: Revealed): Promise<Role> {
   // The answer to a command of an owner may have what only an owner may read.
   return of.cause?.kind === "command" ? "owner" : roleToHearRunners(deps, of);

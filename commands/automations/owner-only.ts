@@ -138,12 +138,9 @@ function readableAttempt(attempt: AttemptRecord, withheld: string): AttemptRecor
   const isFailure = attempt.status === "failed" || attempt.status === "timed_out";
   const hide = <T extends { error?: string }>(one: T): T =>
     one.error === undefined ? one : { ...one, error: withheld };
-  const { toolCalls } = attempt;
-  return {
-    ...(isFailure ? hide(attempt) : attempt),
-    steps: attempt.steps.map(hide),
-    ...(toolCalls === undefined ? {} : { toolCalls: toolCalls.map(hide) }),
-  };
+  const shown: AttemptRecord = { ...(isFailure ? hide(attempt) : attempt), steps: attempt.steps.map(hide) };
+  if (attempt.toolCalls !== undefined) shown.toolCalls = attempt.toolCalls.map(hide);
+  return shown;
 }
 
 /** The same for a dispatch. */
@@ -194,10 +191,11 @@ export function readableEnd<T extends { status: string; reason?: string; error?:
 
 function readableReason(deps: CommandDeps, context: CommandContext, status: string, reason: string): string {
   const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
-  if (head !== undefined)
+  if (head !== undefined) {
     if (isCode(deps, failed)) return reason;
-    else if (!maySeeOutput(deps, context, failed)) return `${head}${HIDDEN}`;
-    else return maySeeReasons(context) ? reason : `${head}${REASON_WITHHELD}`;
+    if (!maySeeOutput(deps, context, failed)) return `${head}${HIDDEN}`;
+    return maySeeReasons(context) ? reason : `${head}${REASON_WITHHELD}`;
+  }
   if (maySeeReasons(context)) return reason;
   const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
   if (by !== undefined) return `${by} (${REASON_WITHHELD})`;

@@ -1,7 +1,7 @@
 /** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
 import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
-import { OUTCOMES } from "../domain/journal.js";
+import { OUTCOMES, rootOf } from "../domain/journal.js";
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type InboxRow, type Store } from "../domain/store.js";
 import type { Task } from "../domain/task.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -161,13 +161,24 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
   return rows;
 }
 
-/** What a program prints is a message of its own, in the thread under its task's card. A private answer to a command is the asker's. */
+/**
+ * What a program prints is a message of its own, in the thread under its task's card; a hook of the task or its mission may quote it.
+ * A private answer to a command is the asker's.
+ */
 async function textOf({ cause, frozen, message, visibleTo }: Delivery, parts: AnswerParts): Promise<string | null> {
   const text = (frozen ?? message)?.text ?? null;
-  if (text !== null && cause.kind === "command" && visibleTo !== undefined) return MASKED;
-  const task = cause.kind === "task" && text !== null ? await parts.store.tasks.get(cause.id) : undefined;
-  return task === undefined || parts.mayOperatorsHear(task) ? text : MASKED;
+  if (text === null) return null;
+  if (cause.kind === "command" && visibleTo !== undefined) return MASKED;
+  const root = rootOf(cause.id);
+  const { tasks } = parts.store;
+  const task = cause.kind === "task" || root.startsWith("t_") ? await tasks.get(root) : undefined;
+  const [missionId] = /^m_[0-9a-z]+/.exec(root) ?? [];
+  const ofMission = missionId === undefined ? [] : await tasks.list({ missionId, limit: TASKS_OF_MISSION });
+  return [...(task === undefined ? [] : [task]), ...ofMission].every(parts.mayOperatorsHear) ? text : MASKED;
 }
+
+/** A mission rarely has more; of the others the newest decide. */
+const TASKS_OF_MISSION = 1_000;
 
 /** All rows, newest first, a page at a time: whoever has what it wanted asks for no more. */
 async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row> {

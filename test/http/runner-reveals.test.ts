@@ -52,6 +52,13 @@ beforeAll(async () => {
           context: [{ db_query: { query } }],
           run: { chat: { to: "web:web:dm-1", text: "{{ steps[0].count }}" } },
         })),
+        {
+          id: "looks",
+          on: "task:complete",
+          phase: "after",
+          context: [{ read_file: { path: "{{ event.result.output | upcase | strip }}.md", required: true } }],
+          run: { chat: { to: "web:web:dm-1", text: "Looked" } },
+        },
       ],
     },
     { EVE_TOKEN: EVE },
@@ -105,6 +112,23 @@ it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", asy
   }
   // Fired by hand with the last payload, it renders texts of the payload masked, to everybody.
   expect(await say("/fire-hook quotes payload=last dry-run=true", BOB)).not.toContain(words);
+});
+
+it("an error that quotes what an owner's runner said is read by owners only", async () => {
+  const quoted = WORDS.ours.toUpperCase();
+  await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
+    text: "/task add ours quote",
+    nonce: "nonce-of-a-quote",
+  });
+  await until(async () => (await say("/runs looks")).includes(quoted), "the failed run");
+  const found = await recordWith(quoted, "/runs looks", /t_\w+:\d+:task:complete:after\/\d+/g, (one) => `/run ${one}`);
+  const id = found.replace("/run ", "");
+  const lines = ["/runs looks", "/runs failed", "/hooks why looks", `/run ${id}`, `/run ${id}:1`];
+  for (const line of [...lines, `/replay ${id}`, "/fire-hook looks last dry-run=true"]) {
+    expect(await say(line), line).toContain(quoted);
+    expect(await say(line, EVE), line).not.toContain(quoted);
+    expect(await say(line, BOB), line).not.toContain(quoted);
+  }
 });
 
 it("the private answer to an owner's command is revealed to owners only", async () => {
