@@ -2,7 +2,10 @@
  * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
  * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
+
+import { formatAddress } from "../../src/domain/address.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
+import { isInDoubt } from "../../src/domain/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
@@ -185,13 +188,16 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
   const unrecorded = await notRecordedText(deps, asked);
   if (unrecorded !== undefined) return answer({ text: [unrecorded], data, outcome: "failed" });
   const [, number] = /^(?:m|d_m)(\d{1,15})(?=$|[:/a-z])/.exec(asked) ?? [];
-  if (number === undefined) return neverReceived(context, asked);
+  if (number === undefined) return neverReceived(deps, context, asked);
   const purge = await purgeOf(deps, rootOf(asked), 0);
   const text = purge
     ? goneText({ id: rootOf(asked), purge }, [], deps.clock.now())
     : recordText(Number(number), await deps.store.inbox.lastId());
   return answer({ text: [text], data, outcome: "failed", buttons: [[commandButton("Last runs", "/runs")]] });
 }
+
+/** In doubt is what was sent lately: later ones of its chat do not wait for long. */
+const RECENT_DELIVERIES = 50;
 
 /** `lastId`: the highest that a message ever had. */
 function recordText(id: number, lastId: number): string {
@@ -213,12 +219,20 @@ function noId(asked: string): CommandAnswer {
   });
 }
 
-function neverReceived({ at }: CommandContext, asked: string): CommandAnswer {
+async function neverReceived({ store }: CommandDeps, { at }: CommandContext, asked: string): Promise<CommandAnswer> {
   const shown = code(clip(asked, 80));
   const isLast = asked.toLowerCase() === "last";
   if (!isLast && (!/^[\w:./@#+=-]+$/.test(asked) || asked.startsWith("-"))) return noId(asked);
+  // Its platform never told the id of what may have arrived.
+  const conversation = at && formatAddress(at);
+  const inDoubt =
+    isLast || conversation === undefined
+      ? undefined
+      : (await store.outbox.list({ conversation, limit: RECENT_DELIVERIES })).find(isInDoubt);
   return answer({
     text: [
+      inDoubt &&
+        `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and no answer told whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
       isLast
         ? `The gateway has no message${at ? " of this chat" : ""} on record: none was received, or what was received has been deleted.`
         : `The gateway knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,

@@ -24,7 +24,7 @@ export const AUTOMATION_RUN_STATUSES = [
 ] as const;
 export type AutomationRunStatus = (typeof AUTOMATION_RUN_STATUSES)[number];
 
-/** Of a run that was begun and has ended: it was not refused, and does not wait. */
+/** A run with one of these was started and has ended: it was not refused, and does not wait. */
 export const BEGUN_STATUSES = [
   "succeeded",
   "failed",

@@ -260,6 +260,14 @@ describe("a message whose answer from the platform was lost", () => {
     expect(answer).toContain("whether it arrived is not known");
     expect(answer).not.toContain("it was not sent");
     expect(discord.name).toBe("discord");
+    // It did arrive, and somebody asks about it in a reply.
+    const arrived = (await telegram.seen(room)).find(({ text }) => text.includes("unclear") && !text.startsWith("say"));
+    await telegram.say(room, "owner", "/hooks why", { replyToId: arrived?.id ?? "none" });
+    const told = async () =>
+      (await telegram.seen(room)).find(({ text }) => text.includes("The gateway knows no message"))?.text;
+    expect(await until(told, "the answer about the message that arrived")).toContain(
+      `If ${arrived?.id} is a message of the gateway: ${id} was sent to this chat`,
+    );
     await invoke(stack.gateway.url, `/outbox release ${id} confirmed=true`);
     await deliveryIs(id, "sent");
     const path = await why(`/hooks why ${id}`);
