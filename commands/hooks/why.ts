@@ -235,7 +235,7 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
         `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and no answer told whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
       isLast
         ? `The gateway has no message${at ? " of this chat" : ""} on record: none was received, or what was received has been deleted.`
-        : `The gateway knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
+        : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
       isLast
         ? undefined
         : "A platform may keep a message from the gateway: it was offline for too long, a permission or intent is missing, or the group has privacy mode. `/status` shows what each platform says.",

@@ -45,7 +45,7 @@ export interface Restored extends Unfinished {
 const RESTORED = "it was unfinished in the backup that was restored";
 const MAY_BE_HANDLED = `${RESTORED}, and ${MAY_HAVE_BEEN_HANDLED}`;
 const MAY_BE_SENT = `${RESTORED}, and ${MAY_HAVE_BEEN_SENT} since`;
-/** Of what was held or dead then; it follows the reason. */
+/** Follows the reason of what was held or dead then. */
 const WAITED = "it waited for an operator in the backup that was restored";
 
 /**

@@ -264,7 +264,7 @@ describe("a message whose answer from the platform was lost", () => {
     const arrived = (await telegram.seen(room)).find(({ text }) => text.includes("unclear") && !text.startsWith("say"));
     await telegram.say(room, "owner", "/hooks why", { replyToId: arrived?.id ?? "none" });
     const told = async () =>
-      (await telegram.seen(room)).find(({ text }) => text.includes("The gateway knows no message"))?.text;
+      (await telegram.seen(room)).find(({ text }) => text.includes("the gateway knows no message"))?.text;
     expect(await until(told, "the answer about the message that arrived")).toContain(
       `If ${arrived?.id} is a message of the gateway: ${id} was sent to this chat`,
     );
