@@ -315,6 +315,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       watch: sla.conversations,
       observe: tellingAlerts(metrics.observer, alerts),
+      beforeSending: () => alerts.withdrawLatePages(),
       repliedTo: async (...reply) => (await repliedToAlert(...reply)) ?? repliedToTask(...reply),
       claims,
       offers: offersOf(() => current.config, missions, placeName),

@@ -41,6 +41,7 @@ import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
 import { routeAt } from "./steps/route.js";
 import { createBudget } from "./tell/budget.js";
+import { withdrawLatePages } from "./tell/late-pages.js";
 import { lostPages } from "./tell/lost-pages.js";
 import type { Telling } from "./tell/telling.js";
 import { noteTest, retest, sendTest, testedBy, tryTest } from "./tell/test-arrival.js";
@@ -138,6 +139,8 @@ export interface Alerts {
   heardFrom(ref: string): void;
   /** Looks under way and waiting for room. */
   readonly depth: Work["depth"];
+  /** Before a start, while nothing is sent yet: pages that a stop or a crash left and that are late by now are written anew at the start. */
+  withdrawLatePages(): Promise<void>;
   start(): Promise<void>;
   /** Other settings: resolves with what puts them in force. Alerts that are open follow them, with their cards. */
   prepare(config: AlertsConfig): Promise<() => void>;
@@ -366,6 +369,9 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     get depth() {
       return work.depth;
+    },
+    async withdrawLatePages() {
+      for (const destination of await store.busyDestinations()) await withdrawLatePages(destination, telling);
     },
     async start() {
       await silences.load();

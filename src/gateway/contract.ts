@@ -47,6 +47,8 @@ export interface GatewayOptions {
   /** Told what is seen of conversations, once each: stored together with the settling of the event. */
   watch?: ConversationWatch;
   observe?: Observer;
+  /** Called at a start, before anything that a stop or a crash left is sent: it may still be withdrawn. */
+  beforeSending?: () => Promise<void>;
   repliedTo?: RepliedTo;
   /** People who were claimed as owners in chat, read at every look-up; and the code that makes the next one. */
   claims?: Pick<OwnerClaims, "owners" | "overheard">;

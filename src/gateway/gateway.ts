@@ -66,6 +66,7 @@ class RunningGateway implements Gateway {
   readonly #routes: Routes;
   readonly #keepFile: KeepFile | undefined;
   readonly #repliedTo: RepliedTo | undefined;
+  readonly #beforeSending: (() => Promise<void>) | undefined;
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
   readonly #handOver: HandOver;
@@ -98,6 +99,7 @@ class RunningGateway implements Gateway {
     keepFile,
     watch,
     observe,
+    beforeSending,
     repliedTo,
     claims,
     offers,
@@ -113,6 +115,7 @@ class RunningGateway implements Gateway {
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
     this.#repliedTo = repliedTo;
+    this.#beforeSending = beforeSending;
     this.#pressure = new Pressure(config.gateway.max_waiting);
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
@@ -218,6 +221,7 @@ class RunningGateway implements Gateway {
       look: (queue) => this.#lookAnew(queue),
     };
     this.#phase = "running";
+    await this.#beforeSending?.();
     await this.#resume();
     adapters.start();
   }

@@ -204,8 +204,15 @@ export async function watch(
       await rig.crash();
       void dead.stop();
       await clock.advance(downMs);
-      rig = await restart(rig, { platforms: [platform, ...others], observe });
-      alerts = compose();
+      await restart(rig, {
+        platforms: [platform, ...others],
+        observe,
+        beforeStart: (next) => {
+          rig = next;
+          alerts = compose();
+        },
+        beforeSending: () => alerts.withdrawLatePages(),
+      });
       await alerts.start();
     },
   };

@@ -40,6 +40,7 @@ export interface RigOptions {
   clock?: Clock;
   logger?: Logger;
   observe?: GatewayOptions["observe"];
+  beforeSending?: NonNullable<GatewayOptions["beforeSending"]>;
   /** Who is told what is seen of conversations, on the rig's own store. */
   watch?: (parts: { store: Store; registry: HookRegistry }) => GatewayOptions["watch"];
   beforeStart?: (rig: Rig) => void;
@@ -144,6 +145,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     logger,
     ...(options.routes ? { routes: options.routes } : {}),
     ...(options.observe ? { observe: options.observe } : {}),
+    ...(options.beforeSending ? { beforeSending: options.beforeSending } : {}),
     ...watching(options.watch?.({ store, registry })),
   });
   let isOpen = true;

@@ -17,7 +17,10 @@ export const BEHIND = "an older message about alerts was not sent in time, and g
 /** A page of a paused chat says when it was due; mentions of a long pause are made when it is about to end. */
 export const PAUSED = "its chat is paused: it is written anew, with the time when it was due";
 
-const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED]);
+/** A page that a stop of the gateway left says when it was due, too. */
+export const STOPPED = "the gateway was stopped before it was sent: it is written anew, with the time when it was due";
+
+const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED, STOPPED]);
 
 /** Takes back what none of its alerts needs; true also when a crash came right after that. */
 export async function isTakenBack(

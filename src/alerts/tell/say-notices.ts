@@ -22,7 +22,16 @@ import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
-import { dueText, isPausedTooLong, lateText, lookAtPause, pausedText, pausedUntilText, waitMs } from "./late.js";
+import {
+  dueText,
+  isPausedTooLong,
+  LATE_PAGE_MS,
+  lateText,
+  lookAtPause,
+  pausedText,
+  pausedUntilText,
+  waitMs,
+} from "./late.js";
 import { mentionsFor } from "./mentions.js";
 import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
 import { withoutPaged } from "./paged-elsewhere.js";
@@ -35,9 +44,8 @@ const PAGE = 500;
 const REMIND_LIST_EVERY_MS = 10 * 60_000;
 /** More messages than these at once are one. */
 const APART = 3;
-/** A page says that it is late by more than these: its chat was paused, or it could not be enqueued. */
+/** A page of a paused chat says that it is late by more than this. */
 const PAUSE_MS = 10_000;
-const LATE_PAGE_MS = 60_000;
 const RETRY_WEBHOOK_MS = 30_000;
 const GIVE_UP_WEBHOOK_MS = 3_600_000;
 
