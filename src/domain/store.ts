@@ -177,6 +177,8 @@ export interface DeliveryPart {
   nonce: string;
   status: "waiting" | "sending" | "sent";
   attempts: number;
+  /** A request for it got no answer, and is repeated under the same nonce: it may have been posted. */
+  mayHaveArrived?: true;
 }
 
 /** How far a delivery had come when an operator ended it. */
@@ -263,7 +265,7 @@ export interface OutboxStore {
     isOwed?: boolean,
   ): Promise<boolean>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
-  retryAt(id: string, dueAt: number, reason: string): Promise<void>;
+  retryAt(id: string, dueAt: number, reason: string, mayHaveArrived?: boolean): Promise<void>;
   /** Ends an open or held delivery; `superseded` also ends a dead one. */
   finish(
     id: string,

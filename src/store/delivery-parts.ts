@@ -17,12 +17,16 @@ export function keepChat(parts: Parts, chatId: string): Parts {
   return parts.map((part) => (isUnsent(part) || part.chatId !== undefined ? part : { ...part, chatId }));
 }
 
-/** About to be written to the wire. */
+/** About to be written to the wire. One that is on it already was cut off by a crash. */
 export function markSending(parts: Parts, index: number): Parts {
   return parts.map((part) =>
-    part.index === index && isUnsent(part) ? { ...part, status: "sending", attempts: part.attempts + 1 } : part,
+    part.index === index && isUnsent(part)
+      ? { ...(part.status === "sending" ? inDoubt(part) : part), status: "sending", attempts: part.attempts + 1 }
+      : part,
   );
 }
+
+const inDoubt = (part: DeliveryPart): DeliveryPart => ({ ...part, mayHaveArrived: true });
 
 /** Undefined when there is no such part that waits for its confirmation. */
 export function markSent(parts: Parts, index: number, messageId: string): Parts | undefined {
@@ -39,6 +43,10 @@ export function asSent({ index, operation, nonce, attempts }: DeliveryPart, mess
 export function markNotSent(parts: Parts): Parts {
   return parts.map((part) => (part.status === "sending" ? { ...part, status: "waiting" } : part));
 }
+
+/** Nobody knows whether it was posted; the same request is repeated. */
+export const markInDoubt = (parts: Parts): Parts =>
+  markNotSent(parts.map((part) => (part.status === "sending" ? inDoubt(part) : part)));
 
 /** An operator says that what was on the wire did arrive. */
 export function confirmSending(parts: Parts): Parts {

@@ -13,6 +13,7 @@ import {
   confirmSending,
   isUnsent,
   keepChat,
+  markInDoubt,
   markNotSent,
   markSending,
   markSent,
@@ -210,11 +211,12 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         else setParts.run(JSON.stringify(parts), delivery.seq);
         return delivery.status === "sending";
       }),
-    retryAt: (id, dueAt, reason) =>
+    retryAt: (id, dueAt, reason, mayHaveArrived = false) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return;
-        retry.run(dueAt, reason, JSON.stringify(markNotSent(parseParts(record))), record.seq);
+        const mark = mayHaveArrived ? markInDoubt : markNotSent;
+        retry.run(dueAt, reason, JSON.stringify(mark(parseParts(record))), record.seq);
       }),
     finish: (id, status, reason, at, isOwed = false) =>
       write(() => {
@@ -224,7 +226,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return false;
-        if (parseParts(record).some(({ status }) => status !== "waiting")) return false;
+        if (parseParts(record).some((part) => part.status !== "waiting" || part.mayHaveArrived)) return false;
         finish.run("cancelled", reason, at, id, "cancelled");
         if (isOwed) owe(id);
         return true;

@@ -265,6 +265,23 @@ describe("a chat that its platform paused before a page is due", () => {
     },
   );
 
+  it("a page that may have arrived, and is refused with a pause when it is tried again, is not posted twice", async () => {
+    const { on, loop } = await twoPlatforms({ ...oneStep(), fallback_after: "5m" });
+    await on.raise();
+    let tries = 0;
+    loop.script = (operation) => {
+      if (operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+      tries++;
+      if (tries === 1) return { kind: "lost" };
+      return tries === 2
+        ? { kind: "retry", error: "429 Too Many Requests", afterMs: 30_000, scope: "chat" }
+        : undefined;
+    };
+    await pass(on, MINUTE + 20_000);
+    expect(tries).toBeGreaterThan(2);
+    expect(page(loop, "room")).toHaveLength(1);
+  });
+
   it("a page that the chat gives up because of its pause calls its person in a private chat when the fallback does not", async () => {
     const { on, loop, other } = await twoPlatforms({ ...oneStep(), people: { ann: ["loop:7"] } });
     await on.raise();

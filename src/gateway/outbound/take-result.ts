@@ -92,7 +92,7 @@ async function waitAsTold(
     return finish(tried(delivery), "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   }
   if (scope === "delivery" && delivery.operation !== "send" && !waitsAlone(delivery))
-    return stepAside(delivery, dueAt, error, out);
+    return stepAside(delivery, { dueAt, error }, out);
   // Asked for in one turn, so that both are in one transaction.
   await Promise.all([pause(), out.store.outbox.retryAt(delivery.id, dueAt, error)]);
   return orExpiry(delivery, dueAt);
@@ -123,23 +123,27 @@ async function tryAgain(
   const dueAt = now + backoffMs({ firstMs, maxMs }, attempts);
   if (endsBefore(delivery, dueAt))
     return finish(tried(delivery), ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
-  const mayPass = ending === "held" || delivery.operation !== "send";
+  const mayHaveArrived = ending === "held";
+  const mayPass = mayHaveArrived || delivery.operation !== "send";
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =
     attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
   if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && !waitsAlone(delivery))
-    return stepAside(delivery, dueAt, error, out);
-  await out.store.outbox.retryAt(delivery.id, dueAt, error);
+    return stepAside(delivery, { dueAt, error, mayHaveArrived }, out);
+  await out.store.outbox.retryAt(delivery.id, dueAt, error, mayHaveArrived);
   return orExpiry(delivery, dueAt);
 }
 
 /** It goes on alone, and later ones of its queue pass: they may come before it. */
-async function stepAside(delivery: Delivery, dueAt: number, error: string, out: Outbound): Promise<Then> {
-  const { parts } = notPosted(delivery);
-  const left = parts.filter((part) => part.status !== "sent");
+async function stepAside(
+  delivery: Delivery,
+  { dueAt, error, mayHaveArrived = false }: { dueAt: number; error: string; mayHaveArrived?: boolean },
+  out: Outbound,
+): Promise<Then> {
+  const left = delivery.parts.filter((part) => part.status !== "sent");
   await Promise.all([
     out.store.outbox.reencode(delivery.id, left, { isApart: true }),
-    out.store.outbox.retryAt(delivery.id, dueAt, error),
+    out.store.outbox.retryAt(delivery.id, dueAt, error, mayHaveArrived),
   ]);
   out.look(queueOf({ ...delivery, isApart: true }));
   return "again";
