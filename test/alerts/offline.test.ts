@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Address } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
-import { ANN, MINUTE, ROOM, type Watch, watch } from "./watch.js";
+import { ANN, MINUTE, ROOM, START, type Watch, watch } from "./watch.js";
 
 const OTHER_OPS = "other:bot:ops";
 
@@ -189,6 +189,20 @@ const oneStep = (more: Record<string, unknown> = {}) => ({
 const page = (platform: LoopbackPlatform, chatId: string) =>
   platform.messages.filter((one) => one.chatId === chatId && one.text.includes("Escalated: step 1 of 1"));
 
+it("a page that was due while the gateway was stopped says so from a minute on", async () => {
+  for (const [downMs, says] of [
+    [70_000, [expect.stringContaining("This message is 1 min 7 s late: the gateway was not running when it was due")]],
+    [30_000, [expect.not.stringContaining("late:")]],
+  ] as const) {
+    const { on, loop } = await twoPlatforms(oneStep());
+    await on.raise();
+    await pass(on, 12_000);
+    await on.crash(downMs);
+    await pass(on, 5_000);
+    expect(page(loop, "room").map(({ text }) => text)).toEqual(says);
+  }
+});
+
 describe("a chat that its platform paused before a page is due", () => {
   it.each([
     ["", async () => {}],
@@ -264,6 +278,17 @@ describe("a chat that its platform paused before a page is due", () => {
       expect(other.messages).toEqual([]);
     },
   );
+
+  it("a page that waits for the end of the pause does not say how long the customer had waited before", async () => {
+    const { on, loop } = await twoPlatforms({ ...oneStep(), fallback_after: "5m" });
+    const clock = { name: "first response", dueAt: START, targetMs: MINUTE, elapsedMs: MINUTE, percentUsed: 1 };
+    await on.raise({ clock });
+    await pauseRoom(on, loop, MINUTE);
+    await pass(on, MINUTE);
+    const [late] = page(loop, "room");
+    expect(late?.text).toContain("**Reply to Bob**");
+    expect(late?.text).not.toContain("waits");
+  });
 
   it("a page that may have arrived, and is refused with a pause when it is tried again, is not posted twice", async () => {
     const { on, loop } = await twoPlatforms({ ...oneStep(), fallback_after: "5m" });

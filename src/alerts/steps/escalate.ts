@@ -6,7 +6,7 @@ import { OWN_KIND } from "../own-alerts.js";
 import type { Mentioned } from "../people.js";
 import { CLOCK, type LostPage, type Plan } from "../plan.js";
 import { askReaders, type Reach, reachOf, type Step } from "../reach.js";
-import { lateText } from "../tell/late.js";
+import { LATE_PAGE_MS, lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
 import { isCalledOff, placesOf, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
@@ -153,7 +153,7 @@ function take(
   const reach = reachOf(step, there, alerting, now);
   const names = namesOf(reach.notified, alerting);
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
-  const late = lateText(lateMs, "the gateway was not running when it was due");
+  const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
   const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;
   const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
   const last = [

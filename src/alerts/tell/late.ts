@@ -13,8 +13,8 @@ export const LATE_PAGE_MS = 60_000;
 const MAX_WAIT_MS = 15 * 60_000;
 
 /** In a sentence; undefined when it is on time. */
-export function lateText(lateMs: number, why: string): string | undefined {
-  return lateMs < LATE_MS ? undefined : `This message is ${formatDuration(lateMs)} late: ${why}`;
+export function lateText(lateMs: number, why: string, fromMs = LATE_MS): string | undefined {
+  return lateMs < fromMs ? undefined : `This message is ${formatDuration(lateMs)} late: ${why}`;
 }
 
 /** For a page that its chat did not take in time: it may be posted long after it was written. */

@@ -2,7 +2,7 @@
 import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
-import { isUnderWay } from "../../domain/store.js";
+import { isUnderWay, type Pause } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { zoneOf } from "../business-hours.js";
@@ -216,17 +216,25 @@ function latenessOf(sayings: readonly Saying[], telling: Telling): string {
   return [late, dueOf(sayings, telling)].map((sentence) => (sentence === undefined ? "" : ` ${sentence}.`)).join("");
 }
 
+const pagesOf = (sayings: readonly Saying[]) => sayings.filter(({ notice }) => notice.kind === "escalation");
+
+/** The pause that its pages wait for: they are posted at its end with the words that they have now. */
+function pauseBefore(sayings: readonly Saying[], { pauseOf }: Telling): Pause | undefined {
+  const pages = pagesOf(sayings);
+  const pause = pages[0] && pauseOf(pages[0].notice.destination);
+  return pause && pause.until - Math.min(...pages.map(dueAtOf)) >= PAUSE_MS ? pause : undefined;
+}
+
 /** When its pages were due, where they are late or wait for the end of a pause. */
-function dueOf(sayings: readonly Saying[], { clock, config, pauseOf }: Telling): string | undefined {
-  const now = clock.now();
-  const pages = sayings.filter(({ notice }) => notice.kind === "escalation");
-  const [first] = pages;
-  if (first === undefined) return undefined;
+function dueOf(sayings: readonly Saying[], telling: Telling): string | undefined {
+  const now = telling.clock.now();
+  const pages = pagesOf(sayings);
+  if (pages.length === 0) return undefined;
   const dueAts = pages.map(dueAtOf);
-  const zone = zoneOf(config.business_hours);
+  const zone = zoneOf(telling.config.business_hours);
   const lateMs = now - Math.min(...dueAts);
-  const pause = pauseOf(first.notice.destination);
-  if (pause && pause.until - now + lateMs >= PAUSE_MS) return pausedUntilText(dueAts, pause, zone);
+  const pause = pauseBefore(sayings, telling);
+  if (pause) return pausedUntilText(dueAts, pause, zone);
   const isAgain = pages.some(({ notice }) => notice.sentAt !== undefined);
   return lateMs > 0 && (isAgain || lateMs >= LATE_PAGE_MS) ? dueText(dueAts, now, zone) : undefined;
 }
@@ -363,8 +371,10 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   const { destination = "" } = sayings[0]?.notice ?? {};
   const { settings } = routeAt(alert, destination, telling);
   const entity = standing?.entity ?? alert.signal.entity;
+  // How long the customer has waited at the end of a pause is not known yet.
+  const title = pauseBefore(sayings, telling) ? alert.signal.title : headline(alert, standing, telling.clock.now());
   const lines = [
-    `${markOf(alert)} **${inline(headline(alert, standing, telling.clock.now()), 250)}**`,
+    `${markOf(alert)} **${inline(title, 250)}**`,
     wordsOf(alert, standing, telling),
     // A quotation ends with an empty line.
     wordsOf(alert, standing, telling) && "",
