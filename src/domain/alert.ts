@@ -54,6 +54,8 @@ export interface Urging {
   quietUntil?: number;
   /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
+  /** The chat whose page of the last step may not have arrived. */
+  inDoubtAt?: string;
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
 }

@@ -847,6 +847,22 @@ it("a page of which nobody knows whether a group got it goes to the private chat
   expect([...said, ...atOps, ...reasons].join()).not.toMatch(/did not arrive|takes no alerts|notifies none/);
 });
 
+it("and when that private chat refuses it, the next person of the rota gets it", async () => {
+  const { on, id } = await pagedIn(CHAT_OF, (loop) => {
+    loseInRoom(loop);
+    const inRoom = loop.script;
+    loop.script = (operation, n) =>
+      operation.address.chatId === "dm-ben"
+        ? { kind: "permanent", error: "403 Forbidden: bot was blocked by the user" }
+        : inRoom(operation, n);
+  });
+  const called = on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated: step 1 of 1 (ann)"));
+  expect(called.map(({ text }) => text)).toEqual([
+    expect.stringContaining("ann is the next person who can be notified, and is notified in a private chat"),
+  ]);
+  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+});
+
 it("a page of which nobody knows whether a group got it, and that no one else gets: its copy says that no one was notified for certain", async () => {
   const { on, id, atOps } = await pagedIn({}, loseInRoom, ["admins"]);
   expect(atOps).toEqual([

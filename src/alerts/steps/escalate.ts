@@ -1,5 +1,6 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
 import { type Actor, isOpen, type Urging } from "../../domain/alert.js";
+import { IN_DOUBT } from "../../domain/given-up.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
@@ -84,13 +85,15 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const step = route.settings.escalate[urging.steps - 1];
   if (step === undefined) return;
   await askReaders(step, placesOf(plan, route, routes), alerting);
-  const inDoubtAt = lostPage.fate === "in doubt" ? lostPage.destination : undefined;
-  const around = { ...withChat(lostPage.destination, lostPage.reason, alerting), inDoubtAt };
+  const inDoubtAt = lostPage.fate === "in doubt" ? lostPage.destination : urging.inDoubtAt;
+  // Nobody was notified for certain where an earlier page of the step may not have arrived.
+  const without = urging.inDoubtAt === undefined ? alerting : withChat(urging.inDoubtAt, IN_DOUBT, alerting);
+  const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt };
   const places = placesOf(plan, route, routes);
   const reach = reachOf(step, places, around, now);
   const before = reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now);
   // Mentioned at the fallback, the person is notified all the same.
-  if (lostPage.isPrivate && !reach.isUnreached) delete urging.unreached;
+  if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
   if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, before))
     take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage }, around);
 }
@@ -199,6 +202,8 @@ function take(
 function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
   delete urging.unreached;
   delete urging.direct;
+  if (inDoubtAt === undefined) delete urging.inDoubtAt;
+  else urging.inDoubtAt = inDoubtAt;
   if (isUnreached && inDoubtAt === undefined) urging.unreached = urging.steps;
   else if (!isCalled && arriving.length > 0) urging.direct = arriving.map(({ destination }) => destination);
 }
