@@ -279,6 +279,25 @@ describe("a chat that its platform paused before a page is due", () => {
     },
   );
 
+  it.each(["5m", "30s"])(
+    "the details of its alert say that the page waits, and until when (fallback after %s)",
+    async (after) => {
+      const { on, loop } = await twoPlatforms({ ...oneStep(), fallback_after: after });
+      const { id } = await on.raise();
+      await pauseRoom(on, loop, MINUTE);
+      await pass(on, 20_000);
+      expect(page(loop, "room")).toEqual([]);
+      const waits = async () =>
+        (await on.alerts.details(id, ROOM)).card?.fields?.find(({ name }) => name === "Not posted yet")?.value;
+      expect(await waits()).toMatch(
+        /^The page in loop:bot:room waits until <t:1767261661:T.*>: sending there is paused\.$/,
+      );
+      await pass(on, MINUTE);
+      expect(page(loop, "room")).toHaveLength(1);
+      expect(await waits()).toBeUndefined();
+    },
+  );
+
   it("a page that waits for the end of the pause does not say how long the customer had waited before", async () => {
     const { on, loop } = await twoPlatforms({ ...oneStep(), fallback_after: "5m" });
     const clock = { name: "first response", dueAt: START, targetMs: MINUTE, elapsedMs: MINUTE, percentUsed: 1 };

@@ -4,7 +4,10 @@ import type { Alert } from "../../domain/alert.js";
 import { type AlertEvent, isOpen } from "../../domain/alert.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
+import type { Alerting } from "../alerting.js";
 import { type Routing, routeAt, routesFor } from "../steps/route.js";
+import { shownAs } from "../tell/shown-as.js";
+import type { WaitingPage } from "../tell/waiting-pages.js";
 import { urgingOf } from "../urging.js";
 import {
   type Around,
@@ -49,7 +52,15 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   move: "moved",
 };
 
-export function alertDetails(alert: Alert, facts: CardFacts, around: Around): OutboundMessage {
+interface DetailFacts extends CardFacts {
+  waiting: readonly WaitingPage[];
+}
+
+export function alertDetails(
+  alert: Alert,
+  facts: DetailFacts,
+  around: Around & Pick<Alerting, "placeName">,
+): OutboundMessage {
   const { signal, state, severity } = alert;
   const timezone = around.config.destinations[facts.destination]?.timezone;
   const at: At = (ms, style) => moment(ms, timezone, style);
@@ -88,6 +99,16 @@ export function alertDetails(alert: Alert, facts: CardFacts, around: Around): Ou
   add(
     "Next",
     isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)?.replace(/^Next: /, ""),
+    false,
+  );
+  add(
+    "Not posted yet",
+    facts.waiting
+      .map(({ destination, until }) => {
+        const when = until === undefined ? "" : ` until ${at(until, "T")}: sending there is paused`;
+        return `The page in ${inline(shownAs(destination, around.placeName))} waits${when}.`;
+      })
+      .join("\n"),
     false,
   );
   add("Runbook", signal.runbook && inline(signal.runbook), false);

@@ -3,6 +3,7 @@ import type { Alert, AlertCard } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { labelsOf } from "../matchers.js";
 import type { Telling } from "../tell/telling.js";
+import { waitingPages } from "../tell/waiting-pages.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
 import { alertDetails } from "./details.js";
 import { listCard, markOfCard } from "./list-card.js";
@@ -35,7 +36,8 @@ async function onlyOne(
 
 /** `/alerts show ID`. `destination`: the chat where it is shown, whose time zone and route hold. */
 export async function renderDetails(alert: Alert, destination: string, telling: Telling): Promise<OutboundMessage> {
-  return alertDetails(alert, await factsOf(alert, destination, [alert], telling), telling);
+  const waiting = await waitingPages(alert, telling);
+  return alertDetails(alert, { ...(await factsOf(alert, destination, [alert], telling)), waiting }, telling);
 }
 
 async function factsOf(

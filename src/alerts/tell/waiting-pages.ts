@@ -1,0 +1,31 @@
+/** Pages of an alert that are due and not posted: the step is taken, and nobody has read it there. */
+import { type Alert, isOpen } from "../../domain/alert.js";
+import { isUnderWay } from "../../domain/store.js";
+import { isCalledOff } from "../urging.js";
+import type { Telling } from "./telling.js";
+
+const PAGE = 500;
+
+export interface WaitingPage {
+  destination: string;
+  /** The end of the pause of its chat; absent when it waits for something else. */
+  until?: number | undefined;
+}
+
+/** One for each chat. */
+export async function waitingPages(alert: Alert, telling: Telling): Promise<WaitingPage[]> {
+  const { store, clock, pauseOf, deliveryOf } = telling;
+  if (!isOpen(alert.state) || isCalledOff(alert)) return [];
+  const found: WaitingPage[] = [];
+  for (const { destination } of await store.placesOf(alert.id)) {
+    const all = [...(await store.notices(destination, PAGE)), ...(await store.unsettledNotices(destination))];
+    for (const { alertId, kind, dueAt, deliveryId } of all) {
+      if (alertId !== alert.id || kind !== "escalation" || dueAt > clock.now()) continue;
+      const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
+      if (delivery !== undefined && !isUnderWay(delivery)) continue;
+      found.push({ destination, until: pauseOf(destination)?.until });
+      break;
+    }
+  }
+  return found;
+}
