@@ -62,7 +62,7 @@ export function audit(deps: CommandDeps, specs: () => readonly CommandSpec[]): C
           found.length === REACH && plain(`These are the newest ${REACH}; there may be more.`),
         ],
         data: {
-          entries: page.entries.map((one) => readableEntry(deps, context, one)),
+          entries: await Promise.all(page.entries.map((one) => readableEntry(deps, context, one))),
           total: found.length,
           page: page.number,
           pages: page.pages,

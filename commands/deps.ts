@@ -5,6 +5,7 @@ import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
 import type { Address } from "../src/domain/address.js";
 import type { CommandSpec } from "../src/domain/command.js";
+import type { RoleToHear } from "../src/domain/hearing.js";
 import type { CancelledRest, Store } from "../src/domain/store.js";
 import type { OwnerClaims } from "../src/gateway/owner-claims.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
@@ -67,6 +68,7 @@ export interface CommandDeps {
   automations?: AutomationDesk;
   /** Work and who does it. */
   tasks?: TaskDesk;
+  roleToHear: RoleToHear;
   /** SLA clocks and policies. */
   sla?: SlaDesk;
   /** Alerts: what is open, and what people do with it. */

@@ -58,7 +58,7 @@ export function fireHook(deps: CommandDeps): Command {
       const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
       if (automations && definition) {
         const given = { ...(await readHandPayload(deps, definition, text)), dryRun };
-        if (given.last && !dryRun) await needToFireLast(deps, context, given.last);
+        await needToFireLast(deps, context, given, dryRun);
         const run = await fireConfigured({ ...deps, automations }, context, definition, given);
         return showFired(deps, context, definition, run, { ...given, text });
       }
@@ -66,7 +66,7 @@ export function fireHook(deps: CommandDeps): Command {
       const phase = phaseOf(target, context.options.phase);
       const name = target.kind === "hook" ? target.hook.id : target.point.name;
       const given = await readPayload(deps, target.point, text, name);
-      if (given.last && !dryRun) await needToFireLast(deps, context, given.last);
+      await needToFireLast(deps, context, given, dryRun);
       const record = await fire(deps, context, {
         point: target.point,
         payload: given.payload,

@@ -13,16 +13,21 @@ const KEYS: ReadonlySet<string> = new Set(["cancel", "cancelReason", "reason"]);
 
 /** The value as this reader may see it. Not for whole tasks and runs: of those other reasons are for everybody. */
 export function readableReasons<T>(context: Pick<CommandContext, "operator">, value: T): T {
-  return maySeeReasons(context) ? value : (withheld(value) as T);
+  return withoutReasons(value, maySeeReasons(context) ? undefined : REASON_WITHHELD);
 }
 
-function withheld(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withheld);
+/** The value with `instead` in place of each reason; as it is without one. */
+export function withoutReasons<T>(value: T, instead: string | undefined): T {
+  return instead === undefined ? value : (replaced(value, instead) as T);
+}
+
+function replaced(value: unknown, instead: string): unknown {
+  if (Array.isArray(value)) return value.map((one) => replaced(one, instead));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, one]) => [
       key,
-      KEYS.has(key) && typeof one === "string" ? REASON_WITHHELD : withheld(one),
+      KEYS.has(key) && typeof one === "string" ? instead : replaced(one, instead),
     ]),
   );
 }

@@ -17,6 +17,8 @@ export interface FirePayload {
   source: "typed" | "example" | "last";
   /** The dispatch that had the payload of `last`, as it was before JSON was put on top. */
   last?: DispatchRecord;
+  /** It has JSON on top of `last`. */
+  isChanged?: boolean;
 }
 
 const LOOK_BACK = 50;
@@ -36,7 +38,12 @@ export async function readPayload(
   if (source === "example")
     return { payload: checked(point, merge(point.example, typed), typed, name), source: "example" };
   const last = await lastReal(deps, point);
-  return { payload: checked(point, merge(last.payload, typed), typed, name), source: "last", last };
+  return {
+    payload: checked(point, merge(last.payload, typed), typed, name),
+    source: "last",
+    last,
+    isChanged: Object.keys(typed).length > 0,
+  };
 }
 
 /** The newest that was no test of an operator's. */

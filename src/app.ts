@@ -38,7 +38,6 @@ import { declareEvents } from "./automations/triggers/ingested.js";
 import { dotEnvFile } from "./config/env.js";
 import { type LoadedConfig, placeOfConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
-import { hasRole } from "./domain/identity.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
 import { requireFreePort } from "./http/free-port.js";
@@ -50,7 +49,8 @@ import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { nameFromSecret, secretMask } from "./lib/secret.js";
-import { roleToHear } from "./orchestrator/assignee.js";
+import { roleToHear as roleOfTask } from "./orchestrator/assignee.js";
+import { createRoleToHear } from "./orchestrator/hearing.js";
 import { createPlugins } from "./plugins/plugins.js";
 import type { GatewayFunctions } from "./plugins/stage.js";
 import { databaseFiles, ownFileTest } from "./store/files.js";
@@ -149,6 +149,11 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
       destinationProblem: (at) => problems.ofDestination(at),
     };
+    const roleToHear = createRoleToHear({
+      tasks: store.tasks,
+      outbox: store.outbox,
+      roleOfTask: (task) => roleOfTask(task, orchestratorNow()),
+    });
     const noteNoThread = createThreadNotes(logger);
     const { automations, notifier } = assembleAutomations({
       config: automationsNow,
@@ -159,7 +164,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       threads: threadsOf(platforms.all, noteNoThread),
       destinationProblem: talk.destinationProblem,
       status: async () => gateway.status(),
-      mayOperatorsHear: (task) => hasRole("operator", roleToHear(task, orchestratorNow())),
+      mayOperatorsHear: async (of) => (await roleToHear(of)) === "operator",
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       variable: env.variable,
       destinations,
@@ -261,6 +266,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       alerts,
       registry,
       tasks,
+      roleToHear,
       missions,
       schedules,
       store,

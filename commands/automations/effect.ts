@@ -10,7 +10,7 @@ import { endText, goneText } from "../journey/why-not-reached.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { code } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { readableEnd } from "./owner-only.js";
+import { readableLetter } from "./owner-only.js";
 import { saidBy, shownReason } from "./said.js";
 import { statusText } from "./show-run.js";
 
@@ -72,7 +72,7 @@ async function replyOf(
 ): Promise<Delivery | undefined> {
   const claimed = await claimedIn(deps, hookId, dispatchId);
   const reply = claimed && (await deps.store.outbox.get(answerId(`m${claimed.id}`, REPLY_MARK)));
-  return reply && readableEnd(deps, context, reply);
+  return reply && readableLetter(deps, context, reply);
 }
 
 /** The message that the hook claimed in this dispatch. */
@@ -115,7 +115,8 @@ async function postEffect(deps: CommandDeps, context: CommandContext, run: Autom
   const said = saidBy(run);
   const posts = said.flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
   const found = await Promise.all([...new Set(posts)].map((id) => deps.store.outbox.get(id)));
-  const withheld = found.flatMap((one) => (one && WITHHELD.has(one.status) ? [readableEnd(deps, context, one)] : []));
+  const ends = found.filter((one) => one !== undefined).filter(({ status }) => WITHHELD.has(status));
+  const withheld = await Promise.all(ends.map((one) => readableLetter(deps, context, one)));
   const threadless = said.flatMap(({ to, noThread }) => (noThread === undefined ? [] : [{ to, noThread }]));
   if (withheld.length === 0 && threadless.length === 0) return undefined;
   const inDoubt = withheld.filter(isAmbiguous);

@@ -16,6 +16,7 @@ export interface HandPayload {
   payload: Readonly<Record<string, unknown>>;
   source: FirePayload["source"] | "none";
   last?: FirePayload["last"];
+  isChanged?: boolean;
 }
 
 /** A quick run gets one answer; from here on the answer shows how far it is. */

@@ -3,12 +3,13 @@
  * that give work to a runner: who may not give it tasks does not fire or enable them.
  */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
+import type { About } from "../../src/domain/hearing.js";
 import { hasRole, type Role } from "../../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
-import { maySeeReasons, REASON_WITHHELD, readableReasons } from "../hook-reasons.js";
-import { mayHearRunners, type Revealed } from "../reveal.js";
+import { maySeeReasons, REASON_WITHHELD, withoutReasons } from "../hook-reasons.js";
 import type { Reading } from "./show-run.js";
 
 export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boolean {
@@ -77,7 +78,6 @@ export async function recordReveal({ store, clock }: CommandDeps, { operator }: 
 
 /** In place of what is not for the reader. */
 export const HIDDEN = "for owners only";
-const RUNNER_WITHHELD = "it may quote the runner of a task: for those who may give that runner work";
 
 /** In place of what a step, a prompt or an output holds. */
 function hiddenText(deps: CommandDeps, hookId: string): string {
@@ -90,19 +90,20 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
 }
 
 /**
- * In place of errors of a configured hook that are not for the reader, undefined when they are. An error may quote what the hook was
- * given, in forms that no mask finds: operators read it, and of a task only who may hear what its runner said.
+ * In place of what a hook in a file says of something, in errors and reasons, where it is not for the reader; undefined where it is. It
+ * may quote what the hook was given, in forms that no mask finds.
  */
-async function withheldErrors(
-  deps: CommandDeps,
-  context: CommandContext,
-  hookId: string,
-  of: Revealed,
-): Promise<string | undefined> {
-  if (!maySeeOutput(deps, context, hookId)) return HIDDEN;
+async function withheldOf(deps: CommandDeps, context: CommandContext, of: About): Promise<string | undefined> {
   if (!maySeeReasons(context)) return REASON_WITHHELD;
-  return (await mayHearRunners(deps, context, of)) ? undefined : RUNNER_WITHHELD;
+  const role = await deps.roleToHear(of);
+  return hasRole(context.operator.role, role) ? undefined : `for ${role}s: ${MAY_QUOTE}`;
 }
+
+const MAY_QUOTE = "it may quote the runner of a task, or the answer to a command";
+
+/** The same for errors. They may also have what a program printed. */
+const withheldErrors = (deps: CommandDeps, context: CommandContext, hookId: string, withheld: string | undefined) =>
+  maySeeOutput(deps, context, hookId) ? withheld : HIDDEN;
 
 /** The run as the reader may see it: that it failed is for all, with what it failed is not. */
 export async function readableRun(
@@ -110,25 +111,26 @@ export async function readableRun(
   context: CommandContext,
   whole: AutomationRun,
 ): Promise<AutomationRun> {
-  const run = maySeeReasons(context) ? whole : withoutBlockReason(whole);
-  const withheld = await withheldErrors(deps, context, run.hookId, revealedOf(run));
-  if (withheld === undefined) return run;
+  const withheld = await withheldOf(deps, context, aboutRun(whole));
+  const run = withheld === undefined ? whole : withoutBlockReason(whole, withheld);
+  const ofErrors = withheldErrors(deps, context, run.hookId, withheld);
+  if (ofErrors === undefined) return run;
   const isAboutFailure = run.status === "failed" || run.status === "timed_out" || run.status === "queued";
   return {
     ...run,
-    ...(run.statusReason !== undefined && isAboutFailure ? { statusReason: withheld } : {}),
-    attempts: run.attempts.map((attempt) => readableAttempt(attempt, withheld)),
+    ...(run.statusReason !== undefined && isAboutFailure ? { statusReason: ofErrors } : {}),
+    attempts: run.attempts.map((attempt) => readableAttempt(attempt, ofErrors)),
   };
 }
 
-/** What `reveal` asks about for a run: its steps and output may quote the payload of the dispatch. */
-export function revealedOf({ id, dispatchId = id, cause, payload }: AutomationRun): Revealed {
+/** What a run is about: its steps and output may quote the payload of the dispatch. */
+export function aboutRun({ id, dispatchId = id, cause, payload }: AutomationRun): About {
   return { id: dispatchId, cause, payload };
 }
 
-function withoutBlockReason(run: AutomationRun): AutomationRun {
-  const attempts = run.attempts.map((one) => (one.status === "blocked" ? { ...one, error: REASON_WITHHELD } : one));
-  return run.status === "blocked" ? { ...run, statusReason: REASON_WITHHELD, attempts } : { ...run, attempts };
+function withoutBlockReason(run: AutomationRun, withheld: string): AutomationRun {
+  const attempts = run.attempts.map((one) => (one.status === "blocked" ? { ...one, error: withheld } : one));
+  return run.status === "blocked" ? { ...run, statusReason: withheld, attempts } : { ...run, attempts };
 }
 
 /** The product itself gives the reason of a skip and of an overruled result. */
@@ -149,58 +151,90 @@ export async function readableDispatch(
   context: CommandContext,
   dispatch: DispatchRecord,
 ): Promise<DispatchRecord> {
-  const runs = await Promise.all(dispatch.runs.map((run) => readableRunRecord(deps, context, dispatch, run)));
-  const { payload, result } = dispatch;
-  const shown = { ...dispatch, runs, payload: readableReasons(context, payload) };
-  if (result !== undefined) shown.result = readableReasons(context, result);
+  const withheld = await withheldOf(deps, context, dispatch);
+  const runs = dispatch.runs.map((run) => readableRunRecord(deps, context, run, withheld));
+  const shown = { ...dispatch, runs, payload: readablePayload(deps, context, dispatch, withheld) };
+  if (dispatch.result !== undefined) shown.result = withoutReasons(dispatch.result, withheld);
   return shown;
 }
 
-async function readableRunRecord(
+function readablePayload(
   deps: CommandDeps,
   context: CommandContext,
-  dispatch: DispatchRecord,
+  { point, payload }: DispatchRecord,
+  withheld: string | undefined,
+): unknown {
+  const shown = withoutReasons(payload, withheld);
+  if (point !== "delivery_failed" || typeof shown !== "object" || shown === null || !("error" in shown)) return shown;
+  const { error } = shown;
+  return typeof error === "string"
+    ? { ...shown, error: readableReason(deps, context, "held", error, withheld) }
+    : shown;
+}
+
+function readableRunRecord(
+  deps: CommandDeps,
+  context: CommandContext,
   { place, ...run }: RunRecord,
-): Promise<RunRecord> {
+  withheld: string | undefined,
+): RunRecord {
   const maySeePlace = hasRole(context.operator.role, "admin");
   const isOwn = run.pluginId !== undefined || isCode(deps, run.hookId);
-  const withheld =
-    run.error === undefined || isOwn ? undefined : await withheldErrors(deps, context, run.hookId, dispatch);
+  const ofErrors = run.error === undefined || isOwn ? undefined : withheldErrors(deps, context, run.hookId, withheld);
   const isReasonHidden =
-    run.reason !== undefined && !isOwn && !maySeeReasons(context) && !PRODUCT_REASONS.has(run.outcome);
-  const shown = { ...(isReasonHidden ? { ...run, reason: REASON_WITHHELD } : run) };
-  if (shown.diff !== undefined) shown.diff = readableReasons(context, shown.diff);
-  if (withheld !== undefined) return { ...shown, error: withheld };
+    run.reason !== undefined && !isOwn && withheld !== undefined && !PRODUCT_REASONS.has(run.outcome);
+  const shown = { ...(isReasonHidden ? { ...run, reason: withheld } : run) };
+  if (shown.diff !== undefined) shown.diff = withoutReasons(shown.diff, withheld);
+  if (ofErrors !== undefined) return { ...shown, error: ofErrors };
   return maySeePlace && place !== undefined ? { ...shown, place } : shown;
 }
 
 const FAIL_CLOSED = /^(Hook "([^"]+)" (?:failed|was not called) at \S+ and is fail-closed: )/;
 
 /** The same for what became of a message. Its reason may be a hook's: of one that blocks, or of one that failed. */
-export function readableEnd<T extends { status: string; reason?: string; error?: string }>(
+export async function readableEnd<T extends { status: string; reason?: string; error?: string }>(
   deps: CommandDeps,
   context: CommandContext,
   end: T,
-): T {
+  of: About,
+): Promise<T> {
   const { reason, error } = end;
+  if (reason === undefined && error === undefined) return end;
+  const withheld = await withheldOf(deps, context, of);
   const shown = { ...end };
-  if (reason !== undefined) shown.reason = readableReason(deps, context, end.status, reason);
-  if (error !== undefined) shown.error = readableReason(deps, context, end.status, error);
+  if (reason !== undefined) shown.reason = readableReason(deps, context, end.status, reason, withheld);
+  if (error !== undefined) shown.error = readableReason(deps, context, end.status, error, withheld);
   return shown;
 }
 
-function readableReason(deps: CommandDeps, context: CommandContext, status: string, reason: string): string {
+/** The same for a delivery or a message of the inbox. */
+export function readableLetter<T extends Delivery | InboxRow>(
+  deps: CommandDeps,
+  context: CommandContext,
+  letter: T,
+): Promise<T> {
+  const of = "cause" in letter ? { id: letter.id, cause: letter.cause } : { id: `m${letter.id}` };
+  return readableEnd(deps, context, letter, of);
+}
+
+function readableReason(
+  deps: CommandDeps,
+  context: CommandContext,
+  status: string,
+  reason: string,
+  withheld: string | undefined,
+): string {
   const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
   if (head !== undefined) {
     if (isCode(deps, failed)) return reason;
-    if (!maySeeOutput(deps, context, failed)) return `${head}${HIDDEN}`;
-    return maySeeReasons(context) ? reason : `${head}${REASON_WITHHELD}`;
+    const ofErrors = withheldErrors(deps, context, failed, withheld);
+    return ofErrors === undefined ? reason : `${head}${ofErrors}`;
   }
-  if (maySeeReasons(context)) return reason;
+  if (withheld === undefined) return reason;
   const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
-  if (by !== undefined) return `${by} (${REASON_WITHHELD})`;
+  if (by !== undefined) return `${by} (${withheld})`;
   const isOfHook = status === "cancelled" && reason !== "a hook cancelled it" && !reason.startsWith("withdrawn by ");
-  return isOfHook ? REASON_WITHHELD : reason;
+  return isOfHook ? withheld : reason;
 }
 
 /** A hook of the process itself, which stands in no file. */

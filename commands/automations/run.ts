@@ -9,15 +9,7 @@ import { mayHearIn, needToReveal } from "../reveal.js";
 import { code, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { effectOf } from "./effect.js";
-import {
-  mayFireLive,
-  mayReveal,
-  needForReveal,
-  readableRun,
-  readingOf,
-  recordReveal,
-  revealedOf,
-} from "./owner-only.js";
+import { aboutRun, mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
 /** Earlier attempts are told in one line each. */
@@ -31,13 +23,13 @@ export async function showAutomationRun(
   const isOpen = context.options.reveal === true;
   if (isOpen) {
     needForReveal(deps, context, whole.hookId);
-    await needToReveal(deps, context, revealedOf(whole));
+    await needToReveal(deps, context, aboutRun(whole));
     await recordReveal(deps, context, whole.id);
   }
   const reading = readingOf(deps, context, whole.hookId, isOpen);
   const run = await readableRun(deps, context, whole);
   const effect = await effectOf(deps, context, whole);
-  const mayHear = isOpen || (await mayHearIn(deps, context, revealedOf(whole)));
+  const mayHear = isOpen || (await mayHearIn(deps, context, aboutRun(whole)));
   const now = deps.clock.now();
   const last = run.attempts.at(-1);
   const id = word(run.hookId);

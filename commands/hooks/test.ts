@@ -5,6 +5,7 @@ import { fireConfigured, readHandPayload } from "../automations/fire.js";
 import { showFired } from "../automations/show-fired.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
+import { needToFireLast } from "../reveal.js";
 
 export async function testHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id } = resolveHook(deps, context.options.id);
@@ -14,6 +15,7 @@ export async function testHook(deps: CommandDeps, context: CommandContext): Prom
     throw badUsage(`${id} is a plugin's hook: it has no steps.`, `/fire-hook ${id} example dry-run=true tries it.`);
   const text = typeof context.options.payload === "string" ? context.options.payload.trim() : "";
   const given = { ...(await readHandPayload(deps, definition, text)), dryRun: true };
+  await needToFireLast(deps, context, given, true);
   const run = await fireConfigured({ ...deps, automations }, context, definition, given);
   return showFired(deps, context, definition, run, { ...given, text });
 }

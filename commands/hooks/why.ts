@@ -7,10 +7,11 @@ import { formatAddress } from "../../src/domain/address.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { isInDoubt } from "../../src/domain/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
+import type { Delivery } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { answer, commandButton, word } from "../answer.js";
-import { readableDispatch, readableEnd, readableRun } from "../automations/owner-only.js";
+import { readableDispatch, readableEnd, readableLetter, readableRun } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
@@ -116,14 +117,18 @@ async function readJourney(
       );
       const stored = new Map<string, AutomationRun>();
       for (const [id, run] of found.journey.stored) stored.set(id, await readableRun(deps, context, run));
-      const deliveries = found.journey.deliveries.map((one) => readableEnd(deps, context, one));
-      const row = found.journey.row && readableEnd(deps, context, found.journey.row);
-      const decisions = found.journey.decisions.map((one) => ({
-        ...one,
-        was: one.was && readableEnd(deps, context, one.was),
-      }));
+      const deliveries = await Promise.all(found.journey.deliveries.map((one) => readableLetter(deps, context, one)));
+      const row = found.journey.row && (await readableLetter(deps, context, found.journey.row));
+      const decisions = await Promise.all(
+        found.journey.decisions.map(async (one) => ({
+          ...one,
+          was: one.was && (await readableEnd(deps, context, one.was, { id: one.was.id })),
+        })),
+      );
       const unrecorded = await Promise.all(found.journey.unrecorded.map((run) => readableRun(deps, context, run)));
-      return { journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions } };
+      const blockers = new Map<string, Delivery>();
+      for (const [id, one] of found.journey.blockers) blockers.set(id, await readableLetter(deps, context, one));
+      return { journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions, blockers } };
     }
     case "several":
       return { answer: whichChat(deps, asked, found.places) };

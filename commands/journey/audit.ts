@@ -134,10 +134,27 @@ function formerEndOf(id: string, details: unknown): FormerEnd | undefined {
 }
 
 /** The entry as the reader may see it: the reason of a former end may be the words of a program. */
-export function readableEntry(deps: CommandDeps, context: CommandContext, entry: AuditEntry): AuditEntry {
+export async function readableEntry(
+  deps: CommandDeps,
+  context: CommandContext,
+  entry: AuditEntry,
+): Promise<AuditEntry> {
   const { data } = audited.safeParse(entry.details);
   if (data === undefined) return entry;
-  return { ...entry, details: { ...data, was: data.was.map((end) => readableEnd(deps, context, end)) } };
+  const was = await Promise.all(data.was.map((end) => readableFormerEnd(deps, context, end)));
+  return { ...entry, details: { ...data, was } };
+}
+
+/** Of several messages that ended alike, with the same reason. */
+async function readableFormerEnd<T extends { ids: string[]; status: string; reason?: string | undefined }>(
+  deps: CommandDeps,
+  context: CommandContext,
+  end: T,
+): Promise<T> {
+  if (end.reason === undefined) return end;
+  let shown = { ...end, reason: end.reason };
+  for (const id of end.ids) shown = await readableEnd(deps, context, shown, { id });
+  return shown;
 }
 
 /** The options of an audited command. */

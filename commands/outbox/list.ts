@@ -54,7 +54,11 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
     });
   const shown = pageOf(refs, Number(context.options.page ?? 1), PAGE_SIZE);
   const rows = await Promise.all(shown.entries.map(({ read }) => read()));
-  const page = { ...shown, entries: rows.flatMap((row) => (row ? [readableEnd(deps, context, row)] : [])) };
+  const found = rows.filter((row) => row !== undefined);
+  const page = {
+    ...shown,
+    entries: await Promise.all(found.map((row) => readableEnd(deps, context, row, { id: row.id }))),
+  };
   const now = deps.clock.now();
   const total = all ?? refs.length;
   const dead = page.entries.filter((row) => row.status === "dead").length;

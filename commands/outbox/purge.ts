@@ -3,6 +3,7 @@ import type { DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton } from "../answer.js";
+import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
@@ -90,7 +91,7 @@ async function purgeOne(deps: CommandDeps, context: CommandContext, id: string):
       message: `${id} is ${status} and is not deleted by hand.`,
       hint: `Only waiting, sending, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
-  if (options.yes !== true) return confirmOne(deps, letter, id);
+  if (options.yes !== true) return confirmOne(deps, context, letter, id);
   const ids =
     letter.kind === "delivery"
       ? await deps.discard([letter.delivery.id])
@@ -99,9 +100,16 @@ async function purgeOne(deps: CommandDeps, context: CommandContext, id: string):
   return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
 }
 
-function confirmOne(deps: CommandDeps, letter: Letter, id: string): CommandAnswer {
+async function confirmOne(
+  deps: CommandDeps,
+  context: CommandContext,
+  letter: Letter,
+  id: string,
+): Promise<CommandAnswer> {
   const { status, conversation, reason } =
-    letter.kind === "delivery" ? deliveryRow(letter.delivery) : inboxRow(letter.row);
+    letter.kind === "delivery"
+      ? deliveryRow(await readableLetter(deps, context, letter.delivery))
+      : inboxRow(await readableLetter(deps, context, letter.row));
   const [to, undone] = letter.kind === "delivery" ? ["to", "sent"] : ["in", "handled"];
   return answer({
     text: [

@@ -5,6 +5,7 @@ import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
+import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { placeText } from "../who.js";
@@ -37,12 +38,14 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
     throw notDead(`m${letter.row.id}`, letter.row.status);
   }
   const { delivery } = letter;
-  if (delivery.status === "held")
+  if (delivery.status === "held") {
+    const { reason } = await readableLetter(deps, context, delivery);
     throw new HookgateError({
       code: "HELD",
-      message: `${delivery.id} is held, not dead${delivery.reason ? `: ${delivery.reason}` : ""}.`,
+      message: `${delivery.id} is held, not dead${reason ? `: ${reason}` : ""}.`,
       hint: `Look at it with /outbox show ${delivery.id}, then decide with /outbox release.`,
     });
+  }
   if (delivery.isUnreadable) throw unreadable(delivery.id);
   if (delivery.status === "dead" && (await deps.release(delivery.id, false)))
     return answer({

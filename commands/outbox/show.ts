@@ -7,7 +7,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
-import { readableEnd } from "../automations/owner-only.js";
+import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
 import { needToReveal } from "../reveal.js";
@@ -36,8 +36,8 @@ export async function showLetter(deps: CommandDeps, context: CommandContext): Pr
     });
   }
   return letter.kind === "delivery"
-    ? showDelivery(deps, context, readableEnd(deps, context, letter.delivery), isOpen)
-    : showInbox(deps, context, readableEnd(deps, context, letter.row), isOpen);
+    ? showDelivery(deps, context, await readableLetter(deps, context, letter.delivery), isOpen)
+    : showInbox(deps, context, await readableLetter(deps, context, letter.row), isOpen);
 }
 
 async function showDelivery(

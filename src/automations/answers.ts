@@ -1,9 +1,9 @@
 /** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
 import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
-import { OUTCOMES, rootOf } from "../domain/journal.js";
+import type { About } from "../domain/hearing.js";
+import { type DispatchRecord, OUTCOMES } from "../domain/journal.js";
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type InboxRow, type Store } from "../domain/store.js";
-import type { Task } from "../domain/task.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
@@ -21,8 +21,8 @@ export interface AnswerParts {
   registry: Pick<HookRegistry, "list">;
   /** How the gateway is. */
   status(): Promise<object>;
-  /** Any operator may know what was said of this task; else its runner's role keeps it, and no row has it. */
-  mayOperatorsHear(task: Task): boolean;
+  /** Any operator may read what is about this; else no row has it. */
+  mayOperatorsHear(of: About): Promise<boolean>;
   clock: Clock;
 }
 
@@ -72,7 +72,10 @@ function sinceOf(text: string | undefined, now: number): number {
   return at;
 }
 
-async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"runs">[]> {
+async function runs(
+  { store, mayOperatorsHear }: AnswerParts,
+  { limit, since, text }: Wanted,
+): Promise<RowOf<"runs">[]> {
   const hookId = text("hook");
   const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
   const found = await store.automation.runs.list({
@@ -80,19 +83,24 @@ async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Pro
     ...(hookId === undefined ? {} : { hookId }),
     ...(status === undefined ? {} : { status }),
   });
-  return found.filter(({ createdAt }) => createdAt >= since).map(runRow);
+  return Promise.all(
+    found
+      .filter(({ createdAt }) => createdAt >= since)
+      .map(async (run) => runRow(run, await mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id }))),
+  );
 }
 
-function runRow(run: AutomationRun): RowOf<"runs"> {
+function runRow(run: AutomationRun, mayHear: boolean): RowOf<"runs"> {
   const last = run.attempts.at(-1);
+  const said = saidTo(mayHear);
   return {
     id: run.id,
     hook: run.hookId,
     status: run.status,
-    reason: run.statusReason ?? null,
+    reason: said(run.statusReason),
     trigger: run.reason,
     event: run.event ?? null,
-    error: last?.error ?? null,
+    error: said(last?.error),
     attempt: run.attempt,
     at: timeOf(run.createdAt),
     ended_at: timeOf(run.endedAt),
@@ -147,13 +155,16 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
     if (rows.length >= limit || one.createdAt < since) break;
     if (platform !== undefined && one.address.platform !== platform) continue;
     if (chat !== undefined && one.address.chatId !== chat) continue;
+    // A reason may quote the message, so it is for the same people.
+    const mayHear = await parts.mayOperatorsHear({ id: one.id, cause: one.cause });
+    const said = saidTo(mayHear);
     rows.push({
       id: one.id,
       platform: one.address.platform,
       chat: one.address.chatId,
       status: one.status,
-      reason: one.reason ?? null,
-      text: await textOf(one, parts),
+      reason: said(one.reason),
+      text: said((one.frozen ?? one.message)?.text),
       attempts: one.attempts,
       at: timeOf(one.createdAt),
     });
@@ -161,24 +172,8 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
   return rows;
 }
 
-/**
- * What a program prints is a message of its own, in the thread under its task's card; a hook of the task or its mission may quote it.
- * A private answer to a command is the asker's.
- */
-async function textOf({ cause, frozen, message, visibleTo }: Delivery, parts: AnswerParts): Promise<string | null> {
-  const text = (frozen ?? message)?.text ?? null;
-  if (text === null) return null;
-  if (cause.kind === "command" && visibleTo !== undefined) return MASKED;
-  const root = rootOf(cause.id);
-  const { tasks } = parts.store;
-  const task = cause.kind === "task" || root.startsWith("t_") ? await tasks.get(root) : undefined;
-  const [missionId] = /^m_[0-9a-z]+/.exec(root) ?? [];
-  const ofMission = missionId === undefined ? [] : await tasks.list({ missionId, limit: TASKS_OF_MISSION });
-  return [...(task === undefined ? [] : [task]), ...ofMission].every(parts.mayOperatorsHear) ? text : MASKED;
-}
-
-/** A mission rarely has more; of the others the newest decide. */
-const TASKS_OF_MISSION = 1_000;
+const saidTo = (mayHear: boolean) => (words: string | undefined) =>
+  words === undefined ? null : mayHear ? words : MASKED;
 
 /** All rows, newest first, a page at a time: whoever has what it wanted asks for no more. */
 async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row> {
@@ -192,7 +187,10 @@ async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>):
   }
 }
 
-async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"dispatches">[]> {
+async function dispatches(
+  { store, mayOperatorsHear }: AnswerParts,
+  { limit, since, text }: Wanted,
+): Promise<RowOf<"dispatches">[]> {
   const [point, hookId] = [text("point"), text("hook")];
   const outcome = oneOf(OUTCOMES, text("outcome"), "outcome");
   const found = await store.journal.list({
@@ -201,20 +199,26 @@ async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted
     ...(hookId === undefined ? {} : { hookId }),
     ...(outcome === undefined ? {} : { outcome }),
   });
-  return found
-    .filter(({ at }) => at >= since)
-    .map((one) => ({
-      id: one.id,
-      point: one.point,
-      outcome: one.outcome,
-      latency_ms: one.latencyMs,
-      at: timeOf(one.at),
-      runs: one.runs.map((run) => ({
-        hook: run.hookId,
-        outcome: run.outcome,
-        reason: run.reason ?? run.error ?? null,
-      })),
-    }));
+  return Promise.all(
+    found
+      .filter(({ at }) => at >= since)
+      .map(async (dispatch) => dispatchRow(dispatch, await mayOperatorsHear(dispatch))),
+  );
+}
+
+function dispatchRow(
+  { id, point, outcome, latencyMs, at, runs }: DispatchRecord,
+  mayHear: boolean,
+): RowOf<"dispatches"> {
+  const said = saidTo(mayHear);
+  return {
+    id,
+    point,
+    outcome,
+    latency_ms: latencyMs,
+    at: timeOf(at),
+    runs: runs.map((run) => ({ hook: run.hookId, outcome: run.outcome, reason: said(run.reason ?? run.error) })),
+  };
 }
 
 async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted): Promise<RowOf<"hooks">[]> {

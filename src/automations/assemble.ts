@@ -72,6 +72,7 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
       const places = config().alerts.flatMap((text) => parseAddress(text) ?? []);
       return places.length > 0 ? places : parts.admins();
     },
+    mayOperatorsHear: parts.mayOperatorsHear,
     clock,
     logger,
   });

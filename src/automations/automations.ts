@@ -107,15 +107,13 @@ export function createAutomations(options: AutomationsOptions): Automations {
     keyValue: options.keyValue,
     clock,
     logger,
-    onBreak: (id, error, pauseMs) =>
+    // The error may quote what is for owners. The command shows it to those who may read it.
+    onBreak: (id, pauseMs) =>
       void notifier.alert(
         `breaker:${id}`,
         [
           `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is not run for ${formatDuration(pauseMs)}.`,
-          // Admins are notified; what programs print is for owners.
-          live.get(id)?.definition.ownerOnly
-            ? `\`/runs ${id}\` shows owners why.`
-            : `> ${options.mask(error).slice(0, 500)}`,
+          `\`/runs ${id}\` shows the error.`,
           `\`/hooks enable ${id}\` runs it again at once.`,
         ].join("\n"),
       ),

@@ -27,7 +27,7 @@ export interface GatesOptions {
   clock: Clock;
   logger: Logger;
   /** A breaker opened: said once, until it has closed again. */
-  onBreak(hookId: string, error: string, pauseMs: number): void;
+  onBreak(hookId: string, pauseMs: number): void;
 }
 
 export interface Pass {

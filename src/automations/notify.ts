@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
 import type { AutomationRun } from "../domain/automation.js";
+import type { About } from "../domain/hearing.js";
 import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
@@ -25,6 +26,8 @@ export interface NotifierOptions {
   keyValue: KeyValueStore;
   /** Where admins are told. */
   admins(): readonly Address[];
+  /** Any operator may read what is about this. */
+  mayOperatorsHear(of: About): Promise<boolean>;
   clock: Clock;
   logger: Logger;
 }
@@ -108,7 +111,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
     async outcome({ notify, ownerOnly }, run, outcome) {
       if (notify === undefined || outcome.status === "queued") return;
       // What programs say is for owners: it goes where the definition, which is theirs, sends it, and not to all admins.
-      const maySay = notify.to.length > 0 || !ownerOnly;
+      const isForOwners = ownerOnly && notify.to.length === 0;
+      // The reason may quote what an owner's runner said, or what answers a command.
+      const mayHear = await options.mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id });
+      const isFailure = outcome.status === "failed" || outcome.status === "timed_out";
+      const maySay = mayHear && !(isForOwners && isFailure);
       const isWanted = notify.on.includes(outcome.status);
       const places = notify.to.length > 0 ? notify.to.flatMap((text) => placesOf(text, run)) : options.admins();
       await Promise.all(
@@ -149,8 +156,7 @@ function textOf(
   outcome: RunOutcome,
   { count, since, maySay }: { count: number; since: number; maySay: boolean },
 ): string {
-  const isSecret = !maySay && (outcome.status === "failed" || outcome.status === "timed_out");
-  const reason = isSecret ? undefined : (run.statusReason ?? reasonOf(outcome));
+  const reason = maySay ? (run.statusReason ?? reasonOf(outcome)) : undefined;
   const often = count > 1 ? ` (${times(count)} since <t:${Math.floor(since / 1000)}:f>)` : "";
   const word = outcome.status.replace("_", " ");
   return [`⚠ **${run.hookId}** ${word}${often}`, reason && `> ${reason.slice(0, 500)}`, `run \`${run.id}\``]

@@ -69,7 +69,8 @@ const oneOf = <T extends string>(known: readonly T[]) => z.enum(known).optional(
 
 export const queries = {
   runs: {
-    summary: "Runs of operator-defined hooks.",
+    summary:
+      "Runs of operator-defined hooks. Reasons and errors are `[text]` where they may quote a runner with the `role` admin or owner, or the answer to a command.",
     args: z.strictObject({ hook: text, status: oneOf(AUTOMATION_RUN_STATUSES), since, limit }),
   },
   messages: {
@@ -78,11 +79,11 @@ export const queries = {
   },
   deliveries: {
     summary:
-      "Messages that went out, or wait, or failed. What a runner with the `role` admin or owner says, and what answers a command, is `[text]`.",
+      "Messages that went out, or wait, or failed. What a runner with the `role` admin or owner says, and what answers a command, is `[text]`, and so is the reason of such a message.",
     args: z.strictObject({ platform, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
   },
   dispatches: {
-    summary: "Hook points that fired, with the runs of their hooks.",
+    summary: "Hook points that fired, with the runs of their hooks. Their reasons are `[text]` as those of `runs`.",
     args: z.strictObject({ point, hook: text, outcome: oneOf(OUTCOMES), since, limit }),
   },
   status: {

@@ -14,7 +14,7 @@ async function asking() {
     store,
     registry,
     status: async () => ({ running: true }),
-    mayOperatorsHear: () => true,
+    mayOperatorsHear: async () => true,
     clock,
   });
   return { ask, store, registry, clock };

@@ -73,6 +73,7 @@ export async function openDesk(): Promise<Desk> {
       },
       configured: (hookId) => (hookId === "pinned" ? true : undefined),
     },
+    roleToHear: async () => "operator",
     inFlight: new HooksInFlight(),
     about: { version: "0.0.0-test", startedAt: clock.now(), database: ":memory:" },
   };

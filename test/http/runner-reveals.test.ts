@@ -207,15 +207,16 @@ it("the report of a mission shows the words of a runner to nobody without reveal
 
 it("a test of a hook with the last payload shows what it made of a runner's words to the runner's role only", async () => {
   await failedMission();
-  for (const line of [
-    "/hooks test shouts last",
-    "/fire-hook shouts payload=last dry-run=true",
-    '/hooks test shouts payload=\'last {"missionId": "m_other"}\'',
-  ]) {
+  const lines = {
+    "/hooks test shouts last": "for owners; it may quote what the runner of a task said",
+    "/fire-hook shouts payload=last dry-run=true": "for owners; it may quote what the runner of a task said",
+    '/hooks test shouts payload=\'last {"missionId": "m_other"}\'': "without JSON on top",
+  };
+  for (const [line, instead] of Object.entries(lines)) {
     expect(await say(line), line).toContain("FOR OWNERS ONLY");
     const shown = await say(line, BOB);
     expect(shown, line).not.toContain("FOR OWNERS ONLY");
-    expect(shown, line).toContain("for owners; it may quote what the runner of a task said");
+    expect(shown, line).toContain(instead);
   }
   // What nobody said is shown as before.
   expect(await say("/hooks test shouts example", BOB)).toContain("It ended");

@@ -1,5 +1,6 @@
 /** Tasks, missions and alerts as rows: what a hook may want to know of them. */
 import { ALERT_STATES } from "../../domain/alert.js";
+import type { About } from "../../domain/hearing.js";
 import { MISSION_STATUSES } from "../../domain/mission.js";
 import type { Store } from "../../domain/store.js";
 import { TASK_STATUSES, type Task } from "../../domain/task.js";
@@ -11,15 +12,16 @@ const REACH = 1_000;
 
 export interface TaskParts {
   store: Pick<Store, "tasks">;
-  mayOperatorsHear(task: Task): boolean;
+  /** Any operator may read what is about this; else no row has it. */
+  mayOperatorsHear(of: About): Promise<boolean>;
 }
 
 export async function tasks(
   { store: { tasks: store }, mayOperatorsHear }: TaskParts,
   { limit, since, text }: Wanted,
 ): Promise<RowOf<"tasks">[]> {
-  const said = (task: Task, words: string | undefined) =>
-    words === undefined ? null : mayOperatorsHear(task) ? words : MASKED;
+  const said = async (task: Task, words: string | undefined) =>
+    words === undefined ? null : (await mayOperatorsHear({ id: task.id, payload: { task } })) ? words : MASKED;
   const status = oneOf(TASK_STATUSES, text("status"), "status");
   const [assignTo, group, missionId] = [text("assign_to"), text("group"), text("mission")];
   const found = await store.list({
@@ -29,24 +31,24 @@ export async function tasks(
     ...(group === undefined ? {} : { group }),
     ...(missionId === undefined ? {} : { missionId }),
   });
-  return found
-    .filter(({ createdAt }) => createdAt >= since)
-    .slice(0, limit)
-    .map((task) => ({
+  const wanted = found.filter(({ createdAt }) => createdAt >= since).slice(0, limit);
+  return Promise.all(
+    wanted.map(async (task) => ({
       id: task.id,
       title: task.title,
       status: task.status,
       assign_to: task.assignTo,
       group: task.group ?? null,
       mission: task.missionId ?? null,
-      reason: said(task, task.reason),
-      error: said(task, task.lastError),
+      reason: await said(task, task.reason),
+      error: await said(task, task.lastError),
       attempt: task.attempt,
       deadline: timeOf(task.deadline),
       at: timeOf(task.createdAt),
       started_at: timeOf(task.startedAt),
       ended_at: timeOf(task.endedAt),
-    }));
+    })),
+  );
 }
 
 export async function missions(

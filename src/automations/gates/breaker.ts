@@ -17,7 +17,7 @@ export interface BreakersOptions {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   clock: Clock;
   logger: Logger;
-  onBreak(hookId: string, error: string, pauseMs: number): void;
+  onBreak(hookId: string, pauseMs: number): void;
 }
 
 /** A hook that is not run because it failed again and again. */
@@ -154,7 +154,7 @@ export class Breakers {
     state.openings++;
     state.openUntil = now + pause;
     this.#logOpen(hookId, state, error, pause);
-    if (state.openings === 1) this.#options.onBreak(hookId, error, pause);
+    if (state.openings === 1) this.#options.onBreak(hookId, pause);
   }
 
   /** A warning once; that it stays open is no news. */

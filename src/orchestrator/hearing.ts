@@ -1,0 +1,111 @@
+/**
+ * Who may read what quotes a text. What the runner of a task said is for those who may give it work. What answers a command is for owners,
+ * because it may hold what only an owner may read. Other texts are for operators.
+ */
+import type { About, RoleToHear } from "../domain/hearing.js";
+import { highestRole, type Role } from "../domain/identity.js";
+import { type Cause, rootOf } from "../domain/journal.js";
+import type { OutboxStore } from "../domain/store.js";
+import type { Task } from "../domain/task.js";
+import type { TaskStore } from "../domain/task-store.js";
+
+interface Parts {
+  tasks: Pick<TaskStore, "get" | "list">;
+  outbox: Pick<OutboxStore, "get">;
+  roleOfTask(task: Pick<Task, "assignTo" | "saidBy">): Role;
+}
+
+/** More than a mission can have. */
+const MOST_TASKS = 60_000;
+/** A message that a hook answered with another one, and so on: loops are cut before. */
+const MOST_DEEP = 20;
+
+export function createRoleToHear(parts: Parts): RoleToHear {
+  return async (of) => {
+    const payload = recordOf(of.payload);
+    const messages = await messagesBehind(of, payload, parts);
+    if (messages === "unknown" || messages.some(isAnswer)) return "owner";
+    return roleOfWork([of, ...messages], payload, of.payload !== undefined, parts);
+  };
+}
+
+const isAnswer = ({ id, cause }: About) => cause?.kind === "command" && id.startsWith("d_");
+
+/** The deliveries that this is about, or that led to it: what a hook posts may quote the message that started it. */
+async function messagesBehind(
+  of: About,
+  payload: Record<string, unknown>,
+  { outbox }: Pick<Parts, "outbox">,
+): Promise<About[] | "unknown"> {
+  const { deliveryId } = payload;
+  const { kind, id } = recordOf(payload.cause);
+  const isMessage = typeof deliveryId === "string" && typeof kind === "string" && typeof id === "string";
+  // Fired by hand, a payload still tells which message it is about.
+  const first: About = isMessage ? { id: deliveryId, cause: { kind: kind as Cause["kind"], id } } : of;
+  const found = [{ ...first, id: rootOf(first.id) }];
+  const read = new Set<string>();
+  for (let last = found[0]; last !== undefined && read.size < MOST_DEEP; last = found.at(-1)) {
+    const next = rootOf(last.cause?.id ?? last.id);
+    if (!next.startsWith("d_") || read.has(next)) break;
+    read.add(next);
+    const delivery = await outbox.get(next);
+    // It was deleted, and nothing tells what led to it.
+    if (delivery === undefined && last.cause === undefined) return "unknown";
+    if (delivery === undefined) break;
+    found.push({ id: delivery.id, cause: delivery.cause });
+  }
+  return found;
+}
+
+async function roleOfWork(
+  about: readonly About[],
+  payload: Record<string, unknown>,
+  hasPayload: boolean,
+  { tasks, roleOfTask }: Parts,
+): Promise<Role> {
+  const roles: [Role, ...Role[]] = ["operator"];
+  const told = [payload, ...[payload.tasks, recordOf(payload.report).tasks].flatMap(recordsIn)];
+  const own = recordOf(payload.task);
+  const given = [payload.missionId, own.id, ...told.map(({ taskId }) => taskId)];
+  const named = new Set([
+    ...about.flatMap(({ id, cause }) => [...workIn(id), ...workIn(cause?.id)]),
+    ...given.filter((one) => typeof one === "string"),
+  ]);
+  for (const one of named) {
+    if (one.startsWith("m_")) {
+      const ofMission = await tasks.list({ missionId: one, limit: MOST_TASKS });
+      // A message about a mission that is gone may quote anybody.
+      if (ofMission.length === 0 && !hasPayload) roles.push("owner");
+      roles.push(...ofMission.map(roleOfTask));
+    }
+    if (!one.startsWith("t_")) continue;
+    // Of a task that is gone or was never made, the payload may still know who had it. Otherwise it may have been anybody's.
+    const known = [own, ...told.filter(({ taskId }) => taskId === one)];
+    const task = (await tasks.get(one)) ?? known.find(isAssigned);
+    roles.push(task === undefined ? "owner" : roleOfTask(task));
+  }
+  return highestRole(roles);
+}
+
+/** The task or mission that the id of a dispatch, or of a run in it, is made of: `t_…:3:task:complete`, `m_…_completed`, `assess_t_…_1_run`. */
+function workIn(id = ""): string[] {
+  const root = rootOf(id);
+  return [
+    root,
+    ...(/^m_[0-9a-z]+/.exec(root) ?? []),
+    ...(/^assess_(t_\w+?)_\d+_(?:run|complete)/.exec(root)?.slice(1) ?? []),
+  ];
+}
+
+function recordsIn(value: unknown): Record<string, unknown>[] {
+  return (Array.isArray(value) ? value : []).map(recordOf);
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isAssigned(value: Record<string, unknown>): value is { assignTo: string; saidBy?: string[] } {
+  const { assignTo, saidBy } = value;
+  return typeof assignTo === "string" && (saidBy === undefined || Array.isArray(saidBy));
+}

@@ -1,0 +1,164 @@
+/** What answers a command, and what a runner of a higher role said, stays with its role where hooks about messages quote it in errors and reasons. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
+
+const EVE = "the-token-of-eve-00000000001";
+const STAN = "the-token-of-stan-0000000001";
+const PRINTED = "printed for owners";
+const WITHHELD = "for owners: it may quote the runner of a task, or the answer to a command";
+let app: RunningApp;
+beforeAll(async () => {
+  const has = (text: string) => `payload.message.text.contains("${text}")`;
+  const saying = (text: string) => (text.endsWith("job") ? `${has(text)} && ${has(PRINTED)}` : has(text));
+  const looksUp = (id: string, on: string, text: string, more: object = {}) => ({
+    id,
+    on,
+    match: { when: saying(text), chats: ["dm-1"] },
+    context: [{ read_file: { path: "notes/{{ event.message.text | upcase | strip }}", required: true } }],
+    run: { chat: { to: "web:web:general", text: "ok" } },
+    ...more,
+  });
+  app = await runApp(
+    {
+      operators: { admin: ["web:2"], operator: ["web:3"] },
+      web: {
+        people: [
+          { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
+          { id: "3", name: "Eve", token_env: "EVE_TOKEN" },
+          { id: "4", name: "Stan", token_env: "STAN_TOKEN" },
+        ],
+      },
+      orchestrator: { runners: { ours: { shell: { sh: `echo ${PRINTED}` }, role: "owner" } } },
+      automations: { breaker: { failures: 3 } },
+      hooks: [
+        looksUp("looks-up", "message_sending", "owner code"),
+        looksUp("looks-back", "message_sent", PRINTED),
+        looksUp("guards", "message_sending", "guarded job", {
+          on_failure: "closed",
+          notify: { on: ["failed"], to: ["web:web:general"] },
+        }),
+        {
+          id: "refuses",
+          on: "message_sending",
+          match: { when: saying("refused job"), chats: ["dm-1"] },
+          run: { shell: { sh: "tr a-z A-Z >&2; exit 2" } },
+        },
+        ...["deliveries", "runs", "dispatches"].map((query) => ({
+          id: `asks-${query}`,
+          trigger: { every: "300d" },
+          context: [{ db_query: { query, args: { limit: 200 } } }],
+          run: { chat: { to: "web:web:general", text: "{{ steps[0].rows | json }}" } },
+        })),
+      ],
+    },
+    { EVE_TOKEN: EVE, STAN_TOKEN: STAN },
+  );
+});
+afterAll(() => app.close());
+
+const say = async (line: string, token = OWNER) =>
+  JSON.stringify((await app.call(token, "POST", "/api/command", { line })).body);
+let nonce = 0;
+const write = (text: string) =>
+  app.call(OWNER, "POST", "/api/rooms/dm-1/messages", { text, nonce: `nonce-of-the-test-${++nonce}` });
+
+/** Of a task of the owner's runner whose output is shown in the direct chat. */
+async function shownTask(title: string): Promise<string> {
+  await write(`/task add ours ${title}`);
+  const id = await until(
+    async () => {
+      const { data } = (await app.call(OWNER, "POST", "/api/command", { line: "/task list ours" })).body;
+      return data.tasks.find((one: { title: string; status: string }) => one.title === title && one.status === "done")
+        ?.id;
+    },
+    title,
+    15_000,
+  );
+  await write(`/task show ${id}`);
+  return id;
+}
+
+const idIn = async (line: string, pattern: RegExp) => pattern.exec(await say(line))?.[0] ?? "";
+
+async function expectOwnersOnly(quoted: string, lines: readonly string[], others = [EVE, BOB]): Promise<void> {
+  for (const line of lines) {
+    expect(await say(line), line).toContain(quoted);
+    for (const token of others) {
+      const shown = await say(line, token);
+      expect(shown, line).not.toContain(quoted);
+      expect(shown, line).toContain(WITHHELD);
+    }
+  }
+}
+
+it("an error that quotes the answer to an owner's command is read by owners only", async () => {
+  await write("/claim");
+  const line = "/runs looks-up";
+  const code = await until(async () => /OWNER CODE: `?(\w+)/.exec(await say(line))?.[1], "the failed run", 15_000);
+  const dispatch = await idIn("/runs looks-up", /d_m\w+:message_sending/);
+  const lines = [
+    line,
+    "/runs failed",
+    `/run ${dispatch}`,
+    `/run ${dispatch}/1`,
+    `/hooks why ${dispatch.split(":")[0]}`,
+  ];
+  await expectOwnersOnly(code, lines);
+  // The payload tells what it is about, also in a run by hand, and later.
+  const again = ["/hooks test looks-up last", "/fire-hook looks-up last dry-run=true", `/replay ${dispatch}/1`];
+  await expectOwnersOnly(code, again);
+  for (const found of (await say("/runs", EVE)).matchAll(/"id":"([fr]_[^"]+)"/g))
+    expect(await say(`/run ${found[1]}`, EVE)).not.toContain(code);
+  for (const path of ["/api/v1/runs?filter=looks-up", `/api/v1/runs/${dispatch}`])
+    for (const token of [EVE, BOB])
+      expect(JSON.stringify((await app.call(token, "GET", path)).body)).not.toContain(code);
+  const changed = '/hooks test looks-up payload=\'last {"cause": {"kind": "message", "id": "m1", "depth": 0}}\'';
+  for (const token of [EVE, BOB]) expect(await say(changed, token)).toContain("without JSON on top");
+  expect(await say(changed)).toContain(code);
+}, 60_000);
+
+it("an error that quotes an owner's runner at message_sent, and the reason to hold or cancel a message, are read by owners only", async () => {
+  const quoted = PRINTED.toUpperCase();
+  await shownTask("plain job");
+  await until(async () => (await say("/runs looks-back")).includes(quoted), "the failed run", 15_000);
+  await expectOwnersOnly(quoted, ["/runs looks-back", "/runs failed", "/fire-hook looks-back last dry-run=true"]);
+
+  await shownTask("guarded job");
+  const held = await until(
+    async () => (await idIn("/outbox list held", /d_m\w+/)) || undefined,
+    "the held answer",
+    15_000,
+  );
+  await expectOwnersOnly(quoted, [
+    "/outbox list held",
+    `/outbox show ${held}`,
+    `/run ${held}:message_sending`,
+    `/hooks why ${held}`,
+  ]);
+
+  await shownTask("refused job");
+  const cancelled = await until(
+    async () => (await idIn("/outbox list cancelled", /d_m\w+/)) || undefined,
+    "the cancelled answer",
+    15_000,
+  );
+  await expectOwnersOnly(quoted, [`/outbox show ${cancelled}`, `/run ${cancelled}:message_sending`, "/runs refuses"]);
+
+  // What hooks post where anybody reads it.
+  for (const query of ["deliveries", "runs", "dispatches"]) await say(`/fire-hook asks-${query} dry-run=false`);
+  const room = await until(
+    async () => {
+      const shown = JSON.stringify((await app.call(STAN, "GET", "/api/rooms/general/messages")).body);
+      return /guards\W+failed/.test(shown) && shown.split("[text]").length > 6 ? shown : undefined;
+    },
+    "the posts in the room",
+    15_000,
+  );
+  expect(room.toUpperCase()).not.toContain(quoted);
+  await expectOwnersOnly(quoted, [`/outbox retry ${held}`]);
+  expect(await say(`/outbox purge ${held}`, BOB)).not.toContain(quoted);
+  await say(`/outbox release ${held}`);
+  await expectOwnersOnly(quoted, ["/audit outbox"], [BOB]);
+  await expectOwnersOnly(quoted, [`/hooks why ${held}`]);
+}, 90_000);
