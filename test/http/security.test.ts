@@ -1,7 +1,7 @@
 /** What strangers and people without a role try on the running product over HTTP: tokens, sessions, floods, slow and deep bodies. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -366,7 +366,13 @@ describe("the other loopback address, which browsers try first for `localhost`",
   });
 
   it("that another program has refuses the start, with the reason", async () => {
-    const other = await take(0);
+    // A port that nobody else has on the first address.
+    const first = createServer();
+    const free = await new Promise<number>((resolve) => {
+      first.listen({ host: "127.0.0.1", port: 0 }, () => resolve((first.address() as AddressInfo).port));
+    });
+    const other = await take(free);
+    first.close();
     if (other === undefined) return expect(await take(0)).toBeUndefined();
     onTestFinished(() => other.close());
     const started = runApp({}, { HOOKGATE_PORT: String(other.port) });
