@@ -90,7 +90,7 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
 }
 
 /**
- * In place of what a hook in a file says of something, in errors and reasons, where it is not for the reader; undefined where it is. It
+ * In place of what a hook of an operator or a plugin says of something, in errors and reasons, where it is not for the reader; undefined where it is. It
  * may quote what the hook was given, in forms that no mask finds.
  */
 async function withheldOf(deps: CommandDeps, context: CommandContext, of: About): Promise<string | undefined> {
@@ -101,9 +101,9 @@ async function withheldOf(deps: CommandDeps, context: CommandContext, of: About)
 
 const MAY_QUOTE = "it may quote the runner of a task, or the answer to a command";
 
-/** The same for errors. They may also have what a program printed. */
+/** The same for errors. Those of hooks in files may also have what a program printed. */
 const withheldErrors = (deps: CommandDeps, context: CommandContext, hookId: string, withheld: string | undefined) =>
-  maySeeOutput(deps, context, hookId) ? withheld : HIDDEN;
+  isOfPlugin(deps, hookId) || maySeeOutput(deps, context, hookId) ? withheld : HIDDEN;
 
 /** The run as the reader may see it: that it failed is for all, with what it failed is not. */
 export async function readableRun(
@@ -179,13 +179,14 @@ function readableRunRecord(
   withheld: string | undefined,
 ): RunRecord {
   const maySeePlace = hasRole(context.operator.role, "admin");
-  const isOwn = run.pluginId !== undefined || isCode(deps, run.hookId);
-  const ofErrors = run.error === undefined || isOwn ? undefined : withheldErrors(deps, context, run.hookId, withheld);
+  const isOwn = run.pluginId === undefined && isOwnHook(deps, run.hookId);
+  const ofErrors = run.pluginId !== undefined ? withheld : withheldErrors(deps, context, run.hookId, withheld);
+  const isErrorHidden = run.error !== undefined && !isOwn && ofErrors !== undefined;
   const isReasonHidden =
     run.reason !== undefined && !isOwn && withheld !== undefined && !PRODUCT_REASONS.has(run.outcome);
   const shown = { ...(isReasonHidden ? { ...run, reason: withheld } : run) };
   if (shown.diff !== undefined) shown.diff = withoutReasons(shown.diff, withheld);
-  if (ofErrors !== undefined) return { ...shown, error: ofErrors };
+  if (isErrorHidden) return { ...shown, error: ofErrors };
   return maySeePlace && place !== undefined ? { ...shown, place } : shown;
 }
 
@@ -226,7 +227,7 @@ function readableReason(
 ): string {
   const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
   if (head !== undefined) {
-    if (isCode(deps, failed)) return reason;
+    if (isOwnHook(deps, failed)) return reason;
     const ofErrors = withheldErrors(deps, context, failed, withheld);
     return ofErrors === undefined ? reason : `${head}${ofErrors}`;
   }
@@ -237,7 +238,12 @@ function readableReason(
   return isOfHook ? withheld : reason;
 }
 
-/** A hook of the process itself, which stands in no file. */
-function isCode({ registry, automations }: CommandDeps, hookId: string): boolean {
-  return registry.get(hookId) !== undefined && automations?.get(hookId) === undefined;
+/** A hook of the gateway itself: its words are no one else's. */
+function isOwnHook(deps: CommandDeps, hookId: string): boolean {
+  const hook = deps.registry.get(hookId);
+  return hook !== undefined && hook.pluginId === undefined && deps.automations?.get(hookId) === undefined;
+}
+
+function isOfPlugin({ registry }: CommandDeps, hookId: string): boolean {
+  return registry.get(hookId)?.pluginId !== undefined;
 }

@@ -15,6 +15,7 @@ import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
 import { code, count, plain, table } from "../text.js";
 import { conversationName, conversationText } from "../who.js";
+import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { isAmbiguous, isMaybeHandled, tries } from "./letter.js";
 
@@ -38,7 +39,7 @@ export interface LetterRow {
 export async function listOutbox(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const asked = typeof context.options.id === "string" ? context.options.id.trim().toLowerCase() : "";
   const chosen = chosenBy(context, deps);
-  const { refs, all } = await collect(deps, asked, chosen);
+  const { refs, all } = await collect(deps, context, asked, chosen);
   const [outbox, inbox] = await Promise.all([deps.store.outbox.counts(), deps.store.inbox.counts()]);
   const totals = `outbox: ${shownCounts(outbox) || "empty"}\ninbox: ${shownCounts(inbox) || "empty"}`;
   const data = { letters: [] as LetterRow[], outbox, inbox };
@@ -116,45 +117,64 @@ interface Ref {
 }
 
 /** `all`: how many there are, where only the newest are listed. Newest first. */
-async function collect(deps: CommandDeps, asked: string, chosen: Chosen): Promise<{ refs: Ref[]; all?: number }> {
+async function collect(
+  deps: CommandDeps,
+  context: CommandContext,
+  asked: string,
+  chosen: Chosen,
+): Promise<{ refs: Ref[]; all?: number }> {
   const { outbox, inbox } = deps.store;
   const newestFirst = (refs: Ref[]) => ({ refs: refs.reverse().sort((a, b) => b.at - a.at) });
   const given = (row: LetterRow): Ref => ({ at: row.at, read: async () => row });
   if (asked === "")
-    return newestFirst([...(await deliveries(deps, ["held", "dead"], chosen)), ...(await deadInbox(deps, chosen))]);
+    return newestFirst([
+      ...(await deliveries(deps, context, ["held", "dead"], chosen)),
+      ...(await deadInbox(deps, context, chosen)),
+    ]);
   if (asked === "dead")
-    return newestFirst([...(await deliveries(deps, ["dead"], chosen)), ...(await deadInbox(deps, chosen))]);
+    return newestFirst([
+      ...(await deliveries(deps, context, ["dead"], chosen)),
+      ...(await deadInbox(deps, context, chosen)),
+    ]);
   if (asked === "inbox") {
     const open = await Promise.all(
       (["deferred", "running", "waiting"] as const).map((status) => inbox.list({ status, limit: REACH })),
     );
-    return newestFirst([...(await deadInbox(deps, chosen)), ...open.flat().map((row) => given(inboxRow(row)))]);
+    return newestFirst([
+      ...(await deadInbox(deps, context, chosen)),
+      ...open.flat().map((row) => given(inboxRow(row))),
+    ]);
   }
   const status = DELIVERY_STATUSES.find((one) => one === asked);
   if (status === undefined)
     throw badUsage(`"${asked}" is no status.`, `One of ${DELIVERY_STATUSES.join(", ")}, or inbox.`);
   if (status !== "sent" && status !== "waiting" && status !== "sending")
-    return newestFirst(await deliveries(deps, [status], chosen));
+    return newestFirst(await deliveries(deps, context, [status], chosen));
   if (isNarrowed(chosen)) throw badUsage(`chat, older and reason choose among what was not sent, not among ${status}.`);
   const newest = await outbox.list({ status, limit: REACH });
   return { refs: newest.map((one) => given(deliveryRow(one))), all: (await outbox.counts())[status] };
 }
 
-async function deliveries({ store }: CommandDeps, statuses: readonly DeliveryStatus[], chosen: Chosen): Promise<Ref[]> {
-  return (await store.outbox.letters(statuses, chosen)).map(({ id, at }) => ({
+async function deliveries(
+  deps: CommandDeps,
+  context: CommandContext,
+  statuses: readonly DeliveryStatus[],
+  chosen: Chosen,
+): Promise<Ref[]> {
+  return (await chosenDeliveries(deps, context, statuses, chosen)).map(({ id, at }) => ({
     at,
     async read() {
-      const delivery = await store.outbox.get(id);
+      const delivery = await deps.store.outbox.get(id);
       return delivery && deliveryRow(delivery);
     },
   }));
 }
 
-async function deadInbox({ store }: CommandDeps, chosen: Chosen): Promise<Ref[]> {
-  return (await store.inbox.letters(chosen)).map(({ id, at }) => ({
+async function deadInbox(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<Ref[]> {
+  return (await chosenInbox(deps, context, chosen)).map(({ id, at }) => ({
     at,
     async read() {
-      const row = await store.inbox.get(id);
+      const row = await deps.store.inbox.get(id);
       return row && inboxRow(row);
     },
   }));

@@ -8,6 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
+import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { findLetter, isAmbiguous, isOpen, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
@@ -33,8 +34,8 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   const isInbox = what === "all" || what === "dead" || what === "inbox";
   if (statuses.length === 0 && !isInbox) return purgeOne(deps, context, asked);
   const [found, rows] = await Promise.all([
-    Promise.all(statuses.map(async (one) => ({ one, letters: await deps.store.outbox.letters([one], chosen) }))),
-    isInbox ? deps.store.inbox.letters(chosen) : [],
+    Promise.all(statuses.map(async (one) => ({ one, letters: await chosenDeliveries(deps, context, [one], chosen) }))),
+    isInbox ? chosenInbox(deps, context, chosen) : [],
   ]);
   const letters = found.flatMap((one) => one.letters);
   const amount = letters.length + rows.length;

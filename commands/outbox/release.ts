@@ -6,6 +6,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
 import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
+import { chosenDeliveries } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
 import { doubtText, findLetter, isAmbiguous, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
@@ -70,7 +71,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
  */
 async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
   const { confirmed, yes } = context.options;
-  const all = await deps.store.outbox.letters(["held"], chosen);
+  const all = await chosenDeliveries(deps, context, ["held"], chosen);
   const takesRisky = chosen.namesCrash && yes === true;
   const risky = all.filter(({ mayCrash }) => mayCrash && !takesRisky);
   const held = all.filter(({ mayCrash }) => !mayCrash || takesRisky);

@@ -10,6 +10,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { placeText } from "../who.js";
 import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
+import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, riskyButton } from "./filter.js";
 import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
@@ -59,8 +60,8 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
 async function retryAll(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
   const chosen = chosenBy(context, deps);
   const [deliveries, rows] = await Promise.all([
-    asked === "inbox" ? [] : deps.store.outbox.letters(["dead"], chosen),
-    deps.store.inbox.letters(chosen),
+    asked === "inbox" ? [] : chosenDeliveries(deps, context, ["dead"], chosen),
+    chosenInbox(deps, context, chosen),
   ]);
   const ends: FormerEnd[] = [];
   const damaged: string[] = [];

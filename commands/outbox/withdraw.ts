@@ -5,6 +5,7 @@ import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { conversationText, operatorName } from "../who.js";
+import { chosenDeliveries } from "./chosen.js";
 import type { Chosen } from "./filter.js";
 
 /** How many are cancelled at a time: one commit serves them all, and other work has its turn in between. */
@@ -13,9 +14,10 @@ const AT_A_TIME = 100;
 export async function withdrawWaiting(
   deps: CommandDeps,
   context: CommandContext,
-  { line, words, ...chosen }: Chosen,
+  chosen: Chosen,
 ): Promise<CommandAnswer> {
-  const waiting = (await deps.store.outbox.letters(["waiting"], chosen)).map(({ id }) => id);
+  const { line, words } = chosen;
+  const waiting = (await chosenDeliveries(deps, context, ["waiting"], chosen)).map(({ id }) => id);
   if (waiting.length === 0) return answer({ text: [`Nothing is waiting${words}.`], data: { withdrawn: 0 } });
   if (context.options.yes !== true)
     return answer({

@@ -5,7 +5,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton, word } from "../answer.js";
 import { count, plain } from "../text.js";
-import { actorOf, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, mayHearHere, type TaskDesk, textOf } from "./parts.js";
 
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 const PAGE = 200;
@@ -29,7 +29,7 @@ export async function cancelMany(
   const what = states.length === 1 ? String(states[0]) : "all";
   const group = textOf(options.group);
   const reason = textOf(options.reason);
-  const tasks = await chosenTasks(desk, states, group, reason);
+  const tasks = await chosenTasks(desk, context, states, group, reason);
   const words = [
     states.length === 1 ? ` that ${tasks.length <= 1 ? "is" : "are"} ${what.replaceAll("_", " ")}` : "",
     group === undefined ? "" : ` in the group "${plain(group, 80)}"`,
@@ -75,8 +75,10 @@ export async function cancelMany(
   });
 }
 
+/** By its reason only a task whose reason the reader may hear: else a search would tell it, letter by letter. */
 async function chosenTasks(
-  { store }: TaskDesk,
+  desk: TaskDesk,
+  context: CommandContext,
   status: readonly TaskStatus[],
   group: string | undefined,
   reason: string | undefined,
@@ -85,8 +87,12 @@ async function chosenTasks(
   const filter: TaskFilter = { status, limit: PAGE };
   if (group !== undefined) filter.group = group;
   for (;;) {
-    const page = await store.list(filter);
-    found.push(...page.filter((task) => reason === undefined || includes(task.reason, reason)));
+    const page = await desk.store.list(filter);
+    found.push(
+      ...page.filter(
+        (task) => reason === undefined || (mayHearHere(desk, context, task) && includes(task.reason, reason)),
+      ),
+    );
     const last = page.at(-1);
     if (page.length < PAGE || last === undefined) return found;
     filter.before = last.id;

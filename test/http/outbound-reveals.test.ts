@@ -1,10 +1,12 @@
 /** What answers a command, and what a runner of a higher role said, stays with its role where hooks about messages quote it in errors and reasons. */
+import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
 const EVE = "the-token-of-eve-00000000001";
 const STAN = "the-token-of-stan-0000000001";
+const VIC = "the-token-of-vic-00000000001";
 const PRINTED = "printed for owners";
 const WITHHELD = "for owners: it may quote the runner of a task, or the answer to a command";
 let app: RunningApp;
@@ -21,12 +23,14 @@ beforeAll(async () => {
   });
   app = await runApp(
     {
-      operators: { admin: ["web:2"], operator: ["web:3"] },
+      operators: { admin: ["web:2"], operator: ["web:3"], viewer: ["web:5"] },
+      plugins: ["page-plugin.mjs", "quoting-plugin.mjs"].map((name) => resolve(import.meta.dirname, name)),
       web: {
         people: [
           { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
           { id: "3", name: "Eve", token_env: "EVE_TOKEN" },
           { id: "4", name: "Stan", token_env: "STAN_TOKEN" },
+          { id: "5", name: "Vic", token_env: "VIC_TOKEN" },
         ],
       },
       orchestrator: { runners: { ours: { shell: { sh: `echo ${PRINTED}` }, role: "owner" } } },
@@ -44,6 +48,13 @@ beforeAll(async () => {
           match: { when: saying("refused job"), chats: ["dm-1"] },
           run: { shell: { sh: "tr a-z A-Z >&2; exit 2" } },
         },
+        {
+          id: "blocks",
+          on: "task:complete",
+          phase: "before",
+          match: { when: 'payload.task.title == "blocked job"' },
+          run: { shell: { sh: "tr a-z A-Z >&2; exit 2" } },
+        },
         ...["deliveries", "runs", "dispatches"].map((query) => ({
           id: `asks-${query}`,
           trigger: { every: "300d" },
@@ -52,7 +63,7 @@ beforeAll(async () => {
         })),
       ],
     },
-    { EVE_TOKEN: EVE, STAN_TOKEN: STAN },
+    { EVE_TOKEN: EVE, STAN_TOKEN: STAN, VIC_TOKEN: VIC },
   );
 });
 afterAll(() => app.close());
@@ -161,4 +172,48 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
   await say(`/outbox release ${held}`);
   await expectOwnersOnly(quoted, ["/audit outbox"], [BOB]);
   await expectOwnersOnly(quoted, [`/hooks why ${held}`]);
+}, 90_000);
+
+it("a search by reason finds only what the reader may read", async () => {
+  const quoted = PRINTED.toUpperCase();
+  await shownTask("guarded job");
+  const held = await until(
+    async () => (await idIn("/outbox list held", /d_m\w+/)) || undefined,
+    "the held answer",
+    15_000,
+  );
+  await write("/task add ours blocked job");
+  await until(async () => (await say("/task list blocked")).includes("blocked job"), "the blocked task", 15_000);
+  const found = {
+    [`/outbox list held reason="${quoted}"`]: held,
+    [`/outbox release held reason="${quoted}" confirmed=true`]: "1 message",
+    [`/outbox purge held reason="${quoted}"`]: "Delete 2 messages",
+    [`/task cancel blocked reason="${quoted}"`]: "Cancel 1 task",
+  };
+  for (const [line, words] of Object.entries(found)) {
+    for (const token of [VIC, EVE, BOB]) expect(await say(line, token), line).not.toContain(words);
+    if (!line.includes("release")) expect(await say(line), line).toContain(words);
+  }
+  for (const token of [VIC, EVE]) expect(await say("/outbox list held reason=guards", token)).toContain(held);
+}, 90_000);
+
+it("errors and reasons of a plugin's hooks are read by those of a hook in a file", async () => {
+  await write("/claim");
+  const runs = "/runs quoting.message_sent";
+  const code = await until(async () => /OWNER CODE: `?(\w+)/.exec(await say(runs))?.[1], "the failed run", 15_000);
+  await shownTask("dropped job");
+  const dropped = await until(
+    async () => (await idIn("/outbox list suppressed", /d_m\w+/)) || undefined,
+    "the suppressed answer",
+    15_000,
+  );
+  await expectOwnersOnly(code, [runs, "/runs failed"]);
+  await expectOwnersOnly(PRINTED.toUpperCase(), [`/outbox show ${dropped}`, `/hooks why ${dropped}`]);
+  await app.call(STAN, "POST", "/api/rooms/dm-4/messages", { text: "echo a private word", nonce: "nonce-of-stan-1" });
+  await until(async () => (await say(runs)).includes("A PRIVATE WORD"), "the second failed run", 15_000);
+  expect(await say(runs, EVE)).toContain("A PRIVATE WORD");
+  for (const line of [runs, "/runs failed", "/runs all", `/outbox show ${dropped}`]) {
+    const shown = await say(line, VIC);
+    for (const words of [code, "A PRIVATE WORD", PRINTED.toUpperCase()]) expect(shown, line).not.toContain(words);
+  }
 }, 90_000);
