@@ -6,7 +6,7 @@ import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
-import { clockTime, plain } from "../text.js";
+import { clockTime, code, plain } from "../text.js";
 import { nameIn } from "../who.js";
 
 /** Runs of one message or delivery that are read. */
@@ -107,4 +107,54 @@ export function backgroundText({ automations }: CommandDeps, stored: AutomationR
     default:
       return `It ran in the background, ${statusText(status)}${took === undefined ? "" : `, ${formatDuration(took)}`}${why}`;
   }
+}
+
+/**
+ * What the record of each attempt does not say, at its time: that a run is under way or is to be tried again, that one was cut off, and
+ * how one ended that took more than one attempt. What is open comes last.
+ */
+export function backgroundLines(stored: StoredRuns, now: number): { at: number; text: string }[] {
+  return [...stored.values()].flatMap((run) => {
+    const text = lineOf(run, now);
+    if (text === undefined) return [];
+    const { endedAt: at } = run;
+    return [at === undefined ? { at: Number.POSITIVE_INFINITY, text } : { at, text: `${clockTime(at, now)} ${text}` }];
+  });
+}
+
+function lineOf(run: AutomationRun, now: number): string | undefined {
+  const { status, statusReason, attempt, attempts, dueAt } = run;
+  const hook = code(run.hookId);
+  const why = statusReason === undefined ? "" : `: ${plain(statusReason)}`;
+  switch (status) {
+    case "backgrounded":
+      return undefined;
+    case "running": {
+      const took = tookMs(run, now);
+      const duration = took === undefined ? "" : `, for ${formatDuration(took)}`;
+      return `${hook} is **running** now, in the background${duration}${attempt > 1 ? ` (attempt ${attempt}${cutOffAttempts(run)})` : ""}`;
+    }
+    case "queued": {
+      const inText = dueAt > now ? `at ${clockTime(dueAt, now)} (in ${formatDuration(dueAt - now)})` : "now";
+      return attempts.some(hasTried) ? `${hook} is tried again ${inText}` : `${hook} waits in the background`;
+    }
+    case "interrupted":
+      return `${hook} was **interrupted**${why}`;
+    case "skipped":
+      return attempts.some(hasTried)
+        ? `${hook} was not tried again: ${plain(statusReason ?? "it was skipped")}`
+        : undefined;
+    default:
+      return attempt > 1 ? `${hook} ${statusText(status)} at attempt ${attempt}${cutOffAttempts(run)}` : undefined;
+  }
+}
+
+/** `; attempt 1 was interrupted: the gateway ended while it ran`: such an attempt has no record in the journal. */
+function cutOffAttempts({ attempts }: AutomationRun): string {
+  return attempts
+    .filter(({ status }) => status === "interrupted")
+    .map(
+      ({ attempt, error }) => `; attempt ${attempt} was interrupted${error === undefined ? "" : `: ${plain(error)}`}`,
+    )
+    .join("");
 }

@@ -1,4 +1,5 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
+import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automation.js";
 import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
@@ -15,7 +16,7 @@ import { ago, clockTime, code, count, plain } from "../text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
-import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
+import { backgroundLines, hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf, mayBeKilled } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
@@ -49,7 +50,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
       ...failures.slice(0, MAX_SHOWN),
       ...moreFailures(failures),
       ...vetoLines(dispatches, now),
-      ...unfinishedRuns(journey.stored, now),
+      ...backgroundLines(journey.stored, now),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
       ...changeLines(deps, journey, now),
@@ -229,20 +230,6 @@ function vetoLines(dispatches: readonly DispatchRecord[], now: number): Happenin
     );
 }
 
-/** Background runs that were cut off, and those that failed and were to be tried again, and were not. */
-function unfinishedRuns(stored: StoredRuns, now: number): Happening[] {
-  return [...stored.values()].flatMap(({ hookId, status, statusReason, attempts, endedAt: at }) => {
-    if (at === undefined) return [];
-    const head = `${clockTime(at, now)} ${code(hookId)}`;
-    if (status === "interrupted")
-      return [
-        { at, text: `${head} was **interrupted**${statusReason === undefined ? "" : `: ${plain(statusReason)}`}` },
-      ];
-    if (status !== "skipped" || !attempts.some(hasTried)) return [];
-    return [{ at, text: `${head} was not tried again: ${plain(statusReason ?? "it was skipped")}` }];
-  });
-}
-
 function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   const change = POINT_OF_CHANGE[row.event.kind];
@@ -266,7 +253,9 @@ function inboundEnd(deps: CommandDeps, journey: Journey, row: InboxRow, now: num
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
   const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;
-  return [{ at, text: endOf(deps, journey, row) }, ...(nothing ? [{ at, text: "Nothing was sent in answer." }] : [])];
+  const isOver = ![...journey.stored.values()].some(({ status }) => isUnfinished(status));
+  const nothingText = isOver ? "Nothing was sent in answer." : "Nothing has been sent in answer yet.";
+  return [{ at, text: endOf(deps, journey, row) }, ...(nothing ? [{ at, text: nothingText }] : [])];
 }
 
 function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
@@ -319,10 +308,18 @@ function ranAt(
 ): string | undefined {
   const last = dispatches.filter((one) => one.point === point && one.runs.length > 0 && !isAttempt(one)).at(-1);
   if (last === undefined) return isSettled ? missing : undefined;
-  const ran = last.runs.filter((run) => !hasNotRun(run, stored.get(run.id)));
-  const waiting = last.runs.filter(({ id }) => stored.get(id)?.status === "backgrounded").length;
-  const skipped = last.runs.length - ran.length - waiting;
-  return `${code(point)}: ${count(ran.length, "hook")} ran${skipped > 0 ? `, ${skipped} skipped` : ""}${waiting > 0 ? `, ${waiting} waiting in the background` : ""}`;
+  const countOf = (...statuses: AutomationRunStatus[]) =>
+    last.runs.filter(({ id }) => statuses.some((one) => one === stored.get(id)?.status)).length;
+  const [waiting, running, again] = [countOf("backgrounded"), countOf("running"), countOf("queued")];
+  const notRun = last.runs.filter((run) => hasNotRun(run, stored.get(run.id))).length;
+  const ran = last.runs.length - notRun - running - again;
+  const others = [
+    [notRun - waiting, "skipped"],
+    [running, "running in the background"],
+    [again, "to be tried again"],
+    [waiting, "waiting in the background"],
+  ] as const;
+  return `${code(point)}: ${count(ran, "hook")} ran${others.map(([many, what]) => (many > 0 ? `, ${many} ${what}` : "")).join("")}`;
 }
 
 function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, now: number): string {

@@ -66,6 +66,17 @@ beforeAll(async () => {
           match: { when: 'payload.message.text == "line to the end"' },
           run: WAITS,
         },
+        {
+          id: "flaky",
+          on: "message_received",
+          match: { when: 'payload.message.text == "flaky"' },
+          retry: { attempts: 3, backoff: "1s" },
+          run: {
+            shell: {
+              sh: "if [ ! -e tried ]; then touch tried; exit 1; fi; while [ ! -e go-flaky ]; do sleep 0.05; done",
+            },
+          },
+        },
         { id: "creating", on: "task:create", phase: "before", run: QUICK },
         { id: "before", on: "message_received", priority: 10, execution: "deadline", run: QUICK },
         { id: "after", on: "message_received", priority: 900, execution: "deadline", run: QUICK },
@@ -134,7 +145,7 @@ describe("a hook that runs in the background", () => {
       expect(await why(`/hooks why lineup ${second}`)).toContain("because Grace paused all hooks");
       await invoke(stack.gateway.url, "/hooks resume");
       expect(await why(`/run ${second}`)).toContain(
-        "message_received: 2 hooks ran, 3 skipped, 1 waiting in the background",
+        "message_received: 2 hooks ran, 4 skipped, 1 waiting in the background",
       );
       await invoke(stack.gateway.url, "/hooks disable lineup");
     } finally {
@@ -145,13 +156,13 @@ describe("a hook that runs in the background", () => {
     expect(skipped).toContain("It did not run: its hook is switched off");
     expect(skipped).toMatch(/disabled.*, by Owner/);
     expect(skipped).not.toContain("It ran");
-    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 4 skipped");
+    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 5 skipped");
     await lineupIs(first, "succeeded");
     const ended = await why(`/hooks why lineup ${first}`);
     expect(ended).toMatch(/It ran(, ✓ passed| in the background, ✓ succeeded)/);
     expect(ended).not.toContain("backgrounded");
-    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 3 skipped");
-    expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 3 skipped");
+    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 4 skipped");
+    expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 4 skipped");
     await invoke(stack.gateway.url, "/hooks enable lineup");
   });
 
@@ -373,6 +384,26 @@ describe("a background run that the end of the process cut off", () => {
       "hook_run_completed",
     );
     expect(completed).not.toHaveProperty("durationMs");
+  });
+});
+
+describe("a background run that is tried again", () => {
+  it("is shown in the answer about its message as it is now, also after the end of the process, and with its outcome", async () => {
+    const row = await say("flaky");
+    const last = async () => (await why(`/hooks why ${row}`)).trim().split("\n").at(-1) ?? "";
+    const shows = (line: RegExp) => until(async () => line.test(await last()), `the last line being ${line}`);
+    await shows(/flaky is tried again (now|at [\d:]+ \(in )/);
+    await shows(/flaky is running now, in the background, for \S+( \S+)* \(attempt 2\)$/);
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toContain("Nothing has been sent in answer yet.");
+    expect(path).toMatch(/message_received: 2 hooks ran, \d skipped, 1 running in the background/);
+    await stack.gateway.kill();
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url, 30_000, WEB);
+    await shows(/flaky is running now, .* \(attempt 3; attempt 2 was interrupted: the gateway ended while it ran\)$/);
+    writeFileSync(join(stack.gateway.folder, "go-flaky"), "");
+    await shows(/\d flaky ✓ succeeded at attempt 3; attempt 2 was interrupted: the gateway ended while it ran$/);
+    expect(await why(`/hooks why ${row}`)).toContain("Nothing was sent in answer.");
   });
 });
 
