@@ -9,6 +9,7 @@ import { createSla } from "./alerts/sla/sla.js";
 import { assembleAlerts, repliedToAlert, tellingAlerts } from "./app/alerts.js";
 import { followClock } from "./app/clock-between.js";
 import type { App, AppOptions } from "./app/contract.js";
+import { isWithAdmin } from "./app/direct.js";
 import { endCause } from "./app/end-cause.js";
 import { logExits } from "./app/exit-cause.js";
 import { firstSteps } from "./app/first-steps.js";
@@ -166,6 +167,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       status: async () => gateway.status(),
       mayOperatorsHear: async (of) => (await roleToHear(of)) === "operator",
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
+      isWithAdmin: (at) => isWithAdmin(at, gateway.identify),
       variable: env.variable,
       destinations,
       isOwnFile: ownFileTest(databaseFiles(env.DATABASE_URL), dotEnvFile()),

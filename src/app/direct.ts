@@ -4,6 +4,8 @@ import { directRoomId } from "../../adapters/web/rooms.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { Address } from "../domain/address.js";
+import { hasRole } from "../domain/identity.js";
+import type { Identify } from "../gateway/identity.js";
 
 type Tokens = Pick<Environment, "DISCORD_TOKEN" | "TELEGRAM_TOKEN">;
 
@@ -37,6 +39,11 @@ export function spelled(at: Address, { TELEGRAM_TOKEN }: Pick<Tokens, "TELEGRAM_
 export function directPerson({ platform, chatId }: Address): string | undefined {
   const [, id] = PERSON_OF_CHAT[platform]?.exec(chatId) ?? [];
   return id === undefined ? undefined : `${platform}:${id}`;
+}
+
+export function isWithAdmin(at: Address, identify: Identify): boolean {
+  const [platform, id] = directPerson(at)?.split(":") ?? [];
+  return platform !== undefined && id !== undefined && hasRole(identify(platform, id), "admin");
 }
 
 // The chats that `directAddress` gives.

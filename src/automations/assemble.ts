@@ -34,6 +34,7 @@ export interface AssemblyParts {
   mayOperatorsHear: AnswerParts["mayOperatorsHear"];
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
+  isWithAdmin(at: Address): boolean;
   variable(name: string): string | undefined;
   destinations: Destinations;
   /** A real path that the gateway itself writes: its database, uploads and so on. */
@@ -72,6 +73,7 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
       const places = config().alerts.flatMap((text) => parseAddress(text) ?? []);
       return places.length > 0 ? places : parts.admins();
     },
+    isWithAdmin: parts.isWithAdmin,
     mayOperatorsHear: parts.mayOperatorsHear,
     clock,
     logger,

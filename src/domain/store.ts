@@ -150,7 +150,7 @@ export interface NewDelivery {
   isCourtesy?: boolean;
   /** Who is notified when hooks withhold it: whose command or press it answers or, of a forward, its `author` (a user id). */
   answers?: { isOperator: boolean; author?: string };
-  /** Fixed words of the product about an answer that was withheld: no hook decides about them. */
+  /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
   /** Said once more, there and in other words, when this person cannot be reached privately. */
   openly?: { address: Address; message: OutboundMessage } | undefined;

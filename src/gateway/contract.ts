@@ -87,6 +87,8 @@ export interface SendOptions {
   urgency?: DeliveryUrgency;
   /** The plugin that sends it. */
   plugin?: string;
+  /** A notice of the gateway itself that no hook may withhold. */
+  skipsHooks?: boolean;
 }
 
 export interface Invocation {

@@ -464,7 +464,17 @@ class RunningGateway implements Gateway {
 
   async #enqueue(
     what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false, urgency, plugin }: SendOptions,
+    {
+      cause,
+      deliveryId,
+      ttlMs,
+      interaction,
+      visibleTo,
+      isCourtesy = false,
+      urgency,
+      plugin,
+      skipsHooks = false,
+    }: SendOptions,
   ): Promise<string> {
     const { store, clock, config, watch } = this.#parts;
     const id = deliveryId ?? newId("d");
@@ -476,6 +486,7 @@ class RunningGateway implements Gateway {
       expiresAt: now + (ttlMs ?? config.ttl),
       plugin,
       ...(isCourtesy ? { isCourtesy } : {}),
+      ...(skipsHooks ? { skipsHooks } : {}),
       ...(interaction ? { interaction } : {}),
       ...(visibleTo === undefined ? {} : { visibleTo }),
       urgency,

@@ -14,8 +14,12 @@ beforeAll(async () => {
   const port = await freePort();
   stack = await startStack({
     plugins: [PLUGIN],
-    config: {
+    config: ({ discord, telegram }) => ({
       outgoing: { allow: [`127.0.0.1:${port}`] },
+      automations: {
+        alerts: ["web:web:dm-1", `discord::dm%3A${discord.userId}`, `telegram::${telegram.userId}`, "web:web:second"],
+        breaker: { failures: 3 },
+      },
       hooks: [
         {
           id: "no-money",
@@ -26,7 +30,7 @@ beforeAll(async () => {
           run: { http: { url: `http://127.0.0.1:${port}/veto` } },
         },
       ],
-    },
+    }),
   });
 });
 afterAll(() => stack.stop());
@@ -76,6 +80,19 @@ describe("while a fail-closed guard cannot be reached", () => {
     await discord.command(discord.places[0], "guest", "/whoami");
     const notice = await find(discord, discord.places[0], /cannot be shown here/, "guest");
     expect(notice).not.toContain("no-money");
+  });
+
+  it.each(NAMES)("the owner on %s is notified in a direct message that its breaker opened", async (name) => {
+    const platform = stack.platforms[name];
+    const direct = name === "web" ? { chatId: "dm-1" } : platform.places[1];
+    expect(await find(platform, direct, /no-money\W+failed 3 times in a row/)).toContain("/hooks enable no-money");
+  });
+
+  it("the notice for a room is held like any other message there", async () => {
+    const held = async () =>
+      (await invoke(stack.gateway.url, "/outbox list held")).text.split("\n").filter((line) => line.includes("Second"));
+    await until(async () => (await held()).length > 0, "the held notice");
+    expect((await shown(stack.platforms.web, { chatId: "second" })).join()).not.toContain("failed 3 times");
   });
 
   it("an operator gets out of it from the chat: the guard is disabled, and the next answer arrives", async () => {

@@ -132,7 +132,7 @@ export const messageSending = ownPoint({
     return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
   },
   summary:
-    "Before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. May rewrite or cancel it.",
+    "Before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. May rewrite or cancel it. Not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
   example: { ...sent, message: { text: "hello back" } },
 });
 
