@@ -16,7 +16,7 @@ export function accountsOf({ DISCORD_TOKEN, TELEGRAM_TOKEN }: Tokens): Accounts 
 
 type Tokens = Pick<Environment, "DISCORD_TOKEN" | "TELEGRAM_TOKEN">;
 
-/** Why nothing can be posted there; undefined when it can, as far as one knows. Only the web chat's rooms are known. */
+/** Why nothing can be posted there; undefined when it can, as far as one knows. Only the web chat's rooms are known, see `webRooms`. */
 export function chatProblem(
   text: string,
   on: readonly PlatformName[],
@@ -33,7 +33,7 @@ export function chatProblem(
   const isOff = !on.some((one) => one === platform);
   if (!isOff && account !== undefined && bot !== "" && bot !== account)
     return `${text} cannot be reached: the gateway's account on ${platform} is ${account}, not ${bot}`;
-  if (platform !== "web" || rooms === undefined || rooms.has(room) || room.startsWith("dm-"))
+  if (platform !== "web" || rooms === undefined || rooms.has(room))
     return isOff ? `${text} cannot be reached: ${platform} is off` : undefined;
   const near = nearest(room, rooms);
   return `there is no room "${room}" in the web chat${near === undefined ? "" : ` (did you mean "${near}"?)`}`;

@@ -2,6 +2,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { directRoomId } from "../../adapters/web/rooms.js";
 import { knownAs } from "../alerts/people.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type LoadedConfig } from "../config/load.js";
@@ -40,18 +41,30 @@ export function peopleOf(
 
 /** The name of an account (`platform:id`), where the configuration has one. */
 export function nameIn({ web }: Pick<Config, "web">, ref: string): string | undefined {
-  const named = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
-  return named.find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;
+  return webPeople(web).find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;
 }
 
-/** Why `person:platform:id` is nobody, as far as is known: the people of the web chat are. */
-export function personProblem(assignTo: string, { web }: Pick<Config, "web">): string | undefined {
-  const [, platform, id = ""] = /^person:([a-z]+):([^:]+)$/.exec(assignTo) ?? [];
+/** Why `person:platform:id` is nobody, as far as is known. */
+export function personProblem(assignTo: string, config: Pick<Config, "web">): string | undefined {
+  const [, account] = /^person:(.*)$/.exec(assignTo) ?? [];
+  return account === undefined ? undefined : accountProblem(account, config, "person:");
+}
+
+/** Why `platform:id` is nobody, as far as is known: the people of the web chat are. `prefix`: what is written before an account there. */
+export function accountProblem(account: string, { web }: Pick<Config, "web">, prefix = ""): string | undefined {
+  const [, platform, id = ""] = /^([a-z]+):([^:]+)$/.exec(account) ?? [];
   if (platform === undefined) return undefined;
   if (!/^\d+$/.test(id)) return `"${id}" is no id of ${platform}, which has numbers; /whoami shows it`;
-  const known = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
+  const known = webPeople(web);
   if (platform !== CONSOLE.platform || known.some((one) => one.id === id)) return undefined;
-  return `there is no person ${id} in the web chat (there is ${known.map((one) => `${one.name}: person:web:${one.id}`).join(", ")})`;
+  return `there is no person ${id} in the web chat (there is ${known.map((one) => `${one.name}: ${prefix}web:${one.id}`).join(", ")})`;
+}
+
+const webPeople = ({ people }: Config["web"]) => [{ id: CONSOLE.userId, name: CONSOLE.name }, ...people];
+
+/** The rooms of the web chat by their ids: `stored`, the configured ones, and each person's own. */
+export function webRooms(stored: readonly string[], { web }: Pick<Config, "web">): ReadonlySet<string> {
+  return new Set([...stored, ...web.rooms.map(({ id }) => id), ...webPeople(web).map(({ id }) => directRoomId(id))]);
 }
 
 /** Why no runner or person has this name; undefined when one may. */

@@ -8,6 +8,7 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { Plugins } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import { webRooms } from "./people.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
 import type { Rejection, Valid } from "./reload.js";
 
@@ -52,7 +53,10 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       plans: parts.plans,
       commands: [...commandSpecs, ...parts.plugins().commands()],
       faults: await faultsOf(parts.automations.list()),
-      rooms: new Set([...rooms.map(({ id }) => id), ...config.web.rooms.map(({ id }) => id)]),
+      rooms: webRooms(
+        rooms.map(({ id }) => id),
+        config,
+      ),
       stuck: parts.automations.problems(),
     });
     if (rejection === undefined) return problems;
@@ -70,7 +74,11 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       const rooms = at.platform === "web" ? await parts.web.rooms() : [];
       // Platforms run as they were started.
       const on = platformsOn(config, env, first.problems);
-      const problem = chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)), accountsOf(env));
+      const known = webRooms(
+        rooms.map(({ id }) => id),
+        config,
+      );
+      const problem = chatProblem(formatAddress(at), on, known, accountsOf(env));
       return problem ?? threadProblem(at, parts.web);
     },
     inForce: () => inForce,

@@ -28,7 +28,7 @@ import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
 import { assigneeProblem } from "./missions.js";
-import { agentProblem, personProblem, unreachedPerson } from "./people.js";
+import { accountProblem, agentProblem, personProblem, unreachedPerson } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 
 /** What a configuration became: what is in force of it, and what is not. */
@@ -116,7 +116,8 @@ function placed(
 }
 
 function pluginProblems(examined: Examined): ListedProblem[] {
-  const { plugins, config, loaded } = examined;
+  const { plugins, config, env, loaded } = examined;
+  const on = platformsOn(config, env, loaded.problems);
   return plugins.flatMap(({ module, reason, critical, id, warnings }, position): ListedProblem[] => {
     // In the order of the configuration, where one module may be listed twice.
     const isThere = config.plugins[position]?.module === module;
@@ -126,9 +127,11 @@ function pluginProblems(examined: Examined): ListedProblem[] {
       return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }];
     const own = examined.hooks.filter(({ pluginId }) => pluginId !== undefined && pluginId === id);
     const unknown = own.flatMap((hook) =>
-      unknownNames(hook.match, examined).map(
-        (problem) => `the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`,
-      ),
+      [
+        ...unknownNames(hook.match, examined),
+        ...unknownPlaces({ match: hook.match, point: hook.hook }, examined),
+        ...offPlatforms(hook.match, on),
+      ].map((problem) => `the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`),
     );
     return [...warnings, ...unknown].map((message): ListedProblem => ({ ...at(message), of: "needs" }));
   });
@@ -169,8 +172,6 @@ function needs(examined: Examined): ListedProblem[] {
   };
   return definitions.flatMap((definition) => {
     const { id, match, chats, place } = definition;
-    const off = match?.platforms?.filter((platform) => PLATFORMS.some((known) => known === platform)) ?? [];
-    const isOff = match?.platforms !== undefined && off.length === match.platforms.length && !off.some(isOn);
     const messages = [
       ...definition.missing(machine),
       ...fallbackProblems(definition, machine.assigneeProblem, machine.now, (text) =>
@@ -183,7 +184,7 @@ function needs(examined: Examined): ListedProblem[] {
       ...unknownPlaces(definition, examined),
       ...unwatched(definition, definitions),
       ...definition.secrets.flatMap((name) => unmasked(name, env) ?? []),
-      ...(isOff ? [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`] : []),
+      ...offPlatforms(match, on),
     ];
     const list = (of: ListedProblem["of"], message: string): ListedProblem => {
       const { file, line, column } = place;
@@ -192,10 +193,14 @@ function needs(examined: Examined): ListedProblem[] {
     const never = stuck.filter((one) => one.hookId === id && one.isNote !== true);
     return [...messages.map((message) => list("needs", message)), ...never.map((one) => list("trigger", one.message))];
   });
+}
 
-  function isOn(platform: string): boolean {
-    return on.some((one) => one === platform);
-  }
+/** All platforms that a matcher names are off. */
+function offPlatforms(match: Pick<Matcher, "platforms"> | undefined, on: readonly PlatformName[]): string[] {
+  const named = match?.platforms ?? [];
+  const off = named.filter((text) => PLATFORMS.some((known) => known === text && !on.includes(known)));
+  if (off.length === 0 || off.length < named.length) return [];
+  return [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`];
 }
 
 /** The plugin that declared its point was removed, or a new version of it does not declare the point. */
@@ -248,7 +253,7 @@ function unwatched({ trigger, point }: Definition, definitions: readonly Definit
 const ANY_ACCOUNT = { web: undefined, discord: undefined, telegram: undefined };
 
 /** Runners, and rooms and people of the web chat, that its matcher names and that do not exist, and names where other platforms have numbers. */
-function unknownPlaces({ match, point }: Definition, { config, rooms }: Examined): string[] {
+function unknownPlaces({ match, point }: Pick<Definition, "match" | "point">, { config, rooms }: Examined): string[] {
   const problems: (readonly [string, string | undefined])[] = [];
   // Plugins and events may be of platforms with ids of their own.
   const isOfOthers = /^(plugin|event):/.test(point);
@@ -265,8 +270,8 @@ function unknownPlaces({ match, point }: Definition, { config, rooms }: Examined
   for (const text of match?.users ?? []) {
     // What is posted in the name of a channel is of its number, which is negative.
     if (/^telegram:-\d+$/.test(text)) continue;
-    if (text.includes(":")) problems.push(["match.users", personProblem(`person:${text}`, config)]);
-    else if (isWebOnly && !isOfOthers) problems.push(["match.users", personProblem(`person:web:${text}`, config)]);
+    if (text.includes(":")) problems.push(["match.users", accountProblem(text, config)]);
+    else if (isWebOnly && !isOfOthers) problems.push(["match.users", accountProblem(`web:${text}`, config)]);
     else if (!isOfOthers && !/^-?\d+$/.test(text))
       problems.push(["match.users", `"${text}" is no id of a person, which is a number that /whoami shows`]);
   }

@@ -10,6 +10,7 @@ import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platfor
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import { accountProblem } from "./people.js";
 import type { SettingProblem } from "./setting-problem.js";
 import { unreachedSteps } from "./unreached-steps.js";
 
@@ -27,6 +28,7 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
   const { config } = examined;
   return [
     ...chats(examined, on),
+    ...people(config),
     ...accessLists(config),
     ...retryPauses(config),
     ...forwardedUnheard(config, on),
@@ -45,6 +47,14 @@ function chats({ config, env, rooms }: Examined, on: readonly PlatformName[]): S
       const message = chatProblem(text, on, rooms, accountsOf(env));
       return message === undefined ? [] : [{ path, message, ofKey }];
     });
+}
+
+/** People of the web chat whom the configuration names and who do not exist: a role or a task for one of them reaches nobody. */
+function people(config: Config): SettingProblem[] {
+  return namedPlatforms(config).flatMap(({ path, text, ofKey }) => {
+    const message = accountProblem(text, config);
+    return message === undefined ? [] : [{ path, message, ofKey }];
+  });
 }
 
 /** Places that are listened to and that no platform can have: their messages would be ignored. */

@@ -4,6 +4,7 @@ import { commandSpecs } from "../../commands/index.js";
 import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
 import { plansOf, surroundings } from "../app/missions.js";
+import { webRooms } from "../app/people.js";
 import { faultsOf, type ListedProblem, problemsOf } from "../app/problems.js";
 import { unguardedNotes } from "../automations/definition/check-match.js";
 import { asideNotes } from "../automations/definition/sources.js";
@@ -106,7 +107,7 @@ async function staged(
     plans,
     commands: [...commandSpecs, ...plugins.commands()],
     faults,
-    rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
+    rooms: rooms && webRooms([...rooms], config),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
   const infos = plugins.list();

@@ -323,7 +323,7 @@ describe("what a reload takes over", () => {
     const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks: [${manual("one")}]\n` });
     live.write(
       "hookgate.yaml",
-      `automations: { watch: false }\noperators: { viewer: ["web:7"] }\nhooks: [${manual("one")}]\n`,
+      `automations: { watch: false }\noperators: { viewer: ["web:1"] }\nhooks: [${manual("one")}]\n`,
     );
     expect((await reloaded(live)).needRestart).toEqual(["operators"]);
     await until(
@@ -344,7 +344,7 @@ describe("what a reload takes over", () => {
     };
     expect((await status()).text).not.toContain("restart is");
     for (const hook of ["one", "two"]) {
-      live.write("hookgate.yaml", written(hook, 'operators: { viewer: ["web:7"] }\n'));
+      live.write("hookgate.yaml", written(hook, 'operators: { viewer: ["web:1"] }\n'));
       await reloaded(live);
       const { text, needRestart } = await status();
       expect(text).toContain("A restart is required to apply changes of: operators");

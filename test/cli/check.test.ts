@@ -19,6 +19,9 @@ const plugin = (name: string, code: string, found: RegExp): Mistake => ({
   files: { [`${name}.mjs`]: code },
   found,
 });
+const matching = (id: string, match: string) => `export default { id: "${id}", setup(api) {
+  api.hooks.registerVoid("message_received", () => {}, { id: "greet", match: ${match} });
+} };`;
 const reply = { for: "conversation", measure: "first_response", target: "1h" };
 
 const MISTAKES: Record<string, Mistake> = {
@@ -344,6 +347,29 @@ const MISTAKES: Record<string, Mistake> = {
 } };`,
     /plugins\.\d+: \.\/in-vain\.mjs: the hook "in-vain\.greet" \(.*in-vain\.mjs:2:13\): match\.when: payload\.access is never "alowed"/,
   ),
+  "a plugin's matcher of no room": plugin(
+    "roomless",
+    matching("roomless", '{ chats: ["web:nowhere"] }'),
+    /the hook "roomless\.greet" \(.*roomless\.mjs:2:13\): match\.chats: there is no room "nowhere" in the web chat.*so this never matches$/,
+  ),
+  "a plugin's matcher of no person": plugin(
+    "nobody",
+    matching("nobody", '{ users: ["web:99"] }'),
+    /the hook "nobody\.greet" .*: match\.users: there is no person 99 in the web chat.*so this never matches$/,
+  ),
+  "a plugin's matcher of a platform that is off": plugin(
+    "elsewhere",
+    matching("elsewhere", '{ platforms: ["telegram"] }'),
+    /the hook "elsewhere\.greet" .*: it is for telegram, which is off$/,
+  ),
+  "an operator who is no person": {
+    config: { operators: { operator: ["web:98"] } },
+    found: /operators\.operator\.0: there is no person 98 in the web chat \(there is Owner: web:1/,
+  },
+  "a runner who is no person": {
+    config: { orchestrator: { runners: { nan: { person: { user: "web:77" } } } } },
+    found: /orchestrator\.runners\.nan\.person\.user: there is no person 77 in the web chat/,
+  },
   "an allowed plugin that is not there": {
     config: { plugins: ["./quiet.mjs"], gateway: { allowed_plugins: { "*": ["quite"] } } },
     files: { "quiet.mjs": `export default { id: "quiet", setup() {} };` },

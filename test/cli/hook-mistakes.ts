@@ -34,6 +34,7 @@ const moduleOf = (name: string, code: string, found: RegExp) =>
   hook({ ...received, run: { module: { path: `./${name}.mjs` } } }, found, { [`${name}.mjs`]: code });
 
 export const HOOK_MISTAKES: Record<string, Mistake> = {
+  "a message for no person": chat({ to: "web:web:dm-97", text: "x" }, /there is no room "dm-97" in the web chat/),
   // Steps.
   "a step without time": step({ list_files: { path: ".", timeout: "0s" } }, /timeout: .*expected a duration above 0/),
   "an attempt without time": hook(
