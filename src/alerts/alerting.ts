@@ -39,8 +39,10 @@ export interface Alerting {
   lookAt(destination: string): void;
   /** An alert has to be looked at then. */
   wakeAt(at: number): void;
-  /** Nobody knows whether the page of this chat arrived: a step is taken again as if it had not. */
-  readonly inDoubtAt?: string | undefined;
+  /** Nobody knows whether the pages of these chats arrived: a step is taken again as if they had not. */
+  readonly inDoubtAt?: readonly string[] | undefined;
+  /** These and a chat that refused its page: a fallback among them does not get another. */
+  readonly lostAt?: readonly string[];
   /** Other alerts may be kept quiet by it now, or not any more. */
   lookAtAll(): void;
   readonly clock: Clock;

@@ -17,6 +17,8 @@ export interface LostPage extends Loss {
   destination: string;
   /** The person of that private chat knew of the page alone; the others read that the person did not get it. */
   isPrivate: boolean;
+  /** It was posted there because another chat did not take it. */
+  isCopy: boolean;
 }
 
 export class Plan {

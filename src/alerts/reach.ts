@@ -40,7 +40,7 @@ export interface StandIn {
 
 export type Around = Pick<
   Alerting,
-  "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers" | "inDoubtAt"
+  "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers" | "inDoubtAt" | "lostAt"
 >;
 
 /** Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. False: one did not answer. */
@@ -59,7 +59,7 @@ export async function askReaders(step: Step, there: readonly string[], around: A
 }
 
 export function reachOf(step: Step, there: readonly string[], around: Around, now: number): Reach {
-  const { config, admins } = around;
+  const { config, admins, lostAt = [] } = around;
   const { webhook } = step;
   const chats = step.to.length > 0 ? step.to : [...there];
   const isAt = (places: readonly string[], accounts: readonly Mentioned[]) =>
@@ -82,7 +82,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const isCalled = isCalledHimself || near.some((one) => !one.isDirect);
 
   const isSilent = step.mention.length > 0 && webhook === undefined && !isCalled && !direct.some(arrives);
-  const elsewhere = isSilent ? fallbacks(config, () => admins().map(formatAddress), chats) : [];
+  const elsewhere = isSilent ? fallbacks(config, () => admins().map(formatAddress), [...chats, ...lostAt]) : [];
   const far = rotasOf(step).flatMap((rota) =>
     isAt(elsewhere, accountsOf([`oncall:${rota}`], config, now))
       ? []

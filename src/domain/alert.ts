@@ -54,8 +54,8 @@ export interface Urging {
   quietUntil?: number;
   /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
-  /** The chat whose page of the last step may not have arrived. */
-  inDoubtAt?: string;
+  /** Chats whose page of the last step, or whose copy of one, may not have arrived: they notify nobody for certain. */
+  inDoubtAt?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
 }

@@ -233,6 +233,7 @@ it("a private page of which nobody knows whether it arrived: the next person of 
     {
       platform: loop,
       direct: (ref) => parseAddress(`loop:bot:dm-${{ "other:7": "ann", "other:8": "ben" }[ref]}`),
+      personOf: ({ chatId }) => ({ "dm-ben": "other:8", "dm-ann": "other:7" })[chatId],
     },
   );
   const { id } = await on.raise();
@@ -873,4 +874,91 @@ it("a page of which nobody knows whether a group got it, and that no one else ge
   expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
   const own = (await ownAlerts(on)).map(({ signal: { title } }) => title);
   expect(own.join()).not.toContain("Escalation did not notify");
+});
+
+type Fate = "in doubt" | "refused";
+const ANSWERS = {
+  "in doubt": { kind: "ambiguous", error: "502 Bad Gateway" },
+  refused: { kind: "permanent", error: "403 Forbidden: bot was kicked" },
+} as const;
+
+/** Everyone has an account where the fallback is, and the private chat of the admins has another person. */
+function oneFallback(loop: LoopbackPlatform, chats: Record<string, string> = CHAT_OF) {
+  const people: Record<string, string> = { "dm-ben": "loop:8", "dm-ann": "loop:7", admins: "loop:20" };
+  return watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OPS],
+      people: { ann: ["loop:7"], ben: ["loop:8"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ben", "ann"], from: "2026-01-01T09:00", every: "7d" } },
+      },
+    },
+    {
+      platform: loop,
+      direct: (ref) => (chats[ref] === undefined ? undefined : parseAddress(`loop:bot:${chats[ref]}`)),
+      personOf: ({ chatId }) => people[chatId],
+    },
+  );
+}
+
+/** New pages in these chats have these fates. */
+async function pagedAndCopied(fates: Record<string, Fate>, chats?: Record<string, string>) {
+  const loop = new LoopbackPlatform("loop");
+  const on = await oneFallback(loop, chats);
+  const { id } = await on.raise();
+  loop.script = (operation) => {
+    const fate = fates[operation.address.chatId];
+    const isPage = operation.kind === "create" && operation.part.text.includes("Escalated");
+    return fate !== undefined && isPage ? ANSWERS[fate] : undefined;
+  };
+  await on.advance(10 * MINUTE);
+  const pagesIn = (chat: string) =>
+    on
+      .posted(`loop:bot:${chat}`)
+      .filter(({ text }) => text.includes("Reply to Bob") && text.includes("Escalated: step"))
+      .map(({ text }) => text);
+  const asked = (chat: string) =>
+    loop.requests.filter(
+      (one) => one.address.chatId === chat && one.kind === "create" && /Escalated/.test(one.part.text),
+    );
+  return { on, id, pagesIn, asked };
+}
+
+it.each([
+  ["in doubt", "in doubt"],
+  ["in doubt", "refused"],
+  ["refused", "in doubt"],
+  ["refused", "refused"],
+] as const)(
+  "a page that is %s in its group, and %s at the fallback, goes to the private chat of its person, once",
+  async (room, ops) => {
+    const { on, id, pagesIn, asked } = await pagedAndCopied({ room, ops });
+    expect(pagesIn("dm-ben")).toEqual([expect.stringContaining("Escalated: step 1 of 1 (ben). ben ")]);
+    expect(pagesIn("dm-ann")).toEqual([]);
+    expect(asked("room")).toHaveLength(1);
+    const [copy, ...more] = pagesIn("admins");
+    expect(more).toEqual([]);
+    expect(copy).toContain("ben is not in this private chat and is notified in a private chat");
+    if (ops === "in doubt") expect(copy).toContain(`(it may not have arrived at ${OPS})`);
+    expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+  },
+);
+
+it("a page of which nobody knows whether its group or the fallback got it, and that its person refuses, goes to the next person", async () => {
+  const { pagesIn } = await pagedAndCopied({ room: "in doubt", ops: "in doubt", "dm-ben": "refused" });
+  expect(pagesIn("dm-ann")).toEqual([
+    expect.stringContaining("ann is the next person who can be notified, and is notified in a private chat"),
+  ]);
+});
+
+it("a page of which nobody knows whether its group or the fallback got it, and that no one else gets: the copy that arrived says so", async () => {
+  const { on, id, pagesIn } = await pagedAndCopied({ room: "in doubt", ops: "in doubt" }, {});
+  expect(pagesIn("admins")).toEqual([
+    expect.stringContaining(
+      `(it may not have arrived at ${ROOM}) (it may not have arrived at ${OPS}). ben is not in this private chat. It is not certain that this step notified any of its people`,
+    ),
+  ]);
+  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+  expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([]);
 });

@@ -125,7 +125,7 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
   // It is read when the chat takes messages again.
   if (refusing !== undefined && refusing === chat)
     return `${namesOf(accounts, alerting)} could not be notified here when this step was due (this chat took no alerts)`;
-  if (refusing !== undefined && refusing === inDoubtAt)
+  if (refusing !== undefined && inDoubtAt?.includes(refusing))
     return `${namesOf(accounts, alerting)} may not be notified (the page in ${shownAs(refusing, placeName)} may not have arrived)`;
   if (refusing !== undefined)
     return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
@@ -142,7 +142,7 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
 function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors, inDoubtAt }: Calling, now: number): string {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
   if (chats.length === 0 || !chats.every(inhibitors.refuses)) return "";
-  if (chats.some((chat) => chat === inDoubtAt)) return " (the page in the private chat may not have arrived)";
+  if (chats.some((chat) => inDoubtAt?.includes(chat))) return " (the page in the private chat may not have arrived)";
   const isTried = chats.some((chat) => inhibitors.refusalOf(chat, now) === undefined);
   return ` (the private chat takes no alerts now${isTried ? ", and is tried again" : ""})`;
 }

@@ -1,5 +1,5 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
-import { type Actor, isOpen, type Urging } from "../../domain/alert.js";
+import { type Actor, type Alert, isOpen, type Urging } from "../../domain/alert.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
@@ -24,6 +24,9 @@ export function unreachedStep(key: string): { route: string; step: string } | un
   const [step = ""] = key.endsWith(UNREACHED) ? key.slice(0, -UNREACHED.length).split(INSTEAD_OF) : [];
   return stepOf(step);
 }
+
+const stepKey = ({ escalateFrom }: Alert, { name }: Route, number: number) =>
+  `escalation:${escalateFrom}:${name}:${number}`;
 
 /** Route and number of the step that has this key. */
 export function stepOf(key: string): { route: string; step: string } | undefined {
@@ -85,23 +88,24 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const step = route.settings.escalate[urging.steps - 1];
   if (step === undefined) return;
   await askReaders(step, placesOf(plan, route, routes), alerting);
-  const inDoubtAt = lostPage.fate === "in doubt" ? lostPage.destination : urging.inDoubtAt;
-  // Nobody was notified for certain where an earlier page of the step may not have arrived.
-  const without = urging.inDoubtAt === undefined ? alerting : withChat(urging.inDoubtAt, IN_DOUBT, alerting);
-  const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt };
+  const { inDoubtAt } = urging;
+  const lostAt = [...(inDoubtAt ?? []), lostPage.destination];
+  const without = (inDoubtAt ?? []).reduce((rest, chat) => withChat(chat, IN_DOUBT, rest), alerting);
+  const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt, lostAt };
   const places = placesOf(plan, route, routes);
   const reach = reachOf(step, places, around, now);
-  const before = reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now);
   // Mentioned at the fallback, the person is notified all the same.
   if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
-  if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, before))
+  const known = lostPage.isCopy
+    ? (await alerting.store.noticesWith(alert.id, stepKey(alert, route, urging.steps))).map((one) => one.destination)
+    : calledBy(reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now));
+  if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, known))
     take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage }, around);
 }
 
 /** In a private chat or as a stand-in; or no one is called in the chats that are left, which is reported. */
-function callsOthers(reach: Reach, before: Reach): boolean {
-  const known = new Set(calledBy(before));
-  return reach.isUnreached || reach.elsewhere.length > 0 || calledBy(reach).some((one) => !known.has(one));
+function callsOthers(reach: Reach, known: readonly string[]): boolean {
+  return reach.isUnreached || reach.elsewhere.length > 0 || calledBy(reach).some((one) => !known.includes(one));
 }
 
 /** The alert that says that the chat refuses messages is raised after this. */
@@ -112,10 +116,10 @@ function withChat(chat: string, refusal: string | undefined, alerting: Alerting)
   return { ...alerting, inhibitors: { ...inhibitors, refuses, refusalOf } };
 }
 
-/** Private chats, and accounts of stand-ins. */
+/** Private chats, and accounts of stand-ins who are mentioned. */
 const calledBy = ({ arriving, standIns }: Reach) => [
   ...arriving.map(({ destination }) => destination),
-  ...standIns.flatMap(({ accounts }) => accounts.map(({ ref }) => ref)),
+  ...standIns.flatMap(({ accounts, isDirect }) => (isDirect ? [] : accounts.map(({ ref }) => ref))),
 ];
 
 function nextStep({ alert }: Plan, route: Route): Step | undefined {
@@ -164,7 +168,7 @@ function take(
     ...(number === count ? ["This was the last step"] : []),
     ...(late === undefined ? [] : [late]),
   ];
-  const ofStep = `escalation:${alert.escalateFrom}:${route.name}:${number}`;
+  const ofStep = stepKey(alert, route, number);
   // Nobody can say of a page in doubt that it notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
   const key = `${ofStep}${end}`;
@@ -182,6 +186,8 @@ function take(
   const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
   for (const destination of [...reach.posted, ...reach.elsewhere]) {
     if (destination === insteadOf?.destination) continue;
+    // It did not get the page itself, which is why there was a copy.
+    if (insteadOf?.isCopy && reach.posted.includes(destination) && alerting.inhibitors.refuses(destination)) continue;
     const news = facts(destination);
     // A copy of the page that was refused is posted there in the same message.
     const isCopied =
@@ -192,7 +198,7 @@ function take(
     notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {
-    const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting), insteadOf)];
+    const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting), alerting)];
     notify(plan, destination, { key, group, mentioned: [], sentences }, alerting);
   }
   plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
@@ -203,14 +209,13 @@ function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDo
   delete urging.unreached;
   delete urging.direct;
   if (inDoubtAt === undefined) delete urging.inDoubtAt;
-  else urging.inDoubtAt = inDoubtAt;
   if (isUnreached && inDoubtAt === undefined) urging.unreached = urging.steps;
   else if (!isCalled && arriving.length > 0) urging.direct = arriving.map(({ destination }) => destination);
 }
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
-const directlyTo = (name: string, insteadOf?: LostPage) =>
-  `Sent to ${name} in a private chat: not notified ${insteadOf?.fate === "in doubt" ? "for certain " : ""}where this alert is posted`;
+const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
+  `Sent to ${name} in a private chat: not notified ${inDoubtAt === undefined ? "" : "for certain "}where this alert is posted`;
 
 /** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];

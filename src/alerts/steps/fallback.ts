@@ -1,10 +1,10 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
-import { isOpen, type NewNotice } from "../../domain/alert.js";
+import { isOpen, type NewNotice, type Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
-import { accountsOf, readMention } from "../people.js";
+import { accountsOf, type Mentioned, readMention } from "../people.js";
 import type { Loss, Plan } from "../plan.js";
-import { isReachedNow } from "../reach.js";
+import { isReached, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo, stepOf } from "./escalate.js";
@@ -44,14 +44,17 @@ export function fallback(
   // Under its own key: a place that has it already does not get it twice.
   // A private message mentions no one: its person may have an account where the fallback is.
   const name = notice && sentDirectlyTo(notice.text);
-  const whom = name === undefined ? [] : accountsOf([name], config, now);
+  const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
+  if (loss.fate === "in doubt" && notice && calls(destination, whom, alerting)) noteDoubt(plan, destination, notice);
   if (loss.fate !== "unsent" && notice && name === undefined)
     callWithout(plan, destination, notice, loss, elsewhere, alerting);
   if (notice?.kind === "escalation") {
-    const text = isCopy(notice.text)
-      ? notice.text
-      : `${notice.text} (it ${VERBS[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
+    // No alert says of a chat that its copy is in doubt.
+    const text =
+      isCopy(notice.text) && loss.fate !== "in doubt"
+        ? notice.text
+        : `${notice.text} (it ${VERBS[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
     for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
     for (const one of name === undefined && plan.lostPage === undefined
@@ -104,7 +107,28 @@ function uncalledBy(mentions: readonly string[], chats: readonly string[], alert
   return people.filter((person) => !chats.some((one) => isReachedNow(one, person, alerting)));
 }
 
-/** Whom no copy of the page notifies is called as if the chat had been known to take none. */
+/** Whether a message there notifies one of them when it arrives. */
+function calls(destination: string, mentioned: readonly Mentioned[], { readers, personOf }: Alerting): boolean {
+  return isReached(
+    destination,
+    mentioned.filter(({ ref }) => !readers.cannotRead(destination, ref)),
+    personOf,
+  );
+}
+
+/** The step that this notice is about, when its route has taken none after it. */
+function lastStepOf({ alert }: Plan, key: string): { route: string; urging: Urging } | undefined {
+  const { route = "", step } = stepOf(key) ?? {};
+  const urging = alert.urged?.[route];
+  return urging !== undefined && urging.steps === Number(step) ? { route, urging } : undefined;
+}
+
+function noteDoubt(plan: Plan, destination: string, { key }: Unsaid): void {
+  const { urging } = lastStepOf(plan, key) ?? {};
+  if (urging) urging.inDoubtAt = [...new Set([...(urging.inDoubtAt ?? []), destination])];
+}
+
+/** Whom no copy of the page notifies for certain is called as if the chat had been known to take none. */
 function callWithout(
   plan: Plan,
   destination: string,
@@ -113,10 +137,13 @@ function callWithout(
   copies: readonly string[],
   alerting: Alerting,
 ): void {
-  const of = stepOf(key);
-  if (of === undefined || isCopy(text) || uncalledBy(mentions, copies, alerting).length === 0) return;
-  if (plan.alert.urged?.[of.route]?.steps !== Number(of.step)) return;
-  plan.lostPage = { ...loss, route: of.route, destination, isPrivate: false };
+  const { route, urging } = lastStepOf(plan, key) ?? {};
+  if (route === undefined) return;
+  const certain = copies.filter((one) => !urging?.inDoubtAt?.includes(one));
+  const uncalled = uncalledBy(mentions, certain, alerting);
+  // Whom a copy did not notify was called when the page was lost.
+  const isLost = isCopy(text) ? uncalled.some((one) => calls(destination, one, alerting)) : uncalled.length > 0;
+  if (isLost) plan.lostPage = { ...loss, route, destination, isPrivate: false, isCopy: isCopy(text) };
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
@@ -124,14 +151,13 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informe
   const name = sentDirectlyTo(notice.text);
   if (name === undefined) return;
   const { alert, now } = plan;
-  const { route = "", step } = stepOf(notice.key) ?? {};
-  const urging = alert.urged?.[route];
-  if (urging?.direct && urging.steps === Number(step)) {
+  const { route = "", urging } = lastStepOf(plan, notice.key) ?? {};
+  if (urging?.direct) {
     urging.direct = urging.direct.filter((one) => one !== lostAt);
     // Another of its people may have got theirs.
     if (urging.direct.length === 0) {
       urging.unreached = urging.steps;
-      plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true };
+      plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true, isCopy: false };
     }
   }
   const text = `The private message to ${name} ${VERBS[loss.fate]}: ${loss.reason}`;
