@@ -962,3 +962,15 @@ it("a page of which nobody knows whether its group or the fallback got it, and t
   expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
   expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([]);
 });
+
+it("a page that its group, the fallback and its person refuse is in the private chat of the next person once", async () => {
+  const loop = new LoopbackPlatform("loop");
+  const on = await oneFallback(loop);
+  await on.raise();
+  refuse(loop, "room", "ops", "dm-ben");
+  // The card that changes finds out that the group and the fallback refuse, before the page is due.
+  await on.raise({ reason: "200 % of 1 h passed" });
+  await on.advance(10 * MINUTE);
+  const said = on.posted("loop:bot:dm-ann").slice(1);
+  expect(said.map(({ text }) => text)).toEqual([expect.stringContaining("Sent to ann in a private chat")]);
+});

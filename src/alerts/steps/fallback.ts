@@ -35,8 +35,12 @@ export function fallback(
   const there = new Set(told.map((place) => place.destination));
   const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
   // Nobody there takes it: the chats that show the alert get what was said, and whom it calls.
-  if (elsewhere.every(inhibitors.refuses))
-    elsewhere.push(...plan.destinations.filter((one) => one !== destination && !inhibitors.refuses(one)));
+  if (elsewhere.every(inhibitors.refuses)) {
+    // Whom a step called in a private chat has it.
+    const called = Object.values(alert.urged ?? {}).flatMap(({ direct = [] }) => direct);
+    const without = [destination, ...called];
+    elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.refuses(one)));
+  }
   const missing = elsewhere.filter((other) => !there.has(other));
   if (isAgain && notice === undefined && missing.length === 0) return;
   for (const one of missing)
