@@ -326,6 +326,21 @@ describe("a chat that its platform paused before a page is due", () => {
     expect(page(loop, "room")).toHaveLength(1);
   });
 
+  it("a page that may have arrived, and expires before it can be tried again, is not written anew", async () => {
+    const { on, loop, other } = await twoPlatforms({ ...oneStep(), fallback_after: "30s" });
+    await on.raise();
+    let tries = 0;
+    loop.script = (operation) => {
+      if (operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+      tries++;
+      return tries === 1 ? { kind: "lost" } : { kind: "retry", error: "502", afterMs: 20_000, scope: "delivery" };
+    };
+    await pass(on, 5 * MINUTE);
+    expect(tries).toBeGreaterThan(1);
+    expect(page(loop, "room")).toHaveLength(1);
+    expect(page(other, "ops").map(({ text }) => text)).toEqual([expect.stringContaining("may not have arrived")]);
+  });
+
   it("a page that the chat gives up because of its pause calls its person in a private chat when the fallback does not", async () => {
     const { on, loop, other } = await twoPlatforms({ ...oneStep(), people: { ann: ["loop:7"] } });
     await on.raise();

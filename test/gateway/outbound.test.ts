@@ -230,6 +230,8 @@ describe("a pause beyond reason", () => {
 });
 
 describe("an answer that is lost", () => {
+  const PAUSE = { kind: "retry", error: "429", afterMs: 120_000, scope: "chat" } as const;
+
   it("is repeated with the same nonce where the platform deduplicates, and shows once", async () => {
     const rig = await startRig({ platforms: [new LoopbackPlatform("loop", { idempotentCreate: true })] });
     script(rig.platform, { kind: "lost" });
@@ -252,6 +254,26 @@ describe("an answer that is lost", () => {
     await rig.idle();
     await rig.clock.advance(3_600_000);
     expect(rig.platform.texts()).toEqual(["once", "next"]);
+  });
+
+  it.each([
+    { what: "the platform may have forgotten its nonce", forMs: 60_000, ttl: "1h", second: PAUSE },
+    { what: "its time is over", forMs: 600_000, ttl: "1m", second: PAUSE },
+    { what: "it is refused now", forMs: 600_000, ttl: "1h", second: { kind: "permanent", error: "no" } as const },
+  ])("is held, and not repeated, when $what", async ({ forMs, ttl, second }) => {
+    const traits = { idempotentCreate: true, idempotentForMs: forMs };
+    const rig = await startRig({ platforms: [new LoopbackPlatform("loop", traits)], gateway: { ttl } });
+    script(rig.platform, { kind: "lost" }, second);
+    const id = await send(rig, "once");
+    await waitsAfter(rig, id, 1);
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(id))?.settledAt !== undefined);
+    expect(await rig.store.outbox.get(id)).toMatchObject({
+      status: "held",
+      reason: expect.stringContaining("may or may not have arrived"),
+      parts: [{ status: "sending" }],
+    });
+    expect(rig.platform.requests).toHaveLength(2);
+    expect(rig.platform.texts()).toEqual(["once"]);
   });
 
   it("and was held is released with what it was edited to since", async () => {

@@ -3,10 +3,11 @@ import { GIVEN_UP } from "../../domain/given-up.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
+import { mayBePosted } from "./doubt.js";
 
 /** A part that may have been posted is not expired but in doubt: sending decides. */
 export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean {
-  return expiresAt !== undefined && expiresAt <= now && !parts.some((part) => part.status === "sending");
+  return expiresAt !== undefined && expiresAt <= now && !parts.some(mayBePosted);
 }
 
 /** `ttl`: of the configuration; some senders give a delivery less time. */
@@ -38,7 +39,7 @@ export function whenExpired({ expiresAt }: Delivery, now: number): number | unde
   return expiresAt !== undefined && expiresAt > now ? expiresAt : undefined;
 }
 
-/** The next look: at that time, or when it expires, if that is sooner. */
-export function orExpiry({ expiresAt }: Delivery, at: number): number {
-  return expiresAt === undefined ? at : Math.min(at, expiresAt);
+/** The next look: at that time, or when it expires, if that is sooner. What is in doubt does not expire. */
+export function orExpiry({ expiresAt, parts }: Delivery, at: number): number {
+  return expiresAt === undefined || parts.some(mayBePosted) ? at : Math.min(at, expiresAt);
 }

@@ -3,7 +3,7 @@ import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
-import { leavesDoubt, mayRepeat } from "./doubt.js";
+import { leavesDoubt, mayBePosted, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
@@ -38,8 +38,7 @@ export async function sendParts(
       let messageId = !ticket && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
       if (messageId === undefined) {
         if (!ticket) {
-          if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
-            return await finish(delivery, "held", `cut off while it was being sent: it ${IN_DOUBT}`, out);
+          if (mayBePosted(part) && !mayRepeat(delivery, part, adapter, out)) return await hold(delivery, part, out);
           if (leavesDoubt(delivery, part, adapter, out)) {
             isInGate = gate.enter(delivery, queue);
             if (!isInGate) return whenExpired(delivery, out.clock.now());
@@ -103,6 +102,15 @@ export async function sendParts(
   const crowded = reportSent(delivery, out);
   if (crowded) await crowded;
   return "next";
+}
+
+async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Promise<Then> {
+  if (part.status === "sending")
+    return finish(delivery, "held", `cut off while it was being sent: it ${IN_DOUBT}`, out);
+  // Operators and commands know a part in doubt by this mark.
+  await out.store.outbox.partSending(delivery.id, part.index);
+  const reason = `it was sent and no answer came, and it was too late to repeat the request: it ${IN_DOUBT}`;
+  return finish(delivery, "held", reason, out);
 }
 
 function begin(part: DeliveryPart): void {

@@ -6,7 +6,7 @@ import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
-import { mayRepeat } from "./doubt.js";
+import { mayHaveArrived, mayRepeat } from "./doubt.js";
 import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
@@ -59,6 +59,8 @@ export async function takeResult(
     case "interaction-closed":
       return withoutInteraction(delivery, adapter, out);
     case "permanent":
+      // What was refused now may have been posted by the request before.
+      if (mayHaveArrived(part)) return finish(tried(delivery), "held", withDoubt(result.error), out);
       // That there is no answer is refused in the answer's place, too: the person is told privately.
       if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
       await sayOpenly(delivery, out);
@@ -89,7 +91,7 @@ async function waitAsTold(
   const pause = () => paused && out.pauses.set(delivery.address, paused, dueAt - now, error, now);
   if (endsBefore(delivery, dueAt)) {
     await pause();
-    return finish(tried(delivery), "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
+    return giveUp(delivery, "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   }
   if (scope === "delivery" && delivery.operation !== "send" && !waitsAlone(delivery))
     return stepAside(delivery, { dueAt, error }, out);
@@ -118,32 +120,41 @@ async function tryAgain(
 ): Promise<Then> {
   const attempts = delivery.attempts + 1;
   const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
-  if (attempts >= max) return finish(tried(delivery), ending, withPartCount(delivery, error), out);
+  if (attempts >= max) return giveUp(delivery, ending, withPartCount(delivery, error), out);
   const now = out.clock.now();
   const dueAt = now + backoffMs({ firstMs, maxMs }, attempts);
   if (endsBefore(delivery, dueAt))
-    return finish(tried(delivery), ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
-  const mayHaveArrived = ending === "held";
-  const mayPass = mayHaveArrived || delivery.operation !== "send";
+    return giveUp(delivery, ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
+  const isInDoubt = ending === "held";
+  const mayPass = isInDoubt || delivery.operation !== "send";
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =
     attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
   if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && !waitsAlone(delivery))
-    return stepAside(delivery, { dueAt, error, mayHaveArrived }, out);
-  await out.store.outbox.retryAt(delivery.id, dueAt, error, mayHaveArrived);
+    return stepAside(delivery, { dueAt, error, isInDoubt }, out);
+  await out.store.outbox.retryAt(delivery.id, dueAt, error, isInDoubt);
   return orExpiry(delivery, dueAt);
 }
+
+/** What a request before this one may have posted is held. */
+function giveUp(delivery: Delivery, ending: "dead" | "held", reason: string, out: Outbound): Promise<Then> {
+  return delivery.parts.some(mayHaveArrived)
+    ? finish(tried(delivery), "held", withDoubt(reason), out)
+    : finish(tried(delivery), ending, reason, out);
+}
+
+const withDoubt = (reason: string) => (reason.includes(IN_DOUBT) ? reason : `it ${IN_DOUBT}; last: ${reason}`);
 
 /** It goes on alone, and later ones of its queue pass: they may come before it. */
 async function stepAside(
   delivery: Delivery,
-  { dueAt, error, mayHaveArrived = false }: { dueAt: number; error: string; mayHaveArrived?: boolean },
+  { dueAt, error, isInDoubt = false }: { dueAt: number; error: string; isInDoubt?: boolean },
   out: Outbound,
 ): Promise<Then> {
   const left = delivery.parts.filter((part) => part.status !== "sent");
   await Promise.all([
     out.store.outbox.reencode(delivery.id, left, { isApart: true }),
-    out.store.outbox.retryAt(delivery.id, dueAt, error, mayHaveArrived),
+    out.store.outbox.retryAt(delivery.id, dueAt, error, isInDoubt),
   ]);
   out.look(queueOf({ ...delivery, isApart: true }));
   return "again";
