@@ -24,7 +24,7 @@ import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { endings } from "../journey/journal-lines.js";
 import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
 import { isPutOff } from "../journey/put-off.js";
-import { runningText } from "../journey/surroundings.js";
+import { runningNowText, runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
 import { dispatchLine, errorText, failedRun, runOutcomeText, unansweredText, usedFallback } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
@@ -181,7 +181,7 @@ function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAn
   return answer({
     text: [
       own
-        ? `${code(hook.id)} and ${code(id)}: It is running now, for ${formatDuration(own.forMs)}.`
+        ? `${code(hook.id)} and ${code(id)}: It ${runningNowText(own)}.`
         : `Whether ${code(hook.id)} runs for ${code(id)} is not known yet: the message is being handled now.`,
       !own && running.length > 0 && `${runningText(running)}.`,
     ],

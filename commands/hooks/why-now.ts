@@ -12,7 +12,7 @@ import type { CommandDeps } from "../deps.js";
 import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { cutOffAfter } from "../journey/cut-off-points.js";
-import { runningText } from "../journey/surroundings.js";
+import { runningNowText, runningText } from "../journey/surroundings.js";
 import { isByHand } from "../payload.js";
 import { outcomeText, unansweredText } from "../show-dispatch.js";
 import { ago, clockTime, code, plain } from "../text.js";
@@ -226,7 +226,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   return answer({
     text: [
       running
-        ? `${code(hook.id)} is **running now**, for ${formatDuration(running.forMs)} (${code(rootOf(running.dispatchId))}).`
+        ? `${code(hook.id)} ${runningNowText(running)} (${code(rootOf(running.dispatchId))}).`
         : headline(hook, point, then, { runs, isManual, off, isFollowed: cut !== undefined, now }),
       !running && cut,
       !running && then?.end,

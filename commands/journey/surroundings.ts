@@ -219,8 +219,16 @@ async function ofRun({ automations, store }: CommandDeps, id: string, deliveryId
 /** `` `slow` has been running at `inbound_claim` for 2 s ``, for each. */
 export function runningText(running: readonly RunningHook[]): string {
   return running
-    .map(
-      ({ hookId, point, forMs }) => `${code(hookId)} has been running at ${code(point)} for ${formatDuration(forMs)}`,
-    )
+    .map(({ hookId, point, forMs, waitedMs, waitsUnder }) => {
+      if (waitsUnder !== undefined)
+        return `${code(hookId)} waits for its turn at ${code(point)} (${code(waitsUnder)}), for ${formatDuration(forMs)}`;
+      return `${code(hookId)} has been running at ${code(point)} for ${formatDuration(forMs - waitedMs)}`;
+    })
     .join(", ");
+}
+
+/** What one hook does now: `is running now, for 2 s`. */
+export function runningNowText({ forMs, waitedMs, waitsUnder }: RunningHook): string {
+  if (waitsUnder === undefined) return `is **running now**, for ${formatDuration(forMs - waitedMs)}`;
+  return `**waits for its turn** (${code(waitsUnder)}), for ${formatDuration(forMs)}`;
 }

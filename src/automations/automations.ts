@@ -3,6 +3,7 @@
 import { type AutomationRun, type AutomationStore, PAUSED_REASON } from "../domain/automation.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
+import { HookRun } from "../hooks/run.js";
 import type { Clock } from "../lib/clock.js";
 import { formatDuration } from "../lib/duration.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -191,7 +192,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
     // A run that somebody waits for ends with its caller; a stored one also when the gateway stops.
     const { signal } = context;
     const { dispatchId, attempt, dryRun, recordId } = context;
-    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal, check };
+    const waits = (limit: string | undefined) => HookRun.waits(context, limit);
+    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal, waits, check };
     const { kind } = definition.trigger;
     if (recordId === undefined)
       return runAutomation(

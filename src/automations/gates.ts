@@ -43,6 +43,8 @@ export interface Entrance {
   /** It was stored beforehand: the global cap makes it wait, and never refuses it. */
   isStored: boolean;
   signal: AbortSignal;
+  /** It has to wait for room, under this setting (`concurrency: 1`). */
+  onWait?: ((limit: string) => void) | undefined;
 }
 
 export class Gates {
@@ -126,9 +128,15 @@ export class Gates {
     return this.#options.clock.now();
   }
 
-  #takeSlot({ definition, isStored, signal }: Entrance) {
+  #takeSlot({ definition, isStored, signal, onWait }: Entrance) {
     const waits = definition.whenBusy === "skip" ? (isStored ? "for the cap" : "not") : "for both";
-    return this.#slots.take(definition, waits, signal);
+    return this.#slots.take(definition, waits, signal, (refusal) =>
+      onWait?.(
+        refusal?.gate === "cap"
+          ? `automations.max_running: ${this.#options.maxRunning}`
+          : `concurrency: ${definition.concurrency}`,
+      ),
+    );
   }
 
   #checkBreaker({ definition, isManual }: Pick<Entrance, "definition" | "isManual">): Refusal | undefined {

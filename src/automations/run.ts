@@ -10,7 +10,7 @@ import type { HandlerFacts } from "./handler.js";
 import { callHandler } from "./run/call-handler.js";
 import { contextOf } from "./run/context-of.js";
 import { ended, judge } from "./run/judge.js";
-import { recordEnd, recordStart } from "./run/keep-record.js";
+import { recordDropped, recordEnd, recordStart } from "./run/keep-record.js";
 import { findLoop } from "./run/loop.js";
 import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
@@ -63,6 +63,14 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
     outcome = await recordEnd(start, run, outcome, facts, parts);
     if (start.dryRun) return outcome;
 
+    // What ends in time may still reach its dispatch after the deadline, and is dropped there.
+    if (start.stored === undefined && start.signal.aborted) outcome = await recordDropped(start, run, outcome, parts);
+    else if (start.stored === undefined) {
+      const ended = outcome;
+      const drop = () => void recordDropped(start, run, ended, parts);
+      start.signal.addEventListener("abort", drop, { once: true });
+    }
+
     // Notify: people, and hooks that listen for ends of runs.
     if (disable !== undefined) await parts.disable(definition, disable);
     parts.completed(definition, run.row, outcome);
@@ -98,19 +106,14 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
     return { kind: "refused", gate: "loop", reason: loop };
   }
   try {
-    return await parts.gates.enter({ definition, isManual, isStored: stored !== undefined, signal });
+    const onWait = (limit: string) => start.waits?.(limit);
+    const gate = await parts.gates.enter({ definition, isManual, isStored: stored !== undefined, signal, onWait });
+    start.waits?.(undefined);
+    return gate;
   } catch {
     // The signal fired while it waited for room.
-    return { kind: "ended", outcome: endedWaiting(signal) };
+    return { kind: "ended", outcome: ended(signal) };
   }
-}
-
-/** For whoever waits for a decision there is none: a failure, so that a hook that guards something does not let it pass. */
-function endedWaiting(signal: AbortSignal): RunOutcome {
-  const outcome = ended(signal);
-  return outcome.status === "timed_out"
-    ? { ...outcome, error: `no room until its deadline: ${outcome.error}` }
-    : outcome;
 }
 
 /** When the hook started last, ms since the epoch. */

@@ -113,6 +113,12 @@ export class DeadlineWheel {
     return this.#elapsedMs + countedMs >= item.deadline * TICK_MS;
   }
 
+  /** Whether this turn of the event loop is so long that it hid a deadline of so long ago: else that was noticed late for another cause. */
+  wasBlocked(lateMs: number): boolean {
+    const passedMs = this.nowMs() - this.#readAtMs;
+    return passedMs > 2 * TICK_MS && passedMs >= lateMs && !this.#wasSuspended(passedMs);
+  }
+
   /** It hardly used the processor in this turn. A busy machine leaves it more. */
   #wasSuspended(passedMs: number): boolean {
     const usedMs = (this.#clock.processor?.() ?? Number.POSITIVE_INFINITY) - this.#processorAtMs;

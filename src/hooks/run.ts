@@ -1,5 +1,6 @@
 /** One execution of one handler, and the context that the handler gets: nothing in it is made before it is read. */
 import type { Cause, Outcome } from "../domain/journal.js";
+import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Entry } from "./entry.js";
@@ -14,11 +15,21 @@ export interface Origin {
   readonly logger: Logger;
   readonly cause: Cause | undefined;
   readonly recordId: string | undefined;
+  nowMs(): number;
   runIdOf(entry: Entry): string;
   state(entry: Entry, outcome: Outcome, reason: string | undefined): void;
   check(entry: Entry, result: unknown): string | undefined;
   warn(entry: Entry, what: string): void;
   warnOnce(entry: Entry, what: string): void;
+}
+
+/** The time in which the handler waited for others, before it began: it counts against its timeout. */
+export interface Turn {
+  /** The setting that made it wait, `concurrency: 1`. */
+  readonly limit: string;
+  readonly sinceMs: number;
+  /** Undefined while it waits. */
+  readonly untilMs: number | undefined;
 }
 
 const STATES = ["skipped", "blocked", "deferred", "dry_run"] as const;
@@ -28,6 +39,7 @@ export class HookRun implements HookContext {
   readonly #dispatch: Origin;
   readonly #entry: Entry;
   #controller: AbortController | undefined = undefined;
+  #turn: Turn | undefined = undefined;
 
   constructor(dispatch: Origin, entry: Entry) {
     this.#dispatch = dispatch;
@@ -86,6 +98,19 @@ export class HookRun implements HookContext {
     return run.#entry;
   }
 
+  static turnOf(run: HookRun): Turn | undefined {
+    return run.#turn;
+  }
+
+  /** The handler waits for its turn under this limit; undefined: it has begun. */
+  static waits(context: object, limit: string | undefined): void {
+    if (!(context instanceof HookRun)) return;
+    const turn = context.#turn;
+    const nowMs = context.#dispatch.nowMs();
+    if (limit !== undefined) context.#turn = { limit, sinceMs: nowMs, untilMs: undefined };
+    else if (turn !== undefined) context.#turn = { ...turn, untilMs: nowMs };
+  }
+
   /** Logs what a handler did without effect. `isEach`: each time, not once for each hook. */
   protected static warn(run: HookRun, what: string, isEach: boolean): void {
     if (isEach) run.#dispatch.warn(run.#entry, what);
@@ -100,17 +125,33 @@ export class HookRun implements HookContext {
 }
 
 /** The reason of a signal that fired at a deadline. */
-export function deadlineError(entry: Entry): DOMException {
-  return new DOMException(`Hook "${entry.id}" did not end within ${entry.timeoutMs} ms`, "TimeoutError");
+export function deadlineError(run: HookRun): DOMException {
+  const { id, timeoutMs } = HookRun.entryOf(run);
+  const turn = HookRun.turnOf(run);
+  const text =
+    turn === undefined
+      ? `did not end within ${timeoutMs} ms`
+      : turn.untilMs === undefined
+        ? `waited for its turn (${turn.limit}) until its timeout of ${formatDuration(timeoutMs)}, and did not start`
+        : `waited ${waitedText(turn.untilMs - turn.sinceMs, turn)} and did not end within its timeout of ${formatDuration(timeoutMs)}, which counts the waiting`;
+  return new DOMException(`Hook "${id}" ${text}`, "TimeoutError");
 }
 
-/** The same for a handler that blocked the process, so that its deadline was noticed when it returned. */
-export function lateError(entry: Entry, tookMs: number): DOMException {
+/** The same for a handler that returned before its deadline was noticed. `isBlocked`: because it blocked the process. */
+export function lateError(run: HookRun, tookMs: number, isBlocked: boolean): DOMException {
+  const { id, timeoutMs } = HookRun.entryOf(run);
+  const turn = HookRun.turnOf(run);
+  const waited =
+    turn?.untilMs === undefined
+      ? ""
+      : `waited ${waitedText(turn.untilMs - turn.sinceMs, turn)} and ended too late: it `;
   return new DOMException(
-    `Hook "${entry.id}" returned after ${Math.round(tookMs)} ms, later than its timeout of ${entry.timeoutMs} ms, and blocked the process meanwhile: its result is dropped`,
+    `Hook "${id}" ${waited}returned after ${Math.round(tookMs)} ms, later than its timeout of ${timeoutMs} ms${isBlocked ? ", and blocked the process meanwhile" : ""}: its result is dropped`,
     "TimeoutError",
   );
 }
+
+const waitedText = (ms: number, { limit }: Turn) => `${formatDuration(ms)} for its turn (${limit})`;
 
 export function isDeadlineError(error: unknown): boolean {
   return error instanceof DOMException && error.name === "TimeoutError";

@@ -17,6 +17,9 @@ export interface RunningHook {
   cause: Cause | undefined;
   /** To a hundredth of a second. */
   forMs: number;
+  /** Of that, how long it waited for its turn; `waitsUnder` while it does. */
+  waitedMs: number;
+  waitsUnder: string | undefined;
 }
 
 /** The longest first. */
@@ -28,7 +31,12 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
     if (run === undefined) continue;
     const { id: hookId, runId, dispatchId, hook: point, cause } = run;
     const forTicks = Math.max(0, HookRun.entryOf(run).timeoutTicks - leftTicks);
-    running.push({ hookId, runId, dispatchId, point, cause, forMs: forTicks * TICK_MS });
+    const forMs = forTicks * TICK_MS;
+    const turn = HookRun.turnOf(run);
+    const isWaiting = turn !== undefined && turn.untilMs === undefined;
+    const waitedMs = isWaiting ? forMs : turn === undefined ? 0 : Math.min(forMs, (turn.untilMs ?? 0) - turn.sinceMs);
+    const waitsUnder = isWaiting ? turn.limit : undefined;
+    running.push({ hookId, runId, dispatchId, point, cause, forMs, waitedMs, waitsUnder });
   }
   return running.sort((a, b) => b.forMs - a.forMs);
 }

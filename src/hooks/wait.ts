@@ -157,7 +157,7 @@ export class VoidWait extends Armed {
   }
 
   override expire(): void {
-    this.abandon(deadlineError(HookRun.entryOf(this.run as HookRun)));
+    this.abandon(deadlineError(this.run as HookRun));
   }
 
   /** Stops waiting: the signal fires, what comes later is dropped. */

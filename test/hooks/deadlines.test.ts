@@ -66,6 +66,25 @@ describe("deadlines", () => {
     expect(log[0]?.facts.cause).toMatch(/returned after 600\d ms, later than its timeout of 5000 ms/);
   });
 
+  it("that are noticed late because the process is busy are not said to be passed by a hook that blocked it", async () => {
+    const { hooks, clock, records, log } = setUp();
+    const answer = gate<{ handled: true }>();
+    hooks.registerClaiming("claim", () => answer.promise, { id: "slow", timeoutMs: 100 });
+    const fired = hooks.fireClaiming("claim", { message: { text: "hi", tags: [] } });
+    // Turns of 25 ms, of which 20 count.
+    for (let n = 0; n < 4; n++) {
+      clock.block(25);
+      await clock.advance(0);
+    }
+    clock.block(20);
+    answer.open({ handled: true });
+    expect(await fired).toEqual({ handled: false });
+    expect(outcomes(records[0])).toEqual([["slow", "timed_out"]]);
+    expect(log[0]?.facts.cause).toMatch(
+      /returned after 120 ms, later than its timeout of 100 ms: its result is dropped/,
+    );
+  });
+
   it("are not charged to hooks whose results wait while another hook blocks the process", async () => {
     const { hooks, clock, records } = setUp();
     const answers = [1, 2, 3].map(() => gate<{ handled: true }>());

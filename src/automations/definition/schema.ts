@@ -82,7 +82,9 @@ export const definitionForm = z.strictObject({
     .enum(["blocking", "deadline", "fire_and_record", "background"])
     .optional()
     .describe("Default: blocking where the point can be vetoed, deadline at orchestrator:shutdown, else background."),
-  timeout: someDeadline().optional().describe("The deadline of the whole run."),
+  timeout: someDeadline()
+    .optional()
+    .describe("The deadline of the whole run, with the wait for its turn where execution is not background."),
   on_failure: z.enum(["open", "closed", "fallback"]).default("open"),
   fallback: z
     .unknown()
@@ -91,7 +93,14 @@ export const definitionForm = z.strictObject({
       "With on_failure fallback: the result to use instead, in the point's own fields. Its texts are no templates.",
     ),
   cooldown: duration("0s").describe("The least time between two starts."),
-  concurrency: z.int().min(1).max(100).default(1).describe("How many of its runs may be under way at once."),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe(
+      "How many of its runs may be under way at once. Where the gateway waits for the hook, a run that waits for its turn uses up its timeout: raise both for a slow hook that decides about messages.",
+    ),
   max_per_hour: z.int().min(1).optional().describe("How many of its runs may start in an hour."),
   when_busy: z
     .enum(["skip", "queue", "coalesce"])

@@ -48,9 +48,16 @@ export class Slots {
     return undefined;
   }
 
-  take(limits: Limits, waits: Waits, signal: AbortSignal): Promise<Slot | Refusal> {
+  /** `onWait`: called when it has to wait, with what keeps it. */
+  take(
+    limits: Limits,
+    waits: Waits,
+    signal: AbortSignal,
+    onWait: (refusal: Refusal | undefined) => void,
+  ): Promise<Slot | Refusal> {
     const result = this.#try(limits, waits);
     if (result !== undefined) return Promise.resolve(result);
+    onWait(this.refusal(limits));
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);

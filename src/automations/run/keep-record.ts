@@ -5,6 +5,7 @@ import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { HandlerFacts } from "../handler.js";
 import type { History } from "./history.js";
+import { ended } from "./judge.js";
 import type { OpenRun } from "./open-run.js";
 import { type RunOutcome, reasonOf } from "./outcome.js";
 import type { RunParts, RunStart } from "./parts.js";
@@ -55,6 +56,27 @@ export async function recordEnd(
   start.progress?.recorded?.(row);
   if (!start.dryRun) await write(start, run, parts);
   return final;
+}
+
+/** The dispatch dropped what the run decided: the result came after the deadline, or the caller gave up. */
+export async function recordDropped(
+  start: RunStart,
+  run: OpenRun,
+  outcome: RunOutcome,
+  parts: RunParts,
+): Promise<RunOutcome> {
+  if (outcome.status !== "succeeded" && outcome.status !== "blocked" && outcome.status !== "skipped") return outcome;
+  const { row, history } = run;
+  const dropped = ended(start.signal);
+  const reason = history.text(reasonOf(dropped) ?? dropped.status);
+  const last = row.attempts.at(-1);
+  row.status = dropped.status;
+  row.statusReason = reason;
+  delete row.decision;
+  if (last !== undefined)
+    row.attempts = [...row.attempts.slice(0, -1), { ...last, status: dropped.status, error: reason }];
+  await write(start, run, parts);
+  return dropped;
 }
 
 /** Why a run was skipped is said by gates and conditions, in words that nobody wrote in a chat. */

@@ -30,6 +30,8 @@ export interface RunStart {
   /** Fires at the deadline, when the caller gives up and when the gateway stops. */
   readonly signal: AbortSignal;
   readonly progress?: Progress | undefined;
+  /** Hears that it waits for its turn under this setting (`concurrency: 1`); undefined: it does no longer. */
+  waits?(limit: string | undefined): void;
   /** What the dispatch that waits for the run takes of a decision: see `HookContext.check`. Absent when nothing waits. */
   check?(decision: Decision): string | undefined;
 }

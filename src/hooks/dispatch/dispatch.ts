@@ -14,7 +14,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { Recording, type RunEnd } from "../recording.js";
-import { isDeadlineError, lateError } from "../run.js";
+import { HookRun, isDeadlineError, lateError } from "../run.js";
 
 /**
  * One is made for every dispatch, so it is made cheaply. No handler ever holds one.
@@ -181,14 +181,20 @@ export abstract class Dispatch implements IsolationNote {
    * deadline from being noticed before. Known where runs are recorded. `waited` holds the deadline of one that was waited for: time in
    * which others blocked the process, in turns before this one or until one of them returned, is not charged.
    */
-  protected lateError(entry: Entry, startedMs: number, waited?: Armed): unknown {
-    if (this.recording === undefined || entry.execution === "background") return undefined;
+  protected lateError(run: HookRun, startedMs: number, waited?: Armed): unknown {
+    const { execution, timeoutMs } = HookRun.entryOf(run);
+    if (this.recording === undefined || execution === "background") return undefined;
     const { wheel } = this.kernel;
     const nowMs = this.recording.read();
     const tookMs = nowMs - startedMs;
-    const isLate = tookMs > entry.timeoutMs && (waited === undefined || wheel.isPast(waited));
+    const isLate = tookMs > timeoutMs && (waited === undefined || wheel.isPast(waited));
+    const isBlocked = isLate && (waited === undefined || wheel.wasBlocked(tookMs - timeoutMs));
     wheel.returned(nowMs);
-    return isLate ? lateError(entry, tookMs) : undefined;
+    return isLate ? lateError(run, tookMs, isBlocked) : undefined;
+  }
+
+  nowMs(): number {
+    return this.kernel.wheel.nowMs();
   }
 
   /** Notes and reports a failure (`startedMs`: undefined when it was not called), which closes the dispatch if the hook is fail-closed. */

@@ -193,7 +193,7 @@ export class BeforeSyncDispatch extends Dispatch {
     let late: unknown;
     try {
       const value = entry.handler(run);
-      late = this.lateError(entry, startedMs);
+      late = this.lateError(run, startedMs);
       if (late !== undefined) {
         if (isThenable(value)) promiseOf(value).catch((error: unknown) => this.ignoreLate(entry, error));
         throw late;

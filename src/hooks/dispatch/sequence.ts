@@ -117,7 +117,7 @@ export class Sequence<Result> extends Dispatch {
         this.failed(entry, run, startedMs, error, "failed");
         continue;
       }
-      const late = this.lateError(entry, startedMs);
+      const late = this.lateError(run, startedMs);
       if (late !== undefined) {
         if (waits) promiseOf(value as PromiseLike<unknown>).catch((error) => this.ignoreLate(entry, error));
         this.drop(entry, run, startedMs, late);
@@ -189,7 +189,7 @@ export class Sequence<Result> extends Dispatch {
   onValue(value: unknown): void {
     const run = this.awaited as HookRun;
     const entry = this.entries[this.at - 1] as Entry;
-    const late = this.lateError(entry, this.awaitedSinceMs, this.wait);
+    const late = this.lateError(run, this.awaitedSinceMs, this.wait);
     this.awaited = undefined;
     if (late !== undefined) this.drop(entry, run, this.awaitedSinceMs, late);
     else if (value !== undefined || this.needsEveryReturn) this.took(entry, run, this.awaitedSinceMs, value);
@@ -212,7 +212,7 @@ export class Sequence<Result> extends Dispatch {
 
   /** The handler that is waited for is past its deadline. */
   onDeadline(): void {
-    this.giveUp(deadlineError(this.entries[this.at - 1] as Entry));
+    if (this.awaited !== undefined) this.giveUp(deadlineError(this.awaited));
   }
 
   /** Stops waiting for a handler: its signal fires, and its wait is left to its promise. */

@@ -21,25 +21,27 @@ export class TimedCall extends Armed {
     this.#settle = settle;
   }
 
-  /** Calls `invoke` now. `settle` is called once, at once when the handler is synchronous; `late` for a rejection after that. */
+  /** Calls `invoke` now. `settle` is called once, at once when the handler is synchronous; `rejectedLate` for a rejection after that. */
   static start(
     wheel: DeadlineWheel,
     run: HookRun,
     invoke: () => unknown,
     settle: (settled: Settled) => void,
-    late: (error: unknown) => void,
+    rejectedLate: (error: unknown) => void,
   ): TimedCall {
     const call = new TimedCall(wheel, run, settle);
     const { timeoutMs, timeoutTicks } = HookRun.entryOf(run);
     const startedMs = wheel.nowMs();
-    /** It blocked the process, so that its deadline is noticed now. */
-    const isLate = () => {
+    /** The error of one whose deadline is noticed now, when it returns. */
+    const lateness = (): DOMException | undefined => {
       const nowMs = wheel.nowMs();
-      const late = nowMs - startedMs > timeoutMs && (call.next === undefined || wheel.isPast(call));
+      const tookMs = nowMs - startedMs;
+      const isWaiting = call.next !== undefined;
+      const isLate = tookMs > timeoutMs && (!isWaiting || wheel.isPast(call));
+      const isBlocked = !isWaiting || wheel.wasBlocked(tookMs - timeoutMs);
       wheel.returned(nowMs);
-      return late;
+      return isLate ? lateError(run, tookMs, isBlocked) : undefined;
     };
-    const dropLate = () => call.abandon(lateError(HookRun.entryOf(run), wheel.nowMs() - startedMs));
     let value: unknown;
     let waits: boolean;
     try {
@@ -49,16 +51,21 @@ export class TimedCall extends Armed {
       call.#end({ kind: "failed", error });
       return call;
     }
+    const late = lateness();
     if (!waits) {
-      if (isLate()) dropLate();
+      if (late !== undefined) call.abandon(late);
       else call.#end({ kind: "passed", value });
       return call;
     }
-    if (isLate()) dropLate();
+    if (late !== undefined) call.abandon(late);
     else wheel.arm(call, timeoutTicks);
     promiseOf(value as PromiseLike<unknown>).then(
-      (settled) => (isLate() ? dropLate() : call.#end({ kind: "passed", value: settled })),
-      (error) => (call.#settle === undefined ? late(error) : call.#end({ kind: "failed", error })),
+      (settled) => {
+        const error = lateness();
+        if (error !== undefined) call.abandon(error);
+        else call.#end({ kind: "passed", value: settled });
+      },
+      (error) => (call.#settle === undefined ? rejectedLate(error) : call.#end({ kind: "failed", error })),
     );
     return call;
   }
@@ -68,7 +75,7 @@ export class TimedCall extends Armed {
   }
 
   override expire(): void {
-    this.abandon(deadlineError(HookRun.entryOf(this.#run)));
+    this.abandon(deadlineError(this.#run));
   }
 
   /** Stops waiting: the signal fires, what comes later is dropped. */

@@ -75,7 +75,7 @@ export class VoidDispatch extends Dispatch {
       this.fail(entry, startedMs, error, "failed");
       return;
     }
-    const late = this.lateError(entry, startedMs);
+    const late = this.lateError(run, startedMs);
     if (late !== undefined) {
       if (waits) promiseOf(value as PromiseLike<unknown>).catch((error) => this.ignoreLate(entry, error));
       HookRun.abandon(run, late);
@@ -137,7 +137,7 @@ export class VoidDispatch extends Dispatch {
 
   /** Why what a handler brings now comes too late; undefined when it comes in time. */
   lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown {
-    return this.lateError(HookRun.entryOf(run), startedMs, wait);
+    return this.lateError(run, startedMs, wait);
   }
 
   onValue(wait: VoidWait, run: HookRun, startedMs: number, value: unknown): void {
