@@ -16,6 +16,8 @@ import type { Config } from "../config/schema.js";
 import { addressProblem } from "../domain/address.js";
 import type { CommandSpec } from "../domain/command.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import { ALIASES } from "../hooks/aliases.js";
+import { catalogue } from "../hooks/catalogue/index.js";
 import type { Matcher } from "../hooks/matcher.js";
 import { failureStopsNothing } from "../hooks/point.js";
 import type { HookInfo } from "../hooks/registration.js";
@@ -161,6 +163,7 @@ function needs(examined: Examined): ListedProblem[] {
       assigneeProblem(assignTo, config.orchestrator) ??
       personProblem(assignTo, config) ??
       unreachedPerson(assignTo, config, on),
+    hooksAndPoints: hooksAndPoints(examined),
     hookProblem: (id: string) => hookProblem(id, examined),
     chatIdProblem: (id: string) =>
       id.includes(":")
@@ -295,6 +298,17 @@ function hookProblem(id: string, { hooks, broken, plugins }: Examined): string |
   if (known.has(id) || isOfBrokenPlugin) return undefined;
   const near = nearest(id, known);
   return `there is no hook "${id}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+}
+
+/** Whatever commands take for a hook or a point. */
+function hooksAndPoints({ hooks, broken, plugins }: Examined): string[] | undefined {
+  if (plugins.some(({ state }) => state === "broken")) return undefined;
+  return [
+    ...[...hooks, ...broken].map(({ id }) => id),
+    ...catalogue.map(({ name }) => name),
+    ...plugins.flatMap(({ points }) => points),
+    ...Object.keys(ALIASES),
+  ];
 }
 
 /** A typo there leaves the hook as it was, and nobody notices; a policy where nothing waits for the hook changes as little. */

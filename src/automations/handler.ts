@@ -85,6 +85,8 @@ export interface Machine {
   readonly plans: readonly string[];
   /** All commands, those of plugins included. */
   readonly commands: readonly CommandSpec[];
+  /** Ids of hooks and names of points; undefined when not all are known, because a plugin is broken. */
+  readonly hooksAndPoints: readonly string[] | undefined;
   /** Why no hook has this id; undefined when one has. */
   hookProblem(id: string): string | undefined;
   /** Why no chat has this id, which stands without its platform; undefined when one may. */

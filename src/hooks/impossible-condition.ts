@@ -114,10 +114,15 @@ function comparisonProblems(node: ASTNode, scope: Scope): string[] {
 
 type Literal = string | number | bigint | boolean;
 
+/** The `pattern` of a field with an id of a platform: no such id has a colon. */
+export const ID_WITHOUT_PLATFORM = "^[^:]*$";
+
 function valueProblem({ name, schema }: KnownField, value: Literal): string | undefined {
   const known = valuesOf(schema);
   if (typeof value === "string" && known !== undefined && !known.includes(value))
     return `${name} is never "${value}": it is one of ${known.join(", ")}`;
+  if (typeof value === "string" && schema.pattern === ID_WITHOUT_PLATFORM && value.includes(":"))
+    return `${name} is never "${value}", because it has no platform: write "${value.split(":").at(-1)}"`;
   const types = typesOf(schema);
   const type = typeof value === "bigint" ? "number" : (typeof value as "string" | "number" | "boolean");
   if (types === undefined || types.has(type)) return undefined;

@@ -2,7 +2,7 @@
 import { PLATFORMS, platformProblem } from "../domain/platform.js";
 import { type JsonSchema, mayHave, schemaAt } from "../lib/json-schema.js";
 import { type Issue, suggestion } from "../lib/schema-issues.js";
-import { conditionProblems, valuesOf } from "./impossible-condition.js";
+import { conditionProblems, ID_WITHOUT_PLATFORM, valuesOf } from "./impossible-condition.js";
 import { patternProblem } from "./impossible-pattern.js";
 import { type Matcher, mayNameOwnPlatforms } from "./matcher.js";
 import { payloadSchema } from "./payload-schema.js";
@@ -66,7 +66,7 @@ function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
   });
 }
 
-/** With the platforms that there are as the values of every field `platform`. */
+/** With the platforms that there are as the values of every field `platform`, and ids without a platform in every field `userId`. */
 function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
   if (mayNameOwnPlatforms(name)) return payload;
   let made = limited.get(payload);
@@ -79,11 +79,14 @@ function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
 
 const limited = new WeakMap<JsonSchema, JsonSchema>();
 const PLATFORM = { type: "string", enum: PLATFORMS };
+const PERSON = { type: "string", pattern: ID_WITHOUT_PLATFORM };
 
 function limitPlatforms(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf } = schema;
-  const limit = (field: string, one: JsonSchema) =>
-    field === "platform" && one.type === "string" ? PLATFORM : limitPlatforms(one);
+  const limit = (field: string, one: JsonSchema) => {
+    if (one.type !== "string") return limitPlatforms(one);
+    return field === "platform" ? PLATFORM : field === "userId" ? PERSON : one;
+  };
   return {
     ...schema,
     ...(properties && {

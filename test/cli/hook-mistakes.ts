@@ -210,6 +210,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { shell: { command: ["true"], skip_if: 'step.exitCode == "0"' } },
     /shell\.skip_if: .*step\.exitCode is a number, so a comparison with "0" \(text\) never holds: write 0$/,
   ),
+  "a person with the platform in a condition": hook(
+    { ...received, match: { when: 'payload.message.userId == "web:1"' } },
+    /match\.when: .*payload\.message\.userId is never "web:1", because it has no platform: write "1"$/,
+  ),
   "a number for text": step(
     { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },
     /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
@@ -700,6 +704,22 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { label: "Go", action: { kind: "command", line: "/stauts now" } },
     /the button "Go": there is no command \/stauts \(did you mean \/status\?\)/,
   ),
+  "a button with a slip in an action that has a filter": {
+    ...press(
+      { label: "Go", action: { kind: "command", line: "/hooks wy" } },
+      /the button "Go": "\/hooks wy" cannot work: no hook is called "wy" \(did you mean why\?\)$/,
+    ),
+    // A broken plugin may have the hook.
+    alone: true,
+  },
+  "a button for no hook": {
+    ...press(
+      { label: "Go", action: { kind: "command", line: "/fire-hook inbound_clam dry-run=true" } },
+      /"\/fire-hook inbound_clam dry-run=true" cannot work: there is no hook or hook point "inbound_clam" \(did you mean "inbound_claim"\?\)$/,
+    ),
+    // A broken plugin may have the hook.
+    alone: true,
+  },
   "a button with an unknown action": press(
     { label: "Go", action: { kind: "command", line: "/task frob" } },
     /the button "Go": "\/task frob" cannot work: action is one of .*, not "frob"/,

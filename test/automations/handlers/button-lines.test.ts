@@ -19,6 +19,7 @@ const problems = (line: string, ...ids: string[]) =>
       ],
     ],
     commandSpecs,
+    ["deploy", "shown"],
   );
 
 it.each([
@@ -33,6 +34,12 @@ it.each([
   "/task done",
   "/fire-hook",
   "/hooks pause",
+  "/hooks why",
+  "/hooks on",
+  "/hooks frob",
+  "/hooks shown",
+  "/hooks {{ event.hookId }}",
+  "/fire-hook {{ event.hookId }}",
   '/fire-hook deploy {"x": 1} dry-run=true',
   "/silence add policy=replies 2h moving the queue",
   '/schedule add nightly "0 3 * * *"',

@@ -26,14 +26,18 @@ export function wantedProblems({ label, url, action }: Wanted, isRendered = fals
   return [...problems, ...pressProblems({ url, action }, isOpen)];
 }
 
-/** Command lines of buttons that cannot work, as the parser of commands reads them. A value of a template counts as any value. */
+/**
+ * Command lines of buttons that cannot work, as the parser of commands reads them. A value of a template counts as any value.
+ * `hooksAndPoints`: all that there are; undefined when they are not known.
+ */
 export function commandProblems(
   buttons: readonly (readonly Wanted[])[] = [],
   commands: readonly CommandSpec[],
+  hooksAndPoints: readonly string[] | undefined,
 ): string[] {
   const table = new CommandTable(commands);
   return buttons.flat().flatMap(({ label, action }) => {
-    const problem = action?.kind === "command" ? lineProblem(action, table) : undefined;
+    const problem = action?.kind === "command" ? lineProblem(action, table, hooksAndPoints) : undefined;
     return problem === undefined ? [] : [`the button "${label}": ${problem}`];
   });
 }
@@ -41,7 +45,11 @@ export function commandProblems(
 /** Stands for what a template or a person fills in. */
 const ANY = "\uE0D2";
 
-function lineProblem({ line, form }: CommandAction, table: CommandTable<CommandSpec>): string | undefined {
+function lineProblem(
+  { line, form }: CommandAction,
+  table: CommandTable<CommandSpec>,
+  hooksAndPoints: readonly string[] | undefined,
+): string | undefined {
   const [, name] = /^\/([\w-]+)(?=\s|$)/.exec(line) ?? [];
   if (name === undefined) return undefined; // reported where its form is checked
   const call = table.read(line.replace(/\{\{[\s\S]*?\}\}/g, quoteValue(ANY)));
@@ -55,7 +63,10 @@ function lineProblem({ line, form }: CommandAction, table: CommandTable<CommandS
   const filledIn = Object.fromEntries(
     (form?.fields ?? []).filter(({ id }) => !isTemplate(id)).map(({ id }) => [id, ANY]),
   );
-  const problem = optionsProblem(call.command, parseOptions(call.command, call.rest, filledIn));
+  const parsed = parseOptions(call.command, call.rest, filledIn);
+  const problem =
+    optionsProblem(call.command, parsed) ??
+    (parsed.kind === "options" && hooksAndPoints ? hookProblem(call.command, parsed, hooksAndPoints) : undefined);
   return problem === undefined ? undefined : `"${line}" cannot work: ${problem.replaceAll("`", "")}`;
 }
 
@@ -71,6 +82,27 @@ function optionsProblem({ options: specs }: CommandSpec, parsed: ParsedOptions):
     ({ name, neededFor }) => options[name] === undefined && neededFor?.includes(String(options.action)),
   );
   return needed && `${String(options.action)} needs the option "${needed.name}"`;
+}
+
+/** A required hook or point that does not exist; or a slip in an action that would look for hooks of that name, and find none. */
+function hookProblem(
+  { options: specs }: CommandSpec,
+  { options }: Extract<ParsedOptions, { kind: "options" }>,
+  hooksAndPoints: readonly string[],
+): string | undefined {
+  const spec = specs.find(({ complete }) => complete === "hooks-and-points");
+  const given = spec && options[spec.name];
+  if (typeof given !== "string" || given.includes(ANY) || spec?.words?.includes(given)) return undefined;
+  if (spec?.required) {
+    if (hooksAndPoints.includes(given)) return undefined;
+    const near = nearest(given, hooksAndPoints);
+    return `there is no hook or hook point "${given}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+  }
+  const before = specs.find((one) => one.yields === true && options[one.name] === undefined);
+  const near = nearest(given, before?.choices ?? []);
+  if (near === undefined || hooksAndPoints.some((one) => one.toLowerCase().includes(given.toLowerCase())))
+    return undefined;
+  return `no hook is called "${given}" (did you mean ${near}?)`;
 }
 
 export function cleanLabel(label: string): string {

@@ -18,7 +18,7 @@ export const chatHandler: Handler<ChatOptions> = {
     typeof to === "string" ? [{ path: ["to"], text: to }] : to.map((text, index) => ({ path: ["to", index], text })),
   forChat: ["text", "card.text", "card.fields.value"],
   buttons: ["buttons"],
-  missing: ({ buttons }, { commands }) => commandProblems(buttons, commands),
+  missing: ({ buttons }, { commands, hooksAndPoints }) => commandProblems(buttons, commands, hooksAndPoints),
   async run(options, context) {
     const message = messageOf(options);
     const rendered = preview(message);
