@@ -1,7 +1,9 @@
 /** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
+
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { isOpen, watchDelivery } from "../../src/domain/watch-delivery.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
@@ -34,6 +36,30 @@ export async function effectOf(
 ): Promise<Effect | undefined> {
   const reply = run.dispatchId === undefined ? undefined : await replyOf(deps, context, run.hookId, run.dispatchId);
   return reply === undefined ? postEffect(deps, context, run) : replyEffect(deps, run, reply);
+}
+
+/** An answer is due within three seconds. */
+const PATIENCE_MS = 2000;
+
+/** Waits a while until what the run posted is sent or withheld. Gives what is still to be sent. */
+export async function postsToSend(
+  { store, clock }: CommandDeps,
+  { signal }: CommandContext,
+  run: AutomationRun,
+): Promise<Delivery[]> {
+  const until = { withinMs: PATIENCE_MS, signal };
+  const posts = await Promise.all(postsOf(run).map((id) => watchDelivery(id, { outbox: store.outbox, clock }, until)));
+  return posts.filter((one) => one !== undefined).filter(isOpen);
+}
+
+/** `` Its message `d_1` to General is handed to the outbox and not sent yet ``, for each. */
+export function toSendText(deps: CommandDeps, posts: readonly Delivery[]): string {
+  return posts
+    .map(
+      ({ id, address }) =>
+        `⏳ Its message ${code(id)} to ${placeText(deps, address)} was handed to the outbox and is **not sent yet**: ${code(`/outbox show ${id}`)} shows what became of it.`,
+    )
+    .join("\n");
 }
 
 interface RanIn {
@@ -113,8 +139,7 @@ async function replyText(deps: CommandDeps, reply: Delivery): Promise<string> {
 
 async function postEffect(deps: CommandDeps, context: CommandContext, run: AutomationRun): Promise<Effect | undefined> {
   const said = saidBy(run);
-  const posts = said.flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
-  const found = await Promise.all([...new Set(posts)].map((id) => deps.store.outbox.get(id)));
+  const found = await Promise.all(postsOf(run).map((id) => deps.store.outbox.get(id)));
   const ends = found.filter((one) => one !== undefined).filter(({ status }) => WITHHELD.has(status));
   const withheld = await Promise.all(ends.map((one) => readableLetter(deps, context, one)));
   const threadless = said.flatMap(({ to, noThread }) => (noThread === undefined ? [] : [{ to, noThread }]));
@@ -142,6 +167,12 @@ async function postEffect(deps: CommandDeps, context: CommandContext, run: Autom
     text: sentences.join("\n"),
     withheld: withheld.map(withheldData),
   };
+}
+
+/** The messages that it posted. */
+function postsOf(run: AutomationRun): string[] {
+  const posts = saidBy(run).flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
+  return [...new Set(posts)];
 }
 
 /** `d_m5r to General is **cancelled** by redact: no prices`. */

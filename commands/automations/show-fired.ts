@@ -8,6 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { mayHearIn } from "../reveal.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
+import { effectOf, postsToSend, toSendText } from "./effect.js";
 import type { HandPayload } from "./fire.js";
 import { mayFireLive, mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import {
@@ -37,11 +38,17 @@ export async function showFired(
   const reading = readingOf(deps, context, id, isOpen);
   if (!mayHear) reading.hidden = FOR_OWNERS;
   const run = await readableRun(deps, context, whole);
+  const toSend = dryRun ? [] : await postsToSend(deps, context, whole);
+  const effect = dryRun ? undefined : await effectOf(deps, context, whole);
+  const isToSend = toSend.length > 0 && run.status === "succeeded";
+  const outcome = dryRun ? dryOutcome(run, dryRun) : (effect?.outcome ?? (isToSend ? "⏳ not sent yet" : undefined));
   const attempt = run.attempts.at(-1);
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [
-      `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), dryOutcome(run, dryRun))}`,
+      `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), outcome)}`,
+      effect?.text,
+      toSend.length > 0 && toSendText(deps, toSend),
       run.statusReason && plain(run.statusReason),
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
@@ -49,7 +56,14 @@ export async function showFired(
         ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
         : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} shows its state.`,
     ],
-    data: { ...automationRunData(run, reading), kind: "run", dryRun, source },
+    data: {
+      ...automationRunData(run, reading),
+      kind: "run",
+      dryRun,
+      source,
+      withheld: effect?.withheld,
+      toSend: toSend.length > 0 ? toSend.map(({ id }) => id) : undefined,
+    },
     outcome: hasFailedRun(run) || run.status === "queued" ? "failed" : "done",
     buttons: [
       [

@@ -5,7 +5,7 @@ import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
-import { effectOf } from "../automations/effect.js";
+import { type Effect, effectOf } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
@@ -164,7 +164,10 @@ function interruptedText(id: string, point: string, reason: string, state: Now):
 }
 
 /** When it fired last, and how that ended. */
-function firedText(row: HookRow, isRunning: boolean, now: number): string | undefined {
+function firedText(
+  row: HookRow,
+  { isRunning, effect, now }: { isRunning: boolean; effect: Effect | undefined; now: number },
+): string | undefined {
   const { lastFiredAt, unended } = row;
   const before = unended?.before;
   const beforeText =
@@ -172,7 +175,9 @@ function firedText(row: HookRow, isRunning: boolean, now: number): string | unde
     `Before that, it last fired ${ago(before.at, now)}${before.outcome === undefined ? ": **interrupted**" : `: ${outcomeText(before.outcome)}`}.`;
   if (isRunning && (unended !== undefined || lastFiredAt === undefined)) return beforeText ?? "It has not run before.";
   if (lastFiredAt === undefined) return undefined;
-  return `It last fired ${ago(lastFiredAt, now)}${lastOutcomeText(row, ": ")}.${beforeText ? ` ${beforeText}` : ""}`;
+  const isWithheld = unended === undefined && effect !== undefined && effect.withheld.length > 0;
+  const outcome = isWithheld ? `: ${effect.outcome}` : lastOutcomeText(row, ": ");
+  return `It last fired ${ago(lastFiredAt, now)}${outcome}.${beforeText ? ` ${beforeText}` : ""}`;
 }
 
 /** A run after what is recorded, whose dispatch is not on record because of the end of the process. */
@@ -217,7 +222,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const effect = newest && (await effectOf(deps, context, newest));
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
-    firedText(row, running !== undefined, now) ??
+    firedText(row, { isRunning: running !== undefined, effect, now }) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
     `${neverText(row)}.${isOwn ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));

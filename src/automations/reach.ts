@@ -2,10 +2,11 @@
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { Models } from "../domain/model.js";
-import type { KeyValueStore, OutboxStore } from "../domain/store.js";
+import type { Delivery, KeyValueStore, OutboxStore } from "../domain/store.js";
 import { hasNoThread, type NoThread, THREAD_NOT_OPENED, whyNoThread } from "../domain/thread.js";
+import { isOpen, watchDelivery } from "../domain/watch-delivery.js";
 import type { Gateway } from "../gateway/contract.js";
-import { type Clock, wait } from "../lib/clock.js";
+import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
@@ -117,23 +118,19 @@ function deliveryOf(once: string): string {
   return `d_once_${createHash("sha256").update(once).digest("base64url").slice(0, 27)}`;
 }
 
-const LOOK_EVERY_MS = 50;
 const POSTED_WITHIN_MS = 20_000;
 
 /** The platform's id of what a delivery posted, once it has. */
-async function posted(deliveryId: string, { outbox, clock }: ReachParts, signal: AbortSignal): Promise<string> {
-  const until = clock.now() + POSTED_WITHIN_MS;
-  for (;;) {
-    const delivery = await outbox.get(deliveryId);
-    const messageId = delivery?.parts.find(({ status }) => status === "sent")?.messageId;
-    if (messageId !== undefined) return messageId;
-    const isOver = delivery === undefined || !["waiting", "sending"].includes(delivery.status);
-    if (isOver || clock.now() > until)
-      throw new HookgateError({
-        code: THREAD_NOT_OPENED,
-        message: `the first message of a thread was not posted${delivery?.reason === undefined ? "" : `: ${delivery.reason}`}`,
-        retryable: !isOver,
-      });
-    await wait(clock, LOOK_EVERY_MS, signal);
-  }
+async function posted(deliveryId: string, parts: ReachParts, signal: AbortSignal): Promise<string> {
+  const isEnough = (delivery: Delivery) => messageIdOf(delivery) !== undefined;
+  const delivery = await watchDelivery(deliveryId, parts, { withinMs: POSTED_WITHIN_MS, signal, isEnough });
+  const messageId = delivery && messageIdOf(delivery);
+  if (messageId !== undefined) return messageId;
+  throw new HookgateError({
+    code: THREAD_NOT_OPENED,
+    message: `the first message of a thread was not posted${delivery?.reason === undefined ? "" : `: ${delivery.reason}`}`,
+    retryable: delivery !== undefined && isOpen(delivery),
+  });
 }
+
+const messageIdOf = ({ parts }: Delivery) => parts.find(({ status }) => status === "sent")?.messageId;

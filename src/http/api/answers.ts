@@ -166,7 +166,24 @@ export const hookRun = z.object({
   startedAt: time.optional(),
   endedAt: time.optional(),
   dueAt: time,
+  withheld: z
+    .array(
+      z.object({
+        delivery: z.string(),
+        status: z.string(),
+        reason: z.string().optional(),
+        isInDoubt: z.boolean().describe("People may have seen it."),
+      }),
+    )
+    .optional()
+    .describe("Messages of the run that were not sent, whatever its status."),
 });
 
 /** Of one run of a configured hook: `kind` tells it from a dispatch. */
-export const oneHookRun = hookRun.extend({ kind: z.literal("run") });
+export const oneHookRun = hookRun.extend({
+  kind: z.literal("run"),
+  toSend: z
+    .array(z.string())
+    .optional()
+    .describe("Of a run that was fired now: deliveries that are not sent yet, and may still be withheld."),
+});

@@ -1,0 +1,45 @@
+/** A hook that a person fires, whose message hooks withhold: the answer says what became of the message. */
+import { expect, test } from "vitest";
+import { liveApp } from "./support/live-app.js";
+
+test("the answer to /fire-hook says what became of the message, or that it is not sent yet", async () => {
+  const guard = (id: string, on: string, text: string, sh: string, more = "") =>
+    `  - { id: ${id}, on: ${on}, match: { when: '${text}.contains("${id}")' }, ${more}run: { shell: { sh: '${sh}' } } }\n`;
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: by-hand, trigger: manual, run: { chat: { to: "web:web:general", text: "{{ event.input.say }}" } } }
+${guard("cancels", "message_sending", "payload.message.text", "echo no keys >&2; exit 2")}${guard("hushes", "before_dispatch", "payload.text", "echo hush >&2; exit 2")}${guard("holds", "message_sending", "payload.message.text", "exit 1", "on_failure: closed, ")}${guard("delays", "message_sending", "payload.message.text", "until [ -e go ]; do sleep 0.05; done", "timeout: 60s, ")}`,
+  });
+  const ask = async (line: string) => {
+    const { text, data } = (await live.post("/api/command", { line })) as {
+      text: string;
+      data: { status: string; withheld?: { status: string }[]; toSend?: string[] };
+    };
+    return { text: text.replaceAll("\\", ""), data };
+  };
+  const fire = (say: string) => ask(`/fire-hook by-hand {"say":"${say}"} dry-run=false`);
+  expect((await fire("said")).text).toMatch(/Fired live\W+by-hand\W+ ✓ succeeded/);
+  for (const [say, status] of [
+    ["cancels", "cancelled"],
+    ["hushes", "suppressed"],
+    ["holds", "held"],
+  ]) {
+    const { text, data } = await fire(say ?? "");
+    expect(text).toMatch(/Fired live\W+by-hand\W+ ⊘ not sent/);
+    expect(text).toContain("It had **no effect**");
+    expect(text).toContain(`**${status}**`);
+    expect(text).not.toContain("succeeded");
+    expect(data.withheld).toMatchObject([{ status }]);
+    const why = (await ask("/hooks why by-hand")).text;
+    expect(why).toMatch(/It last fired .*: ⊘ not sent/);
+    expect(why).not.toContain("passed");
+  }
+  const { text, data } = await fire("delays");
+  expect(data.toSend).toHaveLength(1);
+  expect(text).toMatch(
+    /Fired live\W+by-hand\W+ ⏳ not sent yet[\s\S]*was handed to the outbox and is \*\*not sent yet\*\*: `\/outbox show d_/,
+  );
+  live.write("go", "");
+  expect((await fire("said, too")).text).toMatch(/by-hand\W+ ✓ succeeded/);
+});
