@@ -112,7 +112,9 @@ export async function readableRun(
   whole: AutomationRun,
 ): Promise<AutomationRun> {
   const withheld = await withheldOf(deps, context, aboutRun(whole));
-  const run = withheld === undefined ? whole : withoutBlockReason(whole, withheld);
+  // A payload may have the reason with which a hook before it cancelled.
+  const shown = { ...whole, payload: withoutReasons(whole.payload, withheld) };
+  const run = withheld === undefined ? shown : withoutBlockReason(shown, withheld);
   const ofErrors = withheldErrors(deps, context, run.hookId, withheld);
   if (ofErrors === undefined) return run;
   const isAboutFailure = run.status === "failed" || run.status === "timed_out" || run.status === "queued";

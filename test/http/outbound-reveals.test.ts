@@ -49,6 +49,13 @@ beforeAll(async () => {
           run: { shell: { sh: "tr a-z A-Z >&2; exit 2" } },
         },
         {
+          id: "follows",
+          on: "message_sending",
+          match: { when: has("cancelled job"), chats: ["dm-1"] },
+          context: [{ read_file: { path: "none.md" } }],
+          run: { chat: { to: "web:web:general", text: "ok" } },
+        },
+        {
           id: "blocks",
           on: "task:complete",
           phase: "before",
@@ -112,12 +119,16 @@ it("an error that quotes the answer to an owner's command is read by owners only
     line,
     "/runs failed",
     `/run ${dispatch}`,
-    `/run ${dispatch}/1`,
+    `/run ${await idIn(line, /d_m\w+:message_sending\/\d+/)}`,
     `/hooks why ${dispatch.split(":")[0]}`,
   ];
   await expectOwnersOnly(code, lines);
   // The payload tells what it is about, also in a run by hand, and later.
-  const again = ["/hooks test looks-up last", "/fire-hook looks-up last dry-run=true", `/replay ${dispatch}/1`];
+  const again = [
+    "/hooks test looks-up last",
+    "/fire-hook looks-up last dry-run=true",
+    `/replay ${await idIn(line, /d_m\w+:message_sending\/\d+/)}`,
+  ];
   await expectOwnersOnly(code, again);
   for (const found of (await say("/runs", EVE)).matchAll(/"id":"([fr]_[^"]+)"/g))
     expect(await say(`/run ${found[1]}`, EVE)).not.toContain(code);
@@ -217,3 +228,23 @@ it("errors and reasons of a plugin's hooks are read by those of a hook in a file
     for (const words of [code, "A PRIVATE WORD", PRINTED.toUpperCase()]) expect(shown, line).not.toContain(words);
   }
 }, 90_000);
+
+it("the reason with which a hook cancelled is withheld in the payloads of the hooks behind it, too", async () => {
+  await shownTask("cancelled job");
+  const line = await until(
+    async () => {
+      const { runs } = (await app.call(OWNER, "GET", "/api/v1/runs?filter=follows")).body;
+      for (const { id } of runs)
+        if (id.startsWith("d_m") && (await say(`/run ${id}`)).includes(PRINTED.toUpperCase())) return `/run ${id}`;
+      return undefined;
+    },
+    "the run behind it",
+    15_000,
+  );
+  await expectOwnersOnly(PRINTED.toUpperCase(), [line]);
+  expect(await say(line, VIC)).not.toContain(PRINTED.toUpperCase());
+  for (const token of [VIC, EVE, BOB]) {
+    const listed = await app.call(token, "GET", "/api/v1/runs?filter=configured");
+    expect(JSON.stringify(listed.body)).not.toContain(PRINTED.toUpperCase());
+  }
+}, 60_000);
