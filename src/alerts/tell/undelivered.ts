@@ -1,6 +1,6 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
 import { type Alert, isOpen } from "../../domain/alert.js";
-import { hasExpired, isInDoubt } from "../../domain/given-up.js";
+import { hasExpired, isInDoubt, mayHaveArrived } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
@@ -100,7 +100,8 @@ const isRefused = (delivery: Delivery) => delivery.status === "dead" && !hasExpi
 /** What became of it, or why it still waits. A platform that is away is no pause of a chat. */
 export function lossOf(destination: string, delivery: Delivery, { pauseOf, config }: Telling): Loss {
   const { reason = isUnderWay(delivery) ? WAITS : delivery.status } = delivery;
-  if (isInDoubt(delivery)) return { fate: "in doubt", reason };
+  if (isInDoubt(delivery) || (isUnderWay(delivery) && delivery.parts.some(mayHaveArrived)))
+    return { fate: "in doubt", reason };
   if (isRefused(delivery)) return { fate: "refused", reason };
   const pause = pauseOf(destination);
   return pause ? { fate: "paused", reason: pausedText(pause, config) } : { fate: "unsent", reason };

@@ -3,13 +3,6 @@ import type { Adapter } from "../../domain/adapter.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
-/** A request for it was written, and no answer has said what became of it. */
-export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sending" || mayHaveArrived(part);
-
-/** An earlier request for a new message got no answer: whatever the last one got, that one may have been posted. */
-export const mayHaveArrived = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
-  status !== "sent" && operation === "create" && isMarked === true;
-
 /** True when repeating is harmless, or the policy accepts that it may show twice. */
 export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {
   return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out);

@@ -1,9 +1,8 @@
 /** The time to live of a delivery. */
-import { GIVEN_UP } from "../../domain/given-up.js";
+import { GIVEN_UP, mayBePosted } from "../../domain/given-up.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
-import { mayBePosted } from "./doubt.js";
 
 /** A part that may have been posted is not expired but in doubt: sending decides. */
 export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean {

@@ -1,9 +1,9 @@
 /** Sends the parts of a frozen delivery, one request each, in order. Every part is marked on disk before its request is written. */
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
-import { IN_DOUBT } from "../../domain/given-up.js";
+import { IN_DOUBT, mayBePosted } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
-import { leavesDoubt, mayBePosted, mayRepeat } from "./doubt.js";
+import { leavesDoubt, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
