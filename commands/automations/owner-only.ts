@@ -5,7 +5,7 @@
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import type { About } from "../../src/domain/hearing.js";
 import { hasRole, type Role } from "../../src/domain/identity.js";
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { type DispatchRecord, namedBy, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
@@ -112,8 +112,9 @@ export async function readableRun(
   whole: AutomationRun,
 ): Promise<AutomationRun> {
   const withheld = await withheldOf(deps, context, aboutRun(whole));
-  // A payload may have the reason with which a hook before it cancelled.
-  const shown = { ...whole, payload: withoutReasons(whole.payload, withheld) };
+  // A payload may have the reason with which a hook before it cancelled. Of what others named, every text is masked.
+  const isOurs = namedBy(whole.event ?? "") === "us";
+  const shown = isOurs ? { ...whole, payload: withoutReasons(whole.payload, withheld) } : whole;
   const run = withheld === undefined ? shown : withoutBlockReason(shown, withheld);
   const ofErrors = withheldErrors(deps, context, run.hookId, withheld);
   if (ofErrors === undefined) return run;
