@@ -1,5 +1,4 @@
 /** Who may have what is masked shown (`reveal=true`). */
-
 import type { About } from "../src/domain/hearing.js";
 import { hasRole, highestRole, type Role } from "../src/domain/identity.js";
 import type { CommandContext } from "../src/gateway/commands.js";

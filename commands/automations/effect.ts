@@ -1,9 +1,8 @@
 /** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
-
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
-import type { Delivery, InboxRow } from "../../src/domain/store.js";
-import { isOpen, watchDelivery } from "../../src/domain/watch-delivery.js";
+import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
+import { watchDelivery } from "../../src/domain/watch-delivery.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
@@ -49,7 +48,7 @@ export async function postsToSend(
 ): Promise<Delivery[]> {
   const until = { withinMs: PATIENCE_MS, signal };
   const posts = await Promise.all(postsOf(run).map((id) => watchDelivery(id, { outbox: store.outbox, clock }, until)));
-  return posts.filter((one) => one !== undefined).filter(isOpen);
+  return posts.filter((one) => one !== undefined).filter(isUnderWay);
 }
 
 /** `` Its message `d_1` to General is handed to the outbox and not sent yet ``, for each. */

@@ -12,6 +12,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { answer, commandButton, word } from "../answer.js";
 import { readableDispatch, readableEnd, readableLetter, readableRun } from "../automations/owner-only.js";
+import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { purgeOf } from "../journey/audit.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
@@ -46,7 +47,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   if (asked !== undefined && !deps.registry.get(named)) {
     const found = await readJourney(deps, context, asked);
     const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
-    if (gone) return gone;
+    if (gone) return withRemark(found, gone);
     messageId = "journey" in found ? found.journey.id : undefined;
   }
   const removed = isHookOrPoint(deps, named) ? undefined : await explainRemoved(deps, context, named, messageId);
@@ -59,7 +60,8 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   const found = await readJourney(deps, context, asked ?? "last", hook.hook);
   // Nothing was written here yet: what holds now is all that there is to answer.
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
-  return "journey" in found ? explainMessage(deps, context, hook, found.journey) : found.answer;
+  const answered = "journey" in found ? await explainMessage(deps, context, hook, found.journey) : found.answer;
+  return withRemark(found, answered);
 }
 
 /** Ids of messages begin with a small letter; people write `M86`, too. */
@@ -84,9 +86,11 @@ async function whyPoint(
     return explainPointNow(deps, name, await lastOf(deps, { point: name }));
   const found = await readJourney(deps, context, asked ?? "last", name);
   const unrecorded = await explainUnrecorded(deps, name, asked, "journey" in found ? found.journey : undefined);
-  if (unrecorded) return unrecorded;
-  if ("journey" in found) return explainPoint(deps, name, found.journey);
-  return asked === undefined ? explainPointNow(deps, name, await lastOf(deps, { point: name })) : found.answer;
+  if (unrecorded) return withRemark(found, unrecorded);
+  if ("journey" in found) return withRemark(found, await explainPoint(deps, name, found.journey));
+  return asked === undefined
+    ? explainPointNow(deps, name, await lastOf(deps, { point: name }))
+    : withRemark(found, found.answer);
 }
 
 /** The whole path of one message. */
@@ -94,7 +98,17 @@ export async function whatHappened(deps: CommandDeps, context: CommandContext, a
   const taskId = await taskOf(deps, asked);
   if (taskId === asked || /^m_[^:/]+$/.test(asked)) return unknownId(deps, context, asked);
   const found = await readJourney(deps, context, asked);
-  return "journey" in found ? showPath(deps, found.journey, taskId) : found.answer;
+  return withRemark(found, "journey" in found ? await showPath(deps, found.journey, taskId) : found.answer);
+}
+
+/** `behind`: a remark that the newest records are missing. */
+type Read = { behind: string | undefined } & ({ journey: Journey } | { answer: CommandAnswer });
+
+/** What the journal does not have yet may have happened. */
+function withRemark({ behind }: Pick<Read, "behind">, answered: CommandAnswer): CommandAnswer {
+  if (behind === undefined) return answered;
+  const { message } = answered;
+  return { ...answered, message: { ...message, text: `⚠ ${plain(behind)}\n\n${message.text}` } };
 }
 
 /** The task that the id is of, or a dispatch or run of it; undefined when it is of another thing, or there is no such task. */
@@ -103,12 +117,8 @@ async function taskOf({ tasks }: CommandDeps, asked: string): Promise<string | u
   return id === undefined ? undefined : (await tasks?.store.get(id))?.id;
 }
 
-async function readJourney(
-  deps: CommandDeps,
-  context: CommandContext,
-  asked: string,
-  point?: string,
-): Promise<{ journey: Journey } | { answer: CommandAnswer }> {
+async function readJourney(deps: CommandDeps, context: CommandContext, asked: string, point?: string): Promise<Read> {
+  const behind = await catchUp(deps);
   const found = await findJourney(deps, context.at, asked, point);
   switch (found.kind) {
     case "found": {
@@ -128,14 +138,17 @@ async function readJourney(
       const unrecorded = await Promise.all(found.journey.unrecorded.map((run) => readableRun(deps, context, run)));
       const blockers = new Map<string, Delivery>();
       for (const [id, one] of found.journey.blockers) blockers.set(id, await readableLetter(deps, context, one));
-      return { journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions, blockers } };
+      return {
+        behind,
+        journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions, blockers },
+      };
     }
     case "several":
-      return { answer: whichChat(deps, asked, found.places) };
+      return { behind, answer: whichChat(deps, asked, found.places) };
     case "no delivery":
-      return { answer: noDelivery(asked, found) };
+      return { behind, answer: noDelivery(asked, found) };
     case "none":
-      return { answer: await unknownId(deps, context, asked) };
+      return { behind, answer: await unknownId(deps, context, asked) };
   }
 }
 

@@ -145,7 +145,7 @@ export async function readableEntry(
   return { ...entry, details: { ...data, was } };
 }
 
-/** Of several messages that ended alike, with the same reason. */
+/** One entry stands for several messages that ended alike, with the same reason. */
 async function readableFormerEnd<T extends { ids: string[]; status: string; reason?: string | undefined }>(
   deps: CommandDeps,
   context: CommandContext,

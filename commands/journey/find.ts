@@ -6,7 +6,6 @@ import { type Address, formatAddress } from "../../src/domain/address.js";
 import { addressOf, conversationOf, type InboundEvent } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { type Purge, purgeOf } from "./audit.js";
@@ -78,14 +77,13 @@ type FoundAs<What> =
   | { kind: "none" };
 type Found = FoundAs<Omit<Path, "id">>;
 
-/** `at`: the chat in which it was asked; a platform's id holds for that chat only. `point`: what the message led to there is read, too. */
+/** After `catchUp`. `at`: the chat in which it was asked; a platform's id holds for that chat only. `point`: what the message led to there is read, too. */
 export async function findJourney(
   deps: CommandDeps,
   at: Address | undefined,
   asked: string,
   point?: string,
 ): Promise<FoundAs<Journey>> {
-  await catchUp(deps);
   const found = await find(deps, at, asked);
   if (found.kind !== "found") return found;
   const { row, own, deliveries, gone } = found.journey;

@@ -3,14 +3,14 @@ import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automat
 import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
-import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
-import { isOpen, tries } from "../outbox/letter.js";
+import { tries } from "../outbox/letter.js";
 import { errorText, hasFailed, usedFallback } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { placeWords } from "../who.js";
@@ -151,7 +151,7 @@ function ownWords(deps: CommandDeps, own: Delivery, { row, decisions }: Journey,
   if (status === "sent" && operation === "send") return `which the gateway sent to ${place} ${ago(settledAt, now)}`;
   const kind = operation === "delete" ? "a deletion" : operation === "edit" ? "an edit" : "a message";
   const what = own.cause.kind === "reply" && row && operation === "send" ? `an answer to ${code(`m${row.id}`)}` : kind;
-  const state = isOpen(own) ? "not sent yet" : `**${status}**`;
+  const state = isUnderWay(own) ? "not sent yet" : `**${status}**`;
   return `${what} in ${place}, created ${ago(createdAt, now)}: ${state}`;
 }
 

@@ -78,9 +78,6 @@ export function doubtText({ reason }: Pick<Delivery, "reason">): string {
 
 const isUntold = (reason: string | undefined) => reason?.includes(MAY_HAVE_BEEN_SENT) === true;
 
-/** Something of it is to be sent still. */
-export const isOpen = ({ status }: Delivery): boolean => status === "waiting" || status === "sending";
-
 /** How often it was tried: a try whose answer never came is counted by its part alone. */
 export function tries({ attempts, parts }: Delivery): number {
   return Math.max(attempts, ...parts.map((part) => part.attempts));

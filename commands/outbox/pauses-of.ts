@@ -1,11 +1,10 @@
 /** What keeps a delivery from being sent for a while: pauses of its chat, its bot account or its platform. */
 import { parseAddress } from "../../src/domain/address.js";
-import type { Delivery, Pause } from "../../src/domain/store.js";
+import { type Delivery, isUnderWay, type Pause } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
-import { isOpen } from "./letter.js";
 
 export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<Pause[]> {
-  if (!isOpen(delivery)) return [];
+  if (!isUnderWay(delivery)) return [];
   const now = deps.clock.now();
   const { pauses } = await deps.status();
   // A message that a hook put off keeps nothing from being sent.

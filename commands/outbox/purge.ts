@@ -1,5 +1,5 @@
 /** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
-import type { DeliveryStatus } from "../../src/domain/store.js";
+import { type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton } from "../answer.js";
@@ -10,7 +10,7 @@ import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { findLetter, isAmbiguous, isOpen, type Letter } from "./letter.js";
+import { findLetter, isAmbiguous, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
 
@@ -83,7 +83,7 @@ function confirmPurge(amount: number, what: string, kinds: readonly string[], { 
 async function purgeOne(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
   const { options } = context;
   const letter = await findLetter(deps, id);
-  if (letter.kind === "delivery" && isOpen(letter.delivery)) return withdrawOne(deps, context, letter.delivery);
+  if (letter.kind === "delivery" && isUnderWay(letter.delivery)) return withdrawOne(deps, context, letter.delivery);
   const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
   if (!isPurgeable)

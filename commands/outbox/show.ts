@@ -3,7 +3,7 @@
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
 import { hasRole } from "../../src/domain/identity.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
-import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
@@ -14,7 +14,7 @@ import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { doubtText, findLetter, isAmbiguous, isOpen as isUnderWay, tries } from "./letter.js";
+import { doubtText, findLetter, isAmbiguous, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { pausesOf } from "./pauses-of.js";
 

@@ -41,6 +41,7 @@ export function directPerson({ platform, chatId }: Address): string | undefined 
   return id === undefined ? undefined : `${platform}:${id}`;
 }
 
+/** Whether this is the direct conversation with an admin. */
 export function isWithAdmin(at: Address, identify: Identify): boolean {
   const [platform, id] = directPerson(at)?.split(":") ?? [];
   return platform !== undefined && id !== undefined && hasRole(identify(platform, id), "admin");

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { Models } from "../domain/model.js";
-import type { Delivery, KeyValueStore, OutboxStore } from "../domain/store.js";
+import { type Delivery, isUnderWay, type KeyValueStore, type OutboxStore } from "../domain/store.js";
 import { hasNoThread, type NoThread, THREAD_NOT_OPENED, whyNoThread } from "../domain/thread.js";
-import { isOpen, watchDelivery } from "../domain/watch-delivery.js";
+import { watchDelivery } from "../domain/watch-delivery.js";
 import type { Gateway } from "../gateway/contract.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -129,7 +129,7 @@ async function posted(deliveryId: string, parts: ReachParts, signal: AbortSignal
   throw new HookgateError({
     code: THREAD_NOT_OPENED,
     message: `the first message of a thread was not posted${delivery?.reason === undefined ? "" : `: ${delivery.reason}`}`,
-    retryable: delivery !== undefined && isOpen(delivery),
+    retryable: delivery !== undefined && isUnderWay(delivery),
   });
 }
 

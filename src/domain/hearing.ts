@@ -4,7 +4,7 @@ import type { Cause } from "./journal.js";
 
 /** A dispatch, a delivery or a run. */
 export interface About {
-  /** Of the dispatch or the delivery. */
+  /** The id of the dispatch or the delivery. */
   id: string;
   cause?: Pick<Cause, "kind" | "id"> | undefined;
   payload?: unknown;

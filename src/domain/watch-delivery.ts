@@ -1,7 +1,6 @@
 /** Waits a while for what becomes of a delivery. */
-
 import { type Clock, wait } from "../lib/clock.js";
-import type { Delivery, OutboxStore } from "./store.js";
+import { type Delivery, isUnderWay, type OutboxStore } from "./store.js";
 
 interface Parts {
   outbox: Pick<OutboxStore, "get">;
@@ -17,7 +16,7 @@ interface Patience {
 
 const LOOK_EVERY_MS = 50;
 
-/** As it is when it is settled; earlier when the time is over, or when it is not due within that time. */
+/** Resolves with the delivery once it is settled, and earlier when the time has ended or the delivery is not due within it. */
 export async function watchDelivery(
   id: string,
   { outbox, clock }: Parts,
@@ -26,10 +25,8 @@ export async function watchDelivery(
   const until = clock.now() + withinMs;
   for (;;) {
     const delivery = await outbox.get(id);
-    if (delivery === undefined || !isOpen(delivery) || isEnough?.(delivery)) return delivery;
+    if (delivery === undefined || !isUnderWay(delivery) || isEnough?.(delivery)) return delivery;
     if (Math.max(clock.now(), delivery.dueAt) > until) return delivery;
     await wait(clock, LOOK_EVERY_MS, signal);
   }
 }
-
-export const isOpen = ({ status }: Delivery): boolean => status === "waiting" || status === "sending";

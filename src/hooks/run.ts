@@ -102,7 +102,7 @@ export class HookRun implements HookContext {
     return run.#turn;
   }
 
-  /** The handler waits for its turn under this limit; undefined: it has begun. */
+  /** The handler waits for its turn under this limit; undefined: it has started. */
   static waits(context: object, limit: string | undefined): void {
     if (!(context instanceof HookRun)) return;
     const turn = context.#turn;

@@ -17,7 +17,7 @@ export interface RunningHook {
   cause: Cause | undefined;
   /** To a hundredth of a second. */
   forMs: number;
-  /** Of that, how long it waited for its turn; `waitsUnder` while it does. */
+  /** How much of that it waited for its turn; `waitsUnder` while it does. */
   waitedMs: number;
   waitsUnder: string | undefined;
 }

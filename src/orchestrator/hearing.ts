@@ -79,7 +79,7 @@ async function roleOfWork(
       roles.push(...ofMission.map(roleOfTask));
     }
     if (!one.startsWith("t_")) continue;
-    // Of a task that is gone or was never made, the payload may still know who had it. Otherwise it may have been anybody's.
+    // The payload may still know who had a task that is gone or was never made. Otherwise it may have been anybody's.
     const known = [own, ...told.filter(({ taskId }) => taskId === one)];
     const task = (await tasks.get(one)) ?? known.find(isAssigned);
     roles.push(task === undefined ? "owner" : roleOfTask(task));

@@ -326,6 +326,20 @@ describe("a chat that its platform paused before a page is due", () => {
     expect(page(loop, "room")).toHaveLength(1);
   });
 
+  it("a page that may have arrived before its platform went away is said to be in doubt", async () => {
+    const { on, loop, other } = await twoPlatforms({ ...oneStep(), fallback_after: "30s" });
+    await on.raise();
+    loop.script = (operation) => {
+      if (operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+      set(on, "offline");
+      return { kind: "lost" };
+    };
+    await pass(on, 2 * MINUTE);
+    expect(page(loop, "room")).toHaveLength(1);
+    const copies = page(other, "ops").flatMap(({ text }) => (text.includes("Reply to Bob") ? [text] : []));
+    expect(copies).toEqual([expect.stringContaining("it may not have arrived at")]);
+  });
+
   it("a page that may have arrived, and expires before it can be tried again, is not written anew", async () => {
     const { on, loop, other } = await twoPlatforms({ ...oneStep(), fallback_after: "30s" });
     await on.raise();

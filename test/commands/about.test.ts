@@ -103,12 +103,15 @@ describe("a journal that does not work", () => {
     expect((await desk.say("/hooks show note")).shown).toContain("last fired: unknown");
   });
 
-  it("is not waited for longer than an answer may take", async () => {
-    desk.deps.store = { ...desk.store, journal: { ...desk.store.journal, flush: () => new Promise(() => {}) } };
-    const answer = desk.say("/hooks");
-    await desk.clock.advance(2000);
-    expect((await answer).shown).toContain("behind");
-  });
+  it.each(["/hooks", "/hooks why last", "/hooks why note"])(
+    "is not waited for longer than an answer may take, which %s says",
+    async (line) => {
+      desk.deps.store = { ...desk.store, journal: { ...desk.store.journal, flush: () => new Promise(() => {}) } };
+      const answer = desk.say(line);
+      await desk.clock.advance(2000);
+      expect((await answer).shown).toContain("behind");
+    },
+  );
 });
 
 describe("/whoami", () => {

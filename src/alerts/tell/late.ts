@@ -8,7 +8,7 @@ import type { AlertsConfig } from "../config.js";
 
 /** Less is not worth a word. */
 const LATE_MS = 5 * 60_000;
-/** Of a page that is: who is called has to know how old it is. */
+/** A page says it from here on: who is called has to know how old it is. */
 export const LATE_PAGE_MS = 60_000;
 const MAX_WAIT_MS = 15 * 60_000;
 
