@@ -1,4 +1,5 @@
 /** The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the point's schema. */
+import { DUE_POINT } from "../src/automations/triggers/trigger.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
@@ -50,7 +51,7 @@ export async function readPayload(
 async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRecord> {
   await catchUp(deps);
   const recent = await deps.store.journal.list({ point: point.name, limit: LOOK_BACK });
-  const real = recent.find((dispatch) => !dispatch.dryRun && !isByHand(dispatch.id));
+  const real = recent.find((dispatch) => !dispatch.dryRun && !isByHand(dispatch));
   if (real) return real;
   throw new HookgateError({
     code: "NOT_FOUND",
@@ -61,8 +62,10 @@ async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRec
 
 /** Dispatches that `/fire-hook` and `/replay` made carry this prefix. */
 export const BY_HAND = "f";
-/** An operator fired it, with `/fire-hook` and the like. */
-export const isByHand = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
+export const isHandId = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
+/** An operator fired it, with `/fire-hook` and the like. A configured hook is fired under the id of its run, as time fires it at a point of its own. */
+export const isByHand = ({ id, point }: Pick<DispatchRecord, "id" | "point">) =>
+  isHandId(id) || (id.startsWith("r_") && point !== DUE_POINT);
 
 /** An object, or why it is none, with what was read: what a person typed may have been cut somewhere else than they think. */
 export function readObject(text: string, such: string): Record<string, unknown> {

@@ -50,7 +50,7 @@ export async function lastOf(
   const newest = (await store.journal.list({ ...filter, limit: LAST_DISPATCHES })).filter(
     (one) => !isAttempt(one) && !one.dryRun && (phase === undefined || one.phase === phase),
   );
-  return newest.find(({ id }) => !isByHand(id)) ?? newest[0];
+  return newest.find((one) => !isByHand(one)) ?? newest[0];
 }
 
 /** Another phase of the point may have fired later, or without this one. */
@@ -102,7 +102,7 @@ async function lastTime(
   const run = last.runs.find(({ hookId }) => hookId === hook.id);
   if (run === undefined) {
     const none = { at, ran: false, isRun: false };
-    if (isByHand(last.id))
+    if (isByHand(last))
       return { ...none, why: `${code("/fire-hook")} fired it by hand, and for other hooks.`, isKeptOff: false };
     const ender = enderOf(last);
     const why = await whyNoTurn(deps, hook, last);

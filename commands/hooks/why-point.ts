@@ -156,7 +156,7 @@ async function whyNot(
   hook: HookInfo,
   row: InboxRow | undefined,
 ): Promise<string | undefined> {
-  if (isByHand(dispatch.id) && dispatch.runs.length === 1) return FIRED_ALONE;
+  if (isByHand(dispatch) && dispatch.runs.length === 1) return FIRED_ALONE;
   return hook.enabled ? whyNoTurn(deps, hook, dispatch, row) : DISABLED;
 }
 

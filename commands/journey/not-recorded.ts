@@ -2,7 +2,7 @@
 import { rootOf } from "../../src/domain/journal.js";
 import { begunAt } from "../begun.js";
 import type { CommandDeps } from "../deps.js";
-import { isByHand } from "../payload.js";
+import { isHandId } from "../payload.js";
 import { ago, clip, code } from "../text.js";
 import { runningText } from "./surroundings.js";
 
@@ -13,7 +13,7 @@ export async function notRecordedText(deps: CommandDeps, id: string): Promise<st
     .running()
     .filter(({ runId, dispatchId }) => runId === id || dispatchId === id || rootOf(dispatchId) === id);
   if (running.length > 0) return `${shown} has not ended: ${runningText(running)}. It is recorded at its end.`;
-  if (!isByHand(id)) return undefined;
+  if (!isHandId(id)) return undefined;
   const at = await begunAt(deps, rootOf(id));
   if (at === undefined)
     return `${shown} is the id of a firing by hand, and no such firing is on record: the gateway ended before it did, or its record was deleted after the retention.`;

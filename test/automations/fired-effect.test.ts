@@ -1,5 +1,6 @@
 /** A hook that a person fires, whose message hooks withhold: the answer says what became of the message. */
 import { expect, test } from "vitest";
+import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
 test("the answer to /fire-hook says what became of the message, or that it is not sent yet", async () => {
@@ -42,4 +43,21 @@ ${guard("cancels", "message_sending", "payload.message.text", "echo no keys >&2;
   );
   live.write("go", "");
   expect((await fire("said, too")).text).toMatch(/by-hand\W+ ✓ succeeded/);
+});
+
+test("a hook that a person fired is no last time of its point for the others, nor the last payload", async () => {
+  const claims = (id: string) =>
+    `  - { id: ${id}, on: inbound_claim, match: { when: 'payload.message.text == "${id}"' }, context: [{ read_file: { path: none.md, required: true } }], run: { chat: { to: here, text: ok } } }\n`;
+  const live = await liveApp({ "hookgate.yaml": `hooks:\n${claims("first")}${claims("second")}` });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
+  const fire = (message: string) => ask(`/fire-hook first example {"message":{"text":"${message}"}} dry-run=false`);
+  expect(await fire("first")).toContain("✗ failed");
+  expect(await ask("/fire-hook second last dry-run=true")).toContain("has not fired yet, so there is no last payload");
+  await live.post("/api/rooms/dm-1/messages", { text: "hello", nonce: "nonce-of-a-greeting" });
+  await until(async () => /`m\d+:inbound_claim`/.test(await ask("/runs inbound_claim")));
+  await fire("first");
+  const why = await ask("/hooks why second");
+  expect(why).toContain('payload.message.text == "second" is false');
+  expect(why).not.toMatch(/first. runs before it and failed|fail-closed/);
 });
