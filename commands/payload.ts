@@ -1,5 +1,5 @@
 /** The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the point's schema. */
-import { DUE_POINT } from "../src/automations/triggers/trigger.js";
+import { DUE_POINT } from "../src/domain/automation.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";

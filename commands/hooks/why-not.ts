@@ -1,4 +1,6 @@
 /** Why a hook had no turn when its point fired: it was not registered, it was disabled, or a hook before it ended the dispatch. */
+
+import { DUE_POINT } from "../../src/domain/automation.js";
 import { type DispatchRecord, type Outcome, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
@@ -11,7 +13,7 @@ import { ago, code, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
 /** Points that fire for the one hook whose trigger came. */
-export const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
+export const OWN_POINTS: ReadonlySet<string> = new Set([DUE_POINT]);
 
 /** A sentence; undefined when nothing that is known explains it. The hook has no run in the dispatch. */
 export async function whyNoTurn(

@@ -1,5 +1,5 @@
 /** A person fires a configured hook: no cooldown, but one that is running is not started twice. Dry, its steps run and nothing else. */
-import { type AutomationRun, isUnfinished } from "../domain/automation.js";
+import { type AutomationRun, DUE_POINT, isUnfinished } from "../domain/automation.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { formatDuration } from "../lib/duration.js";
@@ -14,7 +14,6 @@ import type { Queue } from "./queue.js";
 import type { RunParts } from "./run/parts.js";
 import type { Progress } from "./run/progress.js";
 import { runAutomation } from "./run.js";
-import { DUE_POINT } from "./triggers/trigger.js";
 
 interface Parts {
   registry: HookRegistry;

@@ -4,6 +4,9 @@
  */
 import type { Cause } from "./journal.js";
 
+/** Where hooks are registered that time or a person starts. Nobody else can subscribe there. */
+export const DUE_POINT = "hook.due";
+
 /** Why a configured hook was skipped during `/hooks pause`, as its run has it. */
 export const PAUSED_REASON = "all configured hooks are paused";
 

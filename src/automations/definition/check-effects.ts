@@ -1,4 +1,6 @@
 /** Settings that are right by themselves and change nothing in their hook: the hook would do less than was written, and not report it. */
+
+import { DUE_POINT } from "../../domain/automation.js";
 import { defaultTimeoutMs } from "../../hooks/entry.js";
 import { failureStopsNothing, type LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
@@ -8,7 +10,6 @@ import type { Issue } from "../../lib/schema-issues.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { pointResult } from "../run/decide.js";
 import { isTemplate } from "../template/is-template.js";
-import { DUE_POINT } from "../triggers/trigger.js";
 import type { ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 

@@ -1,4 +1,6 @@
 /** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
+
+import { DUE_POINT } from "../../domain/automation.js";
 import { impossibleMatches } from "../../hooks/impossible-match.js";
 import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
 import { unguardedFields } from "../../hooks/optional-field.js";
@@ -6,7 +8,6 @@ import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Issue } from "../../lib/schema-issues.js";
-import { DUE_POINT } from "../triggers/trigger.js";
 import type { Definition, Trigger } from "./definition.js";
 import type { DefinitionForm } from "./schema.js";
 

@@ -1,6 +1,7 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
+import { DUE_POINT } from "../../domain/automation.js";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
 import { orchestratorShutdown } from "../../hooks/catalogue/orchestration.js";
 import { payloadSchema } from "../../hooks/payload-schema.js";
@@ -16,7 +17,6 @@ import { HERE } from "../outgoing/chat-address.js";
 import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";
 import { isTemplate } from "../template/is-template.js";
 import { eventName } from "../triggers/event-point.js";
-import { DUE_POINT } from "../triggers/trigger.js";
 import { selectionOf } from "../triggers/watch/selection.js";
 import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
 import { matchOf } from "./check-match.js";

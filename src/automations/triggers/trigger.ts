@@ -16,9 +16,6 @@ import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
 import type { Definition } from "../definition/definition.js";
 
-/** Where hooks are registered that time or a person starts. Nobody else can subscribe there. */
-export const DUE_POINT = "hook.due";
-
 /** Why a hook starts now. */
 export interface DueStart {
   kind: "every" | "cron" | "at";
