@@ -116,14 +116,23 @@ export function isReached(
   return mentioned.some(({ ref }) => ref === "everyone" || ref.startsWith(`${platform}:`));
 }
 
-/** Also, no open alert says that nothing arrives there, and those who cannot read the chat do not count. */
+/** Also, those who cannot read the chat do not count: whether a message there notifies one of them when it arrives. */
+export function calls(
+  destination: string,
+  mentioned: readonly Mentioned[],
+  { personOf, readers }: Pick<Around, "personOf" | "readers">,
+): boolean {
+  const reading = mentioned.filter(({ ref }) => !readers.cannotRead(destination, ref));
+  return isReached(destination, reading, personOf);
+}
+
+/** Also, no open alert says that nothing arrives there. */
 export function isReachedNow(
   destination: string,
   mentioned: readonly Mentioned[],
-  { personOf, inhibitors, readers }: Pick<Around, "personOf" | "inhibitors" | "readers">,
+  around: Pick<Around, "personOf" | "inhibitors" | "readers">,
 ): boolean {
-  const reading = mentioned.filter(({ ref }) => !readers.cannotRead(destination, ref));
-  return isReached(destination, reading, personOf) && !inhibitors.refuses(destination);
+  return calls(destination, mentioned, around) && !around.inhibitors.refuses(destination);
 }
 
 const ONCALL = "oncall:";

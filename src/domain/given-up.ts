@@ -13,11 +13,12 @@ export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sen
 export const mayHaveArrived = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
   status !== "sent" && operation === "create" && isMarked === true;
 
-type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt">;
+type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "isCourtesy">;
 
-/** Nobody knows whether it arrived. */
-export function isInDoubt({ status, reason = "" }: Ended): boolean {
-  return (status === "dead" || status === "held") && reason.includes(IN_DOUBT);
+/** Nobody knows whether it arrived. A courtesy is not held then, but cancelled. */
+export function isInDoubt({ status, reason = "", isCourtesy = false }: Ended): boolean {
+  const isGivenUp = status === "dead" || status === "held" || (isCourtesy && status === "cancelled");
+  return isGivenUp && reason.includes(IN_DOUBT);
 }
 
 /** It waited until its words were old, or would have. */

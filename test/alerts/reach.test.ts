@@ -560,7 +560,7 @@ it("a private chat that refused a page is tried again after a while, after a rel
       .posted()
       .map(({ text }) => text)
       .join(),
-  ).toContain("ben cannot read this chat (the private chat takes no alerts now)");
+  ).toContain(`ben cannot read ${ROOM} (the private chat takes no alerts now)`);
   await on.reload(config);
   expect(tried()).toBe(3);
   await on.advance(9 * MINUTE);
@@ -625,7 +625,7 @@ it("a question about who reads a chat that got no answer is asked again after fi
   await on.advance(8_000);
   expect(asked).toBe(2);
   const pages = on.posted().filter(({ text }) => text.includes("Escalated: step"));
-  expect(pages.map(({ text }) => text.includes("ben cannot read this chat"))).toEqual([false, false, true]);
+  expect(pages.map(({ text }) => text.includes(`ben cannot read ${ROOM}`))).toEqual([false, false, true]);
 });
 
 it("a chat that refuses every message leaves one dead letter for its reminders, and none for tests of it", async () => {
@@ -950,6 +950,16 @@ it("a page of which nobody knows whether its group or the fallback got it, and t
   expect(pagesIn("dm-ann")).toEqual([
     expect.stringContaining("ann is the next person who can be notified, and is notified in a private chat"),
   ]);
+});
+
+it("a page that its group and its person refuse, and of which nobody knows whether the fallback got it, mentions them there once", async () => {
+  const { pagesIn, asked } = await pagedAndCopied({ room: "refused", ops: "in doubt", "dm-ben": "refused" });
+  expect(pagesIn("dm-ann")).toHaveLength(1);
+  const texts = asked("ops").map((one) => (one.kind === "create" ? one.part.text : ""));
+  expect(texts.map((text) => text.includes("<@8|ben>"))).toEqual([true, false]);
+  expect(texts[1]).toContain(
+    `ben could not be notified in ${ROOM} when this step was due (it took no alerts) (the private chat takes no alerts now); ann is the next person`,
+  );
 });
 
 it("a page of which nobody knows whether its group or the fallback got it, and that no one else gets: the copy that arrived says so", async () => {

@@ -59,7 +59,7 @@ it("Discord: an account outside the server is not notified, and the next person 
   expect((await run("/oncall who nights")).text).toMatch(/Escalations notify Dan as well \(default, step 1\)/);
   const text = await escalated("discord");
   expect(text).toContain(
-    "Cara cannot read this chat and is notified in a private chat; Dan is on call after that and is mentioned as well",
+    "Cara cannot read #general (discord) and is notified in a private chat; Dan is on call after that and is mentioned as well",
   );
   const call = stack.discord.calls.find(({ body }) => JSON.stringify(body ?? {}).includes("Escalated: step"));
   expect(call?.body).toMatchObject({ allowed_mentions: { users: expect.arrayContaining([stack.discord.userId]) } });
@@ -76,7 +76,7 @@ it("Telegram: whoever has left the group is not notified, and what their private
     return { rotas: { nights: rota(["Cara"]) }, people: { Cara: [`telegram:${left.id}`] } };
   });
   const text = await escalated("telegram");
-  expect(text).toContain("Cara cannot read this chat and is notified in a private chat");
+  expect(text).toContain("Cara cannot read The forum (telegram) and is notified in a private chat");
   const copy = async () =>
     (await platform("web").seen(room("web"))).find((one) => one.text.includes("Escalated: step"));
   expect((await until(copy, "the copy at the fallback", 30_000)).text).toMatch(/it did not arrive at/);

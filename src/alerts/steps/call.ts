@@ -1,7 +1,7 @@
 /** Whom the messages of an escalation step mention, and what they say of people who are not notified there. */
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
-import { type Around, isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";
+import { type Around, calls, isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 
 type Calling = Around & Pick<Alerting, "nameOf" | "placeName">;
@@ -12,7 +12,7 @@ export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting,
   return named([...accountsOf(step.mention, alerting.config, now), ...stepping], alerting);
 }
 
-/** In a chat that takes no alerts it may be posted long after they were called elsewhere: they are not called again. */
+/** In a chat that takes no alerts it may be posted long after they were called elsewhere: they are not called again. Nor is who may have been, by a page in doubt. */
 export function mentionedAt(
   destination: string,
   mentioned: readonly Mentioned[],
@@ -20,11 +20,13 @@ export function mentionedAt(
   alerting: Around,
 ): readonly Mentioned[] {
   if (!alerting.inhibitors.refuses(destination)) return mentioned;
+  const { inDoubtAt = [] } = alerting;
   const others = [...posted, ...elsewhere].filter((one) => one !== destination && !isWebhook(one));
   return mentioned.filter(({ name }) => {
     const accounts = mentioned.filter((one) => one.name === name);
     const isDirect = accounts.some(({ ref }) => arriving.some((one) => one.destination === alerting.direct(ref)));
-    return !isDirect && !others.some((one) => isReachedNow(one, accounts, alerting));
+    const mayBeCalled = inDoubtAt.some((one) => calls(one, accounts, alerting));
+    return !isDirect && !mayBeCalled && !others.some((one) => isReachedNow(one, accounts, alerting));
   });
 }
 
@@ -119,19 +121,21 @@ function whyNot(
 
 function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Calling): string {
   const { personOf, placeName, readers, inDoubtAt } = alerting;
-  const places = chat === undefined ? chatsOf(reach) : [chat];
+  const chats = chatsOf(reach);
+  const shared = chats.filter((place) => personOf(place) === undefined);
+  // What became of the private chat is said after this.
+  const places = chat !== undefined ? [chat] : shared.length > 0 ? shared : chats;
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
   const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
-  // It is read when the chat takes messages again.
+  // It is read when the chat takes messages again, or at the fallback.
   if (refusing !== undefined && refusing === chat)
-    return `${namesOf(accounts, alerting)} could not be notified here when this step was due (this chat took no alerts)`;
+    return `${namesOf(accounts, alerting)} could not be notified in ${shownAs(refusing, placeName)} when this step was due (it took no alerts)`;
   if (refusing !== undefined && inDoubtAt?.includes(refusing))
     return `${namesOf(accounts, alerting)} may not be notified (the page in ${shownAs(refusing, placeName)} may not have arrived)`;
   if (refusing !== undefined)
     return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
   const unread = places.find((place) => isReached(place, accounts, personOf));
-  if (unread !== undefined)
-    return `${namesOf(accounts, alerting)} cannot read ${unread === chat ? "this chat" : shownAs(unread, placeName)}`;
+  if (unread !== undefined) return `${namesOf(accounts, alerting)} cannot read ${shownAs(unread, placeName)}`;
   const platform = chat?.split(":")[0];
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
   const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;

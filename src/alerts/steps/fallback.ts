@@ -2,9 +2,9 @@
 import { formatAddress } from "../../domain/address.js";
 import { isOpen, type NewNotice, type Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
-import { accountsOf, type Mentioned, readMention } from "../people.js";
+import { accountsOf, readMention } from "../people.js";
 import type { Loss, Plan } from "../plan.js";
-import { isReached, isReachedNow } from "../reach.js";
+import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo, stepOf } from "./escalate.js";
@@ -109,15 +109,6 @@ function privateChats(
 function uncalledBy(mentions: readonly string[], chats: readonly string[], alerting: Alerting) {
   const people = groupBy(mentions.map(readMention), ({ name }) => name);
   return people.filter((person) => !chats.some((one) => isReachedNow(one, person, alerting)));
-}
-
-/** Whether a message there notifies one of them when it arrives. */
-function calls(destination: string, mentioned: readonly Mentioned[], { readers, personOf }: Alerting): boolean {
-  return isReached(
-    destination,
-    mentioned.filter(({ ref }) => !readers.cannotRead(destination, ref)),
-    personOf,
-  );
 }
 
 /** The step that this notice is about, when its route has taken none after it. */

@@ -94,5 +94,6 @@ export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Tellin
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;
   }
-  await raiseUndelivered(destination, reason, telling);
+  // One message in doubt says nothing about its chat.
+  if (loss.fate !== "in doubt") await raiseUndelivered(destination, reason, telling);
 }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { parseAddress } from "../../domain/address.js";
 import type { AlertCard } from "../../domain/alert.js";
+import { isInDoubt } from "../../domain/given-up.js";
 import { isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
@@ -89,8 +90,8 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   const message = await renderCard(card, telling);
   const cause = { kind: "alert" as const, id: card.id, depth: 0 };
   const root = await telling.deliveryOf(card.deliveryId);
-  // It may stand there or not: an operator decides, and until then a change of it would be held, too.
-  if (root?.status === "held") return now + HELD_MS;
+  // It may stand there or not. An operator decides, and until then a change of it would be held, too; of one that is not held, a change would be posted as a second card.
+  if (root && (root.status === "held" || isInDoubt(root))) return now + HELD_MS;
   const isThere = card.isPosted || root !== undefined;
   const isCourtesy = await isOnlyAboutDelivery(card, telling);
   const { redrawAt: _, ...drawn } = card;

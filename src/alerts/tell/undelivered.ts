@@ -89,13 +89,15 @@ const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "
 
 /** The platform refused it for good, as it does when a person has blocked the bot: their private chat is left alone for a while. */
 export function noteRefusal(destination: string, delivery: Delivery, { personOf, inhibitors, clock }: Telling): void {
-  const isLost = isRefused(delivery) || isLostCourtesy(delivery);
-  if (isLost && personOf(destination) !== undefined)
+  if (isRefused(delivery) && personOf(destination) !== undefined)
     inhibitors.noteRefusal(destination, delivery.reason ?? "", clock.now());
 }
 
 /** It was tried, and did not arrive. */
-const isRefused = (delivery: Delivery) => delivery.status === "dead" && !hasExpired(delivery) && !isInDoubt(delivery);
+const isRefused = (delivery: Delivery) =>
+  isLostCourtesy(delivery)
+    ? !isInDoubt(delivery)
+    : delivery.status === "dead" && !hasExpired(delivery) && !isInDoubt(delivery);
 
 /** What became of it, or why it still waits. A platform that is away is no pause of a chat. */
 export function lossOf(destination: string, delivery: Delivery, { pauseOf, config }: Telling): Loss {
@@ -109,7 +111,7 @@ export function lossOf(destination: string, delivery: Delivery, { pauseOf, confi
 
 const WAITS = "it waits for its platform, or behind other messages of its chat";
 
-/** It was tried, and the platform refused it. (What hooks cancel is never tried.) */
+/** It was tried, and the platform refused it or may have. (What hooks cancel is never tried.) */
 export function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
   return status === "cancelled" && isCourtesy === true && parts.length > 0;
 }
