@@ -844,6 +844,10 @@ it("a page of which nobody knows whether a group got it goes to the private chat
   await on.advance(10 * MINUTE);
   expect(called()).toHaveLength(1);
   const reasons = (await on.alerts.history(id)).map(({ reason }) => reason);
+  const { card } = await on.alerts.details(id, ROOM);
+  const history = card?.fields?.find(({ name }) => name === "History")?.value;
+  expect(history).toContain("may not have arrived) and is notified in a private chat");
+  expect(history?.length).toBeLessThan(1_024);
   const said = [...on.posted(), ...called()].map(({ text }) => text);
   expect([...said, ...atOps, ...reasons].join()).not.toMatch(/did not arrive|takes no alerts|notifies none/);
 });

@@ -28,8 +28,11 @@ import {
 import { detailButtons, urlOf } from "./buttons.js";
 import { inline, moment, withMoments } from "./words.js";
 
-/** A field of a Discord embed holds 1,024 characters. */
 const EVENTS_SHOWN = 6;
+/** A field of a Discord embed holds 1,024 characters. */
+const HISTORY_LENGTH = 1_000;
+/** A sentence that is cut may say the opposite. */
+const REASON_LENGTH = 400;
 const NOTES_SHOWN = 3;
 const EVENT_WORDS: Readonly<Record<string, string>> = {
   warn: "due soon",
@@ -144,7 +147,12 @@ function historyOf(history: readonly AlertEvent[], at: At, now: number): string 
     const by = isPerson(actor) ? ` by ${inline(actor.name, 60)}` : "";
     const why = reason?.replace(/^Escalated: /, "");
     const isSaid = why === undefined || event === "assign";
-    return `${exactly(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, 110), at)}`}`;
+    return `${exactly(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, REASON_LENGTH), at)}`}`;
   };
-  return history.slice(-EVENTS_SHOWN).map(line).join("\n\n");
+  const lines: string[] = [];
+  for (const event of history.slice(-EVENTS_SHOWN).reverse()) {
+    lines.unshift(line(event));
+    if (lines.length > 1 && lines.join("\n\n").length > HISTORY_LENGTH) return lines.slice(1).join("\n\n");
+  }
+  return lines.join("\n\n");
 }
