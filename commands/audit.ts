@@ -6,7 +6,7 @@ import { answer, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
 import { optionsOf, readableEntry } from "./journey/audit.js";
 import { pageButtons, pageOf, pageText } from "./page.js";
-import { clockTime, code, count, plain, table } from "./text.js";
+import { clockTime, code, count, table } from "./text.js";
 
 const PAGE_SIZE = 10;
 /** How many entries the pages hold. */
@@ -44,7 +44,7 @@ export function audit(deps: CommandDeps, specs: () => readonly CommandSpec[]): C
         return answer({ text: [`**Nothing recorded**${of}.`], data: { entries: [], total: 0, page: 1, pages: 1 } });
       return answer({
         text: [
-          `**${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
+          `**${found.length === REACH ? "The newest " : ""}${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
           table(
             [
               { title: "at" },
@@ -59,7 +59,7 @@ export function audit(deps: CommandDeps, specs: () => readonly CommandSpec[]): C
               `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
             ]),
           ),
-          found.length === REACH && plain(`These are the newest ${REACH}; there may be more.`),
+          found.length === REACH && "There may be more: a filter finds older ones.",
         ],
         data: {
           entries: await Promise.all(page.entries.map((one) => readableEntry(deps, context, one))),

@@ -10,6 +10,7 @@ import { valueProblems } from "../src/lib/value-problem.js";
 import { badUsage, word } from "./answer.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
+import { newestDispatches } from "./newest-dispatches.js";
 import { clip, code } from "./text.js";
 
 export interface FirePayload {
@@ -22,7 +23,6 @@ export interface FirePayload {
   isChanged?: boolean;
 }
 
-const LOOK_BACK = 50;
 const SUCH =
   'Use `example`, `last`, or an object such as `{"text": "hello"}`; in `payload=\'…\'` nothing of it is taken for another option.';
 
@@ -50,9 +50,8 @@ export async function readPayload(
 /** The newest that was no test of an operator's. */
 async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRecord> {
   await catchUp(deps);
-  const recent = await deps.store.journal.list({ point: point.name, limit: LOOK_BACK });
-  const real = recent.find((dispatch) => !dispatch.dryRun && !isByHand(dispatch));
-  if (real) return real;
+  for await (const dispatch of newestDispatches(deps.store.journal, { point: point.name }))
+    if (!dispatch.dryRun && !isByHand(dispatch)) return dispatch;
   throw new HookgateError({
     code: "NOT_FOUND",
     message: `${point.name} has not fired yet, so there is no last payload.`,

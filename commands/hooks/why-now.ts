@@ -13,6 +13,7 @@ import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/bac
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { cutOffAfter } from "../journey/cut-off-points.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
+import { newestDispatches } from "../newest-dispatches.js";
 import { isByHand } from "../payload.js";
 import { outcomeText, unansweredText } from "../show-dispatch.js";
 import { ago, clockTime, code, plain } from "../text.js";
@@ -20,9 +21,6 @@ import { brokenText } from "./broken.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
 import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
-
-/** How far the last dispatch of a point is looked for, behind attempts of background runs. */
-const LAST_DISPATCHES = 100;
 
 export const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
   automations?.broken().find(({ id }) => id === hookId);
@@ -44,13 +42,16 @@ async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Prom
  */
 export async function lastOf(
   { store }: CommandDeps,
-  filter: Omit<DispatchFilter, "limit">,
+  filter: Omit<DispatchFilter, "limit" | "before">,
   phase?: HookInfo["phase"],
 ): Promise<DispatchRecord | undefined> {
-  const newest = (await store.journal.list({ ...filter, limit: LAST_DISPATCHES })).filter(
-    (one) => !isAttempt(one) && !one.dryRun && (phase === undefined || one.phase === phase),
-  );
-  return newest.find((one) => !isByHand(one)) ?? newest[0];
+  let byHand: DispatchRecord | undefined;
+  for await (const one of newestDispatches(store.journal, filter)) {
+    if (isAttempt(one) || one.dryRun || (phase !== undefined && one.phase !== phase)) continue;
+    if (!isByHand(one)) return one;
+    byHand ??= one;
+  }
+  return byHand;
 }
 
 /** Another phase of the point may have fired later, or without this one. */

@@ -60,4 +60,9 @@ test("a hook that a person fired is no last time of its point for the others, no
   const why = await ask("/hooks why second");
   expect(why).toContain('payload.message.text == "second" is false');
   expect(why).not.toMatch(/first. runs before it and failed|fail-closed/);
+  // Nor do any number of tests hide the real one.
+  for (let tests = 0; tests < 110; tests++) await ask("/fire-hook inbound_claim last dry-run=true");
+  expect(await ask("/fire-hook second last dry-run=true")).toContain("second");
+  expect(await ask("/fire-hook second last dry-run=true")).not.toContain("no last payload");
+  expect(await ask("/hooks why second")).toContain("did **not** run for the last");
 });
