@@ -12,7 +12,7 @@ import type { Plan } from "./plan.js";
 import { age } from "./steps/age.js";
 import { breach } from "./steps/breach.js";
 import { escalate } from "./steps/escalate.js";
-import { fallback, type Undelivered } from "./steps/fallback.js";
+import { fallback, type Undelivered, unposted } from "./steps/fallback.js";
 import { findPlan, fingerprint } from "./steps/fingerprint.js";
 import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
@@ -29,6 +29,8 @@ export type Occasion =
   | { kind: "action"; id: string; action: PersonAction; by: Actor }
   /** Its card, or what was said besides, could not be told at a destination. */
   | ({ kind: "undelivered"; id: string } & Undelivered)
+  /** The alert ended before this page was posted. */
+  | { kind: "unposted"; id: string; destination: string; text: string }
   | { kind: "time"; id: string };
 
 export interface Outcome {
@@ -73,6 +75,7 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
   if (plan === undefined) return undefined;
   if (occasion.kind === "action") act(plan, occasion.action, occasion.by, ackForOf(plan.alert, alerting));
   if (occasion.kind === "undelivered") fallback(plan, occasion, alerting);
+  if (occasion.kind === "unposted") unposted(plan, occasion, alerting);
   return plan;
 }
 

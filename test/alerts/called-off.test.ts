@@ -80,6 +80,13 @@ describe("a page that waits for its platform", () => {
     await pass(on, 70);
     expect(await waiting(on)).toBe(0);
     expect(pages(on)).toEqual([]);
+    // The history does not say that somebody was called; what waits for the end of an acknowledgement may still be posted.
+    const history = (await on.alerts.history(id)).filter(({ event }) => event === "unposted");
+    expect(history.map(({ reason }) => reason)).toEqual(
+      action.kind === "resolve"
+        ? [`${ROOM} did not get "Escalated: step 1 of 1 (loop:7)": the alert had ended before it was posted`]
+        : [],
+    );
     // Its card alone shows what happened.
     expect(on.posted()).toHaveLength(1);
     expect(on.posted()[0]?.edits).toBeGreaterThan(0);

@@ -472,7 +472,7 @@ describe("many at once", () => {
     await on.advance(10_000);
     const cards = on.posted();
     expect(cards).toHaveLength(4);
-    expect(cards[3]?.text).toMatch(/9 alerts: source=sla policy=replies[\s\S]*9 firing/);
+    expect(cards[3]?.text).toMatch(/9 alerts: policy replies\n[\s\S]*9 firing/);
     const all = JSON.stringify(cards[3]?.body.buttons);
     const line = /\/ack (ac_\w+)/.exec(all)?.[1] as string;
     expect(await on.alerts.act(line, { kind: "ack" }, ANN)).toMatchObject({ changed: 9 });

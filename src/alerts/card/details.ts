@@ -53,6 +53,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   lapse: "acknowledgement ended",
   expire: "expired",
   move: "moved",
+  unposted: "not posted",
 };
 
 interface DetailFacts extends CardFacts {
@@ -149,10 +150,12 @@ function historyOf(history: readonly AlertEvent[], at: At, now: number): string 
     const isSaid = why === undefined || event === "assign";
     return `${exactly(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, REASON_LENGTH), at)}`}`;
   };
-  const lines: string[] = [];
+  let lines: string[] = [];
   for (const event of history.slice(-EVENTS_SHOWN).reverse()) {
-    lines.unshift(line(event));
-    if (lines.length > 1 && lines.join("\n\n").length > HISTORY_LENGTH) return lines.slice(1).join("\n\n");
+    const more = [line(event), ...lines];
+    if (lines.length > 0 && more.join("\n\n").length > HISTORY_LENGTH) break;
+    lines = more;
   }
-  return lines.join("\n\n");
+  const left = history.length - lines.length;
+  return [...(left > 0 ? [`${left} earlier`] : []), ...lines].join("\n\n");
 }

@@ -48,8 +48,27 @@ function titleFor(card: AlertCard, total: number, open: number, first: Alert | u
   const only = total === 1 && first ? first.signal.title : undefined;
   const left = open === 0 ? ", all ended" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
   const what = kind === "rest" ? " at once" : "";
-  const group = kind === "list" ? `: ${key.split("|").slice(1).join(" ").slice(0, 120)}` : "";
+  const group = kind === "list" ? groupText(key) : "";
   return `${markOfCard(card)} ${only ?? `${count}${what}${left}${group}`}`.slice(0, 250);
+}
+
+/** `: policy replies`. `key`: `route|source=sla|policy=replies`, by what its route groups. */
+function groupText(key: string): string {
+  const labels = key.split("|").slice(1).map(nameAndValue);
+  const isOfPolicy = labels.some(([name, value]) => name === "policy" && value !== "");
+  const words = labels.flatMap(([name, value]) => {
+    // Every policy is of this source.
+    if (value === "" || (name === "source" && value === "sla" && isOfPolicy)) return [];
+    return (name === "source" ? SOURCES[value] : undefined) ?? `${name} ${value}`;
+  });
+  return words.length === 0 ? "" : `: ${words.join(", ").slice(0, 120)}`;
+}
+
+const SOURCES: Readonly<Record<string, string>> = { alerts: "about alerting", gateway: "about the gateway" };
+
+function nameAndValue(label: string): [string, string] {
+  const at = label.indexOf("=");
+  return [label.slice(0, at), label.slice(at + 1)];
 }
 
 function toneOf(open: number, firing: number): NonNullable<Card["tone"]> {

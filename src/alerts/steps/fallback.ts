@@ -1,6 +1,6 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
-import { isOpen, type NewNotice, type Urging } from "../../domain/alert.js";
+import { type Actor, isOpen, type NewNotice, type Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { accountsOf, readMention } from "../people.js";
 import type { Loss, Plan } from "../plan.js";
@@ -77,7 +77,7 @@ export function fallback(
   if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, loss, elsewhere);
   plan.record(
     "undelivered",
-    { id: destination, name: "the outbox", source: "gateway" },
+    OUTBOX(destination),
     `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${loss.reason}`,
   );
 }
@@ -89,8 +89,22 @@ const VERBS: Record<Loss["fate"], string> = {
   paused: "waits",
 };
 
+/** Into the history, which says that the step was taken. */
+export function unposted(
+  plan: Plan,
+  { destination, text }: { destination: string; text: string },
+  { placeName }: Alerting,
+): void {
+  const what = `${shownAs(destination, placeName)} did not get "${stepOfText(text)}"`;
+  plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
+}
+
+const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });
+
+const stepOfText = (text: string) => text.split(". ")[0];
+
 /** In the history: what besides the card of its alert did not arrive. */
-export const notTaken = (text: string) => ` did not take "${text.split(". ")[0]}"`;
+export const notTaken = (text: string) => ` did not take "${stepOfText(text)}"`;
 
 /** For the people whom no message in these chats notifies; on platforms other than that of the chat that did not take it. */
 function privateChats(

@@ -69,8 +69,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     )) {
       const sayings = await sayingsOf(group, destination, telling);
       if (await isEndedUnsaid(sayings, destination, telling)) {
-        const ids = group.map(({ id }) => id);
-        await store.assignNotices(ids, undefined);
+        await drop(group, telling);
         continue;
       }
       if (await isHeldUnsaid(sayings, destination, telling)) {
@@ -88,12 +87,10 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     }
     const sayings = await sayingsOf(fresh, destination, telling);
     const timely = sayings.filter((one) => isTimely(one, now));
-    const past = fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id));
-    if (past.length > 0)
-      await store.assignNotices(
-        past.map(({ id }) => id),
-        undefined,
-      );
+    await drop(
+      fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id)),
+      telling,
+    );
     const held = await heldByPause(destination, timely, telling);
     for (const group of mostUrgentFirst(messages(timely.filter((one) => !held.includes(one))))) {
       const isUrgent = isPage(group);
@@ -117,6 +114,17 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       return pause ? Math.min(next ?? pause.until, lookAtPause(pause, now)) : next;
     }
   }
+}
+
+/** They are old. Of a page, the history says that it was not posted. */
+async function drop(notices: readonly Notice[], { store, run }: Telling): Promise<void> {
+  if (notices.length === 0) return;
+  for (const { kind, alertId: id, destination, text } of notices)
+    if (kind === "escalation") await run({ kind: "unposted", id, destination, text });
+  await store.assignNotices(
+    notices.map(({ id }) => id),
+    undefined,
+  );
 }
 
 /**
