@@ -50,16 +50,18 @@ export function needTasks({ tasks }: { tasks?: TaskDesk }): TaskDesk {
 /** `operator`: without a role, nothing is said of other tasks. */
 export async function needTask(desk: TaskDesk, given: unknown, operator?: Operator): Promise<Task> {
   const id = typeof given === "string" ? given.trim() : "";
-  if (id === "") throw missing("which task", "/task list shows them.", "id");
+  const isOutsider = operator !== undefined && operator.role === undefined;
+  const where = isOutsider ? "The card of a task shows its id." : "/task list shows them.";
+  if (id === "") throw missing("which task", where, "id");
   const found = await desk.store.get(id);
   // To a person without a role, the task of another is as if it was not there.
-  if (found && (operator === undefined || operator.role !== undefined || isTaskOf(found, operator))) return found;
-  const known = operator !== undefined && operator.role === undefined ? [] : await desk.store.list({ limit: 200 });
+  if (found && (!isOutsider || isTaskOf(found, operator))) return found;
+  const known = isOutsider ? [] : await desk.store.list({ limit: 200 });
   throw notFound(
     "task",
     id,
     known.map((one) => one.id),
-    "/task list shows them.",
+    where,
     "id",
   );
 }

@@ -8,7 +8,7 @@ import type { Cause } from "./journal.js";
 export const DUE_POINT = "hook.due";
 
 /** Why a configured hook was skipped during `/hooks pause`, as its run has it. */
-export const PAUSED_REASON = "all configured hooks are paused";
+export const PAUSED_REASON = "all configured hooks were paused";
 
 /**
  * queued: waits for a gate or a lease · running: under a lease · backgrounded: recorded, the caller went on · the rest are ends.

@@ -77,7 +77,7 @@ it("a hook that was skipped during a pause is not said to have run, after the re
   await ask("/hooks resume");
   const answer = await ask("/hooks why ping");
   expect(first(answer)).toContain("ping did not run for the last inbound_claim. It was skipped: ");
-  expect(first(answer)).toContain("all configured hooks are paused");
+  expect(first(answer)).toContain("all configured hooks were paused");
   expect(first(answer)).toContain("Now it would run.");
   expect(await ask(`/hooks why ${row}`)).toContain("All configured hooks were paused then: ping");
 });
@@ -269,7 +269,7 @@ it("a time that passes during a pause of all hooks is on record, once a pause, a
     { status: "skipped", trigger: "every", reason: expect.stringContaining("every 1s at") },
   ]);
   expect(await ask("/hooks why fast")).toMatch(
-    /Last skipped \d.* ago: paused: all configured hooks are paused; later times during this pause are skipped without a record \(r_/,
+    /Last skipped \d.* ago: paused: all configured hooks were paused; later times during this pause are skipped without a record \(r_/,
   );
   expect(await ask("/runs fast")).toContain("skipped");
   await until(async () => (await live.runs("fast")).at(-1)?.status === "succeeded", "a run after the pause");

@@ -187,7 +187,7 @@ it("a pause says which hooks it is about, reactions are on record, and a failed 
   const { live, ask, say } = await lab();
   await ask("/hooks pause");
   const row = await say("take", /claimed by/);
-  expect(await ask(`/hooks why keeper ${row}`)).toContain("all configured hooks are paused");
+  expect(await ask(`/hooks why keeper ${row}`)).toContain("all configured hooks were paused");
   await ask("/hooks resume");
   const { messages } = (await live.get("/api/rooms/general/messages")) as { messages: { id: number }[] };
   const reaction = await fetch(`${live.app.url}/api/messages/${messages[0]?.id}/reactions`, {
