@@ -23,7 +23,7 @@ const READ_ONLY: Remedy = {
 const FULL: Remedy = {
   code: "STORE_FULL",
   message: (file) => `there is no room left for the database ${file}`,
-  hint: "Free space on that disk, or lower the limits under store.retention; writing goes on as soon as there is room.",
+  hint: "Free space on that disk. A running gateway goes on as soon as there is room, and needs less with lower limits under store.retention; one that could not start is to be started again.",
   retryable: true,
 };
 const CORRUPT: Remedy = {
