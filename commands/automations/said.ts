@@ -16,8 +16,17 @@ const output = z.object({
     }),
   ),
 });
-export function saidBy({ attempts }: AutomationRun) {
-  return attempts.flatMap((attempt) => output.safeParse(attempt.output).data?.said ?? []);
+
+/** The result of the tool with which a model says something. */
+const toolResult = z.object({ to: z.string(), delivery: z.string() });
+
+export function saidBy({ attempts }: AutomationRun): z.output<typeof output>["said"] {
+  return attempts.flatMap(({ output: given, toolCalls = [] }) => [
+    ...(output.safeParse(given).data?.said ?? []),
+    ...toolCalls.flatMap(({ tool, result }) =>
+      tool === "send_message" ? (toolResult.safeParse(result).data ?? []) : [],
+    ),
+  ]);
 }
 
 /** Why a message of a run is not in a thread of its own. */

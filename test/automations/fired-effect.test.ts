@@ -1,5 +1,6 @@
 /** A hook that a person fires, whose message hooks withhold: the answer says what became of the message. */
-import { expect, test } from "vitest";
+import { type ChatCompletionRequest, LLMock } from "@copilotkit/aimock";
+import { expect, onTestFinished, test } from "vitest";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -43,6 +44,35 @@ ${guard("cancels", "message_sending", "payload.message.text", "echo no keys >&2;
   );
   live.write("go", "");
   expect((await fire("said, too")).text).toMatch(/by-hand\W+ ✓ succeeded/);
+});
+
+test("the answer to /fire-hook says that a message of its model was withheld, and the model is not told that it was sent", async () => {
+  const server = new LLMock({ port: 0 });
+  await server.start();
+  onTestFinished(() => server.stop());
+  const toolCalls = [{ name: "send_message", arguments: '{"text":"a key"}' }];
+  const isFirst = ({ messages }: ChatCompletionRequest) => messages.every(({ role }) => role !== "tool");
+  server.on({ predicate: isFirst }, { toolCalls }).onMessage(/./, { content: "Told them." });
+  const live = await liveApp({
+    "hookgate.yaml": `
+models: { available: { small: { provider: openai-compatible, url: "${server.url}/v1", model: m } } }
+outgoing: { allow: ["127.0.0.1"] }
+hooks:
+  - { id: reporter, trigger: manual, run: { agent: { prompt: tell them, tools: [send_message], send_to: ["web:web:general"] } } }
+  - { id: guard, on: message_sending, match: { when: 'payload.message.text.contains("key")' }, run: { shell: { sh: "echo no keys >&2; exit 2" } } }
+`,
+  });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
+  const text = await ask("/fire-hook reporter {} dry-run=false");
+  expect(text).toMatch(/Fired live\W+reporter\W+ ⊘ not sent/);
+  expect(text).toContain("is **cancelled** by `guard`: no keys");
+  expect(await ask("/hooks why reporter")).toMatch(/It last fired .*: ⊘ not sent/);
+  expect(await ask("/runs reporter")).toContain("not sent");
+  expect(await live.room()).toEqual([]);
+  const told = JSON.stringify(server.getRequests().at(-1)?.body);
+  expect(told).toContain("hooks may still withhold it");
+  expect(told).not.toContain('"sent\\":');
 });
 
 test("a hook that a person fired is no last time of its point for the others, nor the last payload", async () => {

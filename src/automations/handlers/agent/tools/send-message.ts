@@ -44,8 +44,12 @@ export function sendMessage(
       sent++;
       // A run that is done again after a crash says the same words once.
       const words = createHash("sha256").update(text).digest("base64url").slice(0, 16);
-      await reach.send(place, { text }, { cause: { ...cause, kind: "agent" }, once: `${runId}:${name}:${words}` });
-      return { sent: name };
+      const delivery = await reach.send(
+        place,
+        { text },
+        { cause: { ...cause, kind: "agent" }, once: `${runId}:${name}:${words}` },
+      );
+      return { to: name, delivery, state: "handed to the outbox; hooks may still withhold it" };
     },
   };
 }
