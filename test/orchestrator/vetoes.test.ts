@@ -63,6 +63,10 @@ describe("hooks at the points of a task", () => {
     expect((await app.command("/task add a Something")).text).toMatch(
       /A hook at task:create changed the assignee from "a" to "nobody-here".*`\/runs task:create`/s,
     );
+    rule(app.folder, { "task:create": { dependsOn: ["t_m999"] } });
+    expect((await app.command("/task add a Something")).text).toMatch(
+      /A hook at task:create made the task depend on "t_m999".*there is no task "t_m999".*`\/runs task:create`/s,
+    );
     rule(app.folder, { "task:create": "too short" });
     const said = await app.command("/task add a Something");
     expect(said.outcome).toBe("failed");

@@ -69,7 +69,12 @@ export async function createTask(
   if (answer.cancelled || answer.data === undefined)
     throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
   const { spec, assignee } = afterHooks(wanted, answer.data, config(), clock.now());
-  for (const other of spec.dependsOn ?? []) await needed(other, id, store);
+  for (const other of spec.dependsOn ?? []) {
+    const isKnown = (await store.get(other)) !== undefined;
+    const check = () => needed(other, { id, isKnown });
+    if (wanted.dependsOn?.includes(other)) check();
+    else byHook(check, `made the task depend on "${other}"`);
+  }
   const now = clock.now();
   const task = withChanges(
     {
@@ -147,9 +152,9 @@ function checked(input: unknown, now: number): TaskSpec {
   return read.data;
 }
 
-async function needed(other: string, id: string, store: CreateParts["store"]): Promise<void> {
+function needed(other: string, { id, isKnown }: { id: string; isKnown: boolean }): void {
   if (other === id) throw invalid("dependsOn: it cannot wait for itself");
-  if ((await store.get(other)) === undefined) throw invalid(`dependsOn: there is no task "${other}"`);
+  if (!isKnown) throw invalid(`dependsOn: there is no task "${other}"`);
 }
 
 function invalid(message: string): HookgateError {
