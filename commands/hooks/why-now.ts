@@ -1,4 +1,5 @@
 /** `/hooks why HOOK` without a message: what is on record of the last time that its point fired, then what holds now. */
+import { BEGUN_STATUSES } from "../../src/domain/automation.js";
 import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
@@ -171,13 +172,13 @@ function firedText(
 ): string | undefined {
   const { lastFiredAt, unended } = row;
   const before = unended?.before;
+  const withheld = effect !== undefined && effect.withheld.length > 0 ? effect.outcome : undefined;
   const beforeText =
     before &&
-    `Before that, it last fired ${ago(before.at, now)}${before.outcome === undefined ? ": **interrupted**" : `: ${outcomeText(before.outcome)}`}.`;
+    `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : (withheld ?? outcomeText(before.outcome))}.`;
   if (isRunning && (unended !== undefined || lastFiredAt === undefined)) return beforeText ?? "It has not run before.";
   if (lastFiredAt === undefined) return undefined;
-  const isWithheld = unended === undefined && effect !== undefined && effect.withheld.length > 0;
-  const outcome = isWithheld ? `: ${effect.outcome}` : lastOutcomeText(row, ": ");
+  const outcome = unended === undefined && withheld ? `: ${withheld}` : lastOutcomeText(row, ": ");
   return `It last fired ${ago(lastFiredAt, now)}${outcome}.${beforeText ? ` ${beforeText}` : ""}`;
 }
 
@@ -219,8 +220,9 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const cut = then && off === undefined ? await cutOffAfter(deps, hook.hook, then.at) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
-  const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
-  const effect = newest && (await effectOf(deps, context, newest));
+  // Not one that was skipped after it.
+  const [begun] = (await deps.automations?.runs.list({ hookId: hook.id, status: BEGUN_STATUSES, limit: 1 })) ?? [];
+  const effect = begun && (await effectOf(deps, context, begun));
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
     firedText(row, { isRunning: running !== undefined, effect, now }) ??

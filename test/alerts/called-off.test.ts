@@ -87,6 +87,12 @@ describe("a page that waits for its platform", () => {
         ? [`${ROOM} did not get "Escalated: step 1 of 1 (loop:7)": the alert had ended before it was posted`]
         : [],
     );
+    const { card } = await on.alerts.details(id, ROOM);
+    expect(card?.fields?.find(({ name }) => name === "Not posted yet")?.value).toBe(
+      action.kind === "resolve"
+        ? undefined
+        : `The page in ${ROOM} is posted only if the alert needs an operator again.`,
+    );
     // Its card alone shows what happened.
     expect(on.posted()).toHaveLength(1);
     expect(on.posted()[0]?.edits).toBeGreaterThan(0);

@@ -59,6 +59,7 @@ models: { available: { small: { provider: openai-compatible, url: "${server.url}
 outgoing: { allow: ["127.0.0.1"] }
 hooks:
   - { id: reporter, trigger: manual, run: { agent: { prompt: tell them, tools: [send_message], send_to: ["web:web:general"] } } }
+  - { id: hearer, on: message_received, execution: deadline, match: { when: 'payload.message.text.contains("please")' }, run: { chat: { to: "web:web:general", text: a key } } }
   - { id: guard, on: message_sending, match: { when: 'payload.message.text.contains("key")' }, run: { shell: { sh: "echo no keys >&2; exit 2" } } }
 `,
   });
@@ -70,6 +71,15 @@ hooks:
   expect(await ask("/hooks why reporter")).toMatch(/It last fired .*: ⊘ not sent/);
   expect(await ask("/runs reporter")).toContain("not sent");
   expect(await live.room()).toEqual([]);
+  const say = (text: string, nonce: string) => live.post("/api/rooms/dm-1/messages", { text, nonce });
+  await say("please", "nonce-of-a-heard-one");
+  await until(async () => (await ask("/hooks why hearer")).includes("⊘ not sent"));
+  // A later firing that was skipped does not change that.
+  await ask("/hooks pause");
+  await say("please, again", "nonce-of-a-skipped-one");
+  await until(async () => (await live.runs("hearer")).some(({ status }) => status === "skipped"));
+  await ask("/hooks resume");
+  expect(await ask("/hooks why hearer")).toMatch(/It last fired .*: ⊘ not sent/);
   const told = JSON.stringify(server.getRequests().at(-1)?.body);
   expect(told).toContain("hooks may still withhold it");
   expect(told).not.toContain('"sent\\":');

@@ -108,9 +108,10 @@ export function alertDetails(
   add(
     "Not posted yet",
     facts.waiting
-      .map(({ destination, until }) => {
+      .map(({ destination, until, isCalledOff }) => {
         const when = until === undefined ? "" : ` until ${at(until, "T")}: sending there is paused`;
-        return `The page in ${inline(shownAs(destination, around.placeName))} waits${when}.`;
+        const waits = isCalledOff ? "is posted only if the alert needs an operator again" : `waits${when}`;
+        return `The page in ${inline(shownAs(destination, around.placeName))} ${waits}.`;
       })
       .join("\n"),
     false,

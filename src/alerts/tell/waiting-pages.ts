@@ -10,12 +10,14 @@ export interface WaitingPage {
   destination: string;
   /** The end of the pause of its chat; absent when it waits for something else. */
   until?: number | undefined;
+  /** An operator has the alert: it is posted when the alert needs one again. */
+  isCalledOff?: boolean;
 }
 
 /** One for each chat. */
 export async function waitingPages(alert: Alert, telling: Telling): Promise<WaitingPage[]> {
   const { store, clock, pauseOf, deliveryOf } = telling;
-  if (!isOpen(alert.state) || isCalledOff(alert)) return [];
+  if (!isOpen(alert.state)) return [];
   const found: WaitingPage[] = [];
   for (const { destination } of await store.placesOf(alert.id)) {
     const all = [...(await store.notices(destination, PAGE)), ...(await store.unsettledNotices(destination))];
@@ -23,7 +25,9 @@ export async function waitingPages(alert: Alert, telling: Telling): Promise<Wait
       if (alertId !== alert.id || kind !== "escalation" || dueAt > clock.now()) continue;
       const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
       if (delivery !== undefined && !isUnderWay(delivery)) continue;
-      found.push({ destination, until: pauseOf(destination)?.until });
+      found.push(
+        isCalledOff(alert) ? { destination, isCalledOff: true } : { destination, until: pauseOf(destination)?.until },
+      );
       break;
     }
   }
