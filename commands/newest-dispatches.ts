@@ -4,7 +4,7 @@ import type { DispatchFilter, DispatchRecord, Journal } from "../src/domain/jour
 const PAGE = 500;
 const MAX_PAGES = 10;
 
-/** Newest first, and 5,000 at most: what is looked for may stand behind many that a person fired. Whoever has found it reads no further. */
+/** Newest first, and 5,000 at most: a dispatch may stand behind many that a person fired. Nothing is read after the caller leaves the loop. */
 export async function* newestDispatches(
   journal: Pick<Journal, "list">,
   filter: Omit<DispatchFilter, "limit" | "before">,

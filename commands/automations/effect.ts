@@ -1,5 +1,5 @@
 /** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
-import type { AutomationRun } from "../../src/domain/automation.js";
+import { type AutomationRun, STARTED_STATUSES } from "../../src/domain/automation.js";
 import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import { watchDelivery } from "../../src/domain/watch-delivery.js";
@@ -36,6 +36,20 @@ export async function effectOf(
   const reply = run.dispatchId === undefined ? undefined : await replyOf(deps, context, run.hookId, run.dispatchId);
   return reply === undefined ? postEffect(deps, context, run) : replyEffect(deps, run, reply);
 }
+
+/** Of the last run of this hook that was started: one that was skipped after it posted nothing. */
+export async function lastEffect(
+  deps: CommandDeps,
+  context: CommandContext,
+  hookId: string,
+): Promise<Effect | undefined> {
+  const [last] = (await deps.automations?.runs.list({ hookId, status: STARTED_STATUSES, limit: 1 })) ?? [];
+  return last && effectOf(deps, context, last);
+}
+
+/** What stands in place of the outcome when a message was withheld. */
+export const withheldOutcome = (effect: Effect | undefined): string | undefined =>
+  effect !== undefined && effect.withheld.length > 0 ? effect.outcome : undefined;
 
 /** An answer is due within three seconds. */
 const PATIENCE_MS = 2000;

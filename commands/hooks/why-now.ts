@@ -1,12 +1,11 @@
 /** `/hooks why HOOK` without a message: what is on record of the last time that its point fired, then what holds now. */
-import { BEGUN_STATUSES } from "../../src/domain/automation.js";
 import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
-import { type Effect, effectOf } from "../automations/effect.js";
+import { type Effect, lastEffect, withheldOutcome } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
@@ -172,7 +171,7 @@ function firedText(
 ): string | undefined {
   const { lastFiredAt, unended } = row;
   const before = unended?.before;
-  const withheld = effect !== undefined && effect.withheld.length > 0 ? effect.outcome : undefined;
+  const withheld = withheldOutcome(effect);
   const beforeText =
     before &&
     `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : (withheld ?? outcomeText(before.outcome))}.`;
@@ -220,9 +219,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const cut = then && off === undefined ? await cutOffAfter(deps, hook.hook, then.at) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
-  // Not one that was skipped after it.
-  const [begun] = (await deps.automations?.runs.list({ hookId: hook.id, status: BEGUN_STATUSES, limit: 1 })) ?? [];
-  const effect = begun && (await effectOf(deps, context, begun));
+  const effect = await lastEffect(deps, context, hook.id);
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
     firedText(row, { isRunning: running !== undefined, effect, now }) ??

@@ -1,5 +1,5 @@
 /** A hook that is not there any more: when it last ran, and when it was skipped since, as far as the journal and the stored runs go. */
-import { type AutomationRun, BEGUN_STATUSES } from "../../src/domain/automation.js";
+import { type AutomationRun, STARTED_STATUSES } from "../../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -24,7 +24,7 @@ export async function explainRemoved(
   const { automations, store } = deps;
   const recorded = (await store.journal.list({ hookId, limit: LAST_DISPATCHES })).filter(({ dryRun }) => !dryRun);
   // What the end of the process cut off is known of the stored runs alone.
-  const [begun] = (await automations?.runs.list({ hookId, status: BEGUN_STATUSES, limit: 1 })) ?? [];
+  const [begun] = (await automations?.runs.list({ hookId, status: STARTED_STATUSES, limit: 1 })) ?? [];
   const newest = recorded[0]?.id ?? begun?.id ?? (await automations?.runs.list({ hookId, limit: 1 }))?.[0]?.id;
   if (newest === undefined) return undefined;
   const now = deps.clock.now();

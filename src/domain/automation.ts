@@ -28,7 +28,7 @@ export const AUTOMATION_RUN_STATUSES = [
 export type AutomationRunStatus = (typeof AUTOMATION_RUN_STATUSES)[number];
 
 /** A run with one of these was started and has ended: it was not refused, and does not wait. */
-export const BEGUN_STATUSES = [
+export const STARTED_STATUSES = [
   "succeeded",
   "failed",
   "timed_out",

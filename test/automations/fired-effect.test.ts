@@ -80,6 +80,7 @@ hooks:
   await until(async () => (await live.runs("hearer")).some(({ status }) => status === "skipped"));
   await ask("/hooks resume");
   expect(await ask("/hooks why hearer")).toMatch(/It last fired .*: ⊘ not sent/);
+  expect(await ask("/hooks show hearer")).toMatch(/last fired\W+.*, ⊘ not sent/);
   const told = JSON.stringify(server.getRequests().at(-1)?.body);
   expect(told).toContain("hooks may still withhold it");
   expect(told).not.toContain('"sent\\":');

@@ -6,7 +6,7 @@ import { accountsOf, readMention } from "../people.js";
 import type { Loss, Plan } from "../plan.js";
 import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
-import { shownAs } from "../tell/shown-as.js";
+import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo, stepOf } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
@@ -95,7 +95,9 @@ export function unposted(
   { destination, text }: { destination: string; text: string },
   { placeName }: Alerting,
 ): void {
-  const what = `${shownAs(destination, placeName)} did not get "${stepOfText(text)}"`;
+  // A webhook may have it, and its answer was lost.
+  const how = isWebhook(destination) ? "did not confirm" : "did not get";
+  const what = `${shownAs(destination, placeName)} ${how} "${stepOfText(text)}"`;
   plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
 }
 

@@ -90,8 +90,8 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   const message = await renderCard(card, telling);
   const cause = { kind: "alert" as const, id: card.id, depth: 0 };
   const root = await telling.deliveryOf(card.deliveryId);
-  // It may stand there or not. An operator decides, and until then a change of it would be held, too; of one that is not held, a change would be posted as a second card.
-  if (root && (root.status === "held" || isInDoubt(root))) return now + HELD_MS;
+  // It may stand there or not: an operator decides, and until then a change of it would be held, too.
+  if (root?.status === "held") return now + HELD_MS;
   const isThere = card.isPosted || root !== undefined;
   const isCourtesy = await isOnlyAboutDelivery(card, telling);
   const { redrawAt: _, ...drawn } = card;
@@ -105,6 +105,11 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     ...(redrawAt === undefined ? {} : { redrawAt }),
   };
+  // Nobody decides about this one, and its change would be posted as a second card.
+  if (root && isInDoubt(root)) {
+    await store.saveCard({ ...shown, isPosted: card.isPosted });
+    return undefined;
+  }
   const refusal = telling.inhibitors.refusalOf(card.destination, now);
   if (refusal !== undefined) {
     await store.saveCard({ ...shown, isPosted: card.isPosted, failedAt: card.failedAt ?? now });

@@ -25,6 +25,8 @@ export async function waitingPages(alert: Alert, telling: Telling): Promise<Wait
       if (alertId !== alert.id || kind !== "escalation" || dueAt > clock.now()) continue;
       const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
       if (delivery !== undefined && !isUnderWay(delivery)) continue;
+      // It is taken back in a moment, or is posted.
+      if (delivery !== undefined && isCalledOff(alert)) continue;
       found.push(
         isCalledOff(alert) ? { destination, isCalledOff: true } : { destination, until: pauseOf(destination)?.until },
       );
