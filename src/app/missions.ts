@@ -14,7 +14,7 @@ import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
 import { createAssessmentTellings } from "../orchestrator/assessments/tell.js";
-import { assigneeOf, roleToAssign } from "../orchestrator/assignee.js";
+import { assigneeProblem, roleToAssign } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
 import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
 import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
@@ -186,13 +186,3 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(["TASK_INVALID", "TASK_ASSIGNEE"]);
-
-/** Why no task can be given to it; undefined when one can. */
-export function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {
-  try {
-    assigneeOf(assignTo, config);
-    return undefined;
-  } catch (error) {
-    return error instanceof HookgateError ? error.message : String(error);
-  }
-}

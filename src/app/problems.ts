@@ -25,11 +25,11 @@ import { systemClock } from "../lib/clock.js";
 import { nearest } from "../lib/nearest.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { whyNotMasked } from "../lib/secret.js";
+import { assigneeProblem } from "../orchestrator/assignee.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
-import { assigneeProblem } from "./missions.js";
 import { accountProblem, agentProblem, personProblem, unreachedPerson } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 

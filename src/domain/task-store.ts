@@ -56,6 +56,8 @@ export interface TaskStore {
   /** When to look at it, and nothing else. */
   look(id: string, dueAt: number | undefined): Promise<void>;
   get(id: string): Promise<Task | undefined>;
+  /** Whether there is one of this id: at once, for checks in the middle of a dispatch. */
+  isKnown(id: string): boolean;
   list(filter: TaskFilter): Promise<Task[]>;
   /** All that are not over, by pages. */
   open(afterId: string, limit: number): Promise<Task[]>;

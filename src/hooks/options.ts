@@ -25,6 +25,8 @@ export interface DispatchOptions {
   owned?: boolean;
   /** Why a claim cannot be carried out; the hook that made it has then failed, and the next one is asked. */
   refuseClaim?: ((claim: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
+  /** The same for what a `before` hook, or its fallback, made of the data. Not asked about data that it left as it was. */
+  refuseChange?: ((data: unknown) => string | undefined) | undefined;
   /** Record the dispatch even when it has no handlers. */
   recordEmpty?: boolean;
   /** Told of each run as it ends (`/fire-hook` shows them as they come); must not throw. */

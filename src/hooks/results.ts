@@ -111,8 +111,16 @@ function merged(base: unknown, given: unknown): unknown {
   return fields;
 }
 
-/** Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. */
-export function checkChange(before: unknown, after: unknown, { mutable, payload, name }: HookPoint): void {
+/**
+ * Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. `refuse`: see
+ * `DispatchOptions.refuseChange`.
+ */
+export function checkChange(
+  before: unknown,
+  after: unknown,
+  { mutable, payload, name }: HookPoint,
+  refuse?: DispatchOptions["refuseChange"],
+): void {
   const refused = mutable === undefined ? undefined : refusedChange(before, after, mutable, "");
   if (refused?.includes(".") && isFields(after) && Object.hasOwn(after, refused)) {
     const nested = refused.split(".").reduceRight((inner, key) => `{ ${key}: ${inner} }`, "…");
@@ -130,6 +138,13 @@ export function checkChange(before: unknown, after: unknown, { mutable, payload,
     const field = payload.def.shape[key] as z.ZodType | undefined;
     if (field !== undefined && !isDeepStrictEqual(before[key], after[key])) check(field, after[key], key);
   }
+  checkByCaller(before, after, refuse);
+}
+
+/** Throws when the point's caller cannot go on with what was made of the data. */
+export function checkByCaller(before: unknown, after: unknown, refuse: DispatchOptions["refuseChange"]): void {
+  const refusal = refuse === undefined || isDeepStrictEqual(before, after) ? undefined : refuse(after);
+  if (refusal !== undefined) throw resultError(refusal);
 }
 
 function refusedChange(before: unknown, after: unknown, mutable: readonly string[], at: string): string | undefined {

@@ -43,6 +43,16 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
   });
 }
 
+/** Why no task can be given to it; undefined when one can. */
+export function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {
+  try {
+    assigneeOf(assignTo, config);
+    return undefined;
+  } catch (error) {
+    return error instanceof HookgateError ? error.message : String(error);
+  }
+}
+
 /**
  * The role that may give it tasks and see what it says; for an agent, the highest role of the runners that it may start. Undefined when
  * there is no such runner.

@@ -55,23 +55,72 @@ describe("hooks at the points of a task", () => {
     rule(app.folder, { "task:create": { assignTo: "b", title: "Renamed" } });
     const id = await app.add("/task add a Something");
     expect(await app.becomes(id, "done")).toMatchObject({ title: "Renamed", assignTo: "b" });
-    rule(app.folder, { "task:create": { deadline: "yesterday" } });
-    expect((await app.command("/task add a Something")).text).toMatch(
-      /A hook at task:create made the task invalid.*expected a time/,
-    );
-    rule(app.folder, { "task:create": { assignTo: "nobody-here" } });
-    expect((await app.command("/task add a Something")).text).toMatch(
-      /A hook at task:create changed the assignee from "a" to "nobody-here".*`\/runs task:create`/s,
-    );
-    rule(app.folder, { "task:create": { dependsOn: ["t_m999"] } });
-    expect((await app.command("/task add a Something")).text).toMatch(
-      /A hook at task:create made the task depend on "t_m999".*there is no task "t_m999".*`\/runs task:create`/s,
-    );
     rule(app.folder, { "task:create": "too short" });
     const said = await app.command("/task add a Something");
     expect(said.outcome).toBe("failed");
     expect(said.text).toMatch(/guard.*refused \(too short\)/);
     expect((await app.command("/task list all")).data.total).toBe(1);
+  });
+
+  it.each([
+    [{ deadline: "yesterday" }, /deadline: .*expected a time/],
+    [{ deadline: 1_000 }, /deadline: 1970-01-01T00:00:01.000Z is in the past/],
+    [{ assignTo: "nobody-here" }, /assignTo: There is no runner or person "nobody-here"/],
+    [{ dependsOn: ["t_m999"] }, /dependsOn: there is no task "t\\_m999"/],
+  ])(
+    "have failed when they make the task %j: it is created without that, and the hook's run says why",
+    async (change, why) => {
+      const app = await guarded({ a: sh("true") });
+      rule(app.folder, { "task:create": { title: "Renamed", ...change } });
+      const id = await app.add("/task add a Something");
+      expect(await app.becomes(id, "done")).toMatchObject({ title: "Something", assignTo: "a" });
+      const runs = (await app.command("/runs task:create")).text;
+      expect(runs).toMatch(/task:create before.*failed.*guard\.before-task-c.*1\/1/);
+      const run = (await app.command(`/run ${id}:task:create`)).text;
+      expect(run).toContain("guard.before-task-create");
+      expect(run).toMatch(why);
+      expect((await app.command("/hooks show guard.before-task-create")).text).toContain("1 failure");
+    },
+  );
+
+  it("stop the task that a fail-closed one or its fallback made invalid, and are named", async () => {
+    const app = await taskedApp({
+      orchestrator: { runners: { a: sh("true") } },
+      plugin: `export default { id: "strict", setup({ hooks }) {
+        hooks.register({ hook: "task:create", phase: "before", id: "closed", failurePolicy: "fail-closed", handler({ data }) {
+          if (data.title === "closed") data.assignTo = "nobody-here";
+        } });
+        hooks.register({ hook: "task:create", phase: "before", id: "falls", failurePolicy: "fallback", fallback: { dependsOn: ["t_m999"] },
+          handler({ data }) { if (data.title === "falls") throw new Error("it broke"); } });
+      } };`,
+    });
+    expect((await app.command("/task add a closed")).text).toMatch(
+      /not created: strict\.closed refused .*assignTo: There is no runner or person "nobody-here"/,
+    );
+    expect((await app.command("/task add a falls")).text).toMatch(
+      /not created: strict\.falls refused .*fallback was refused.*there is no task "t_m999"/,
+    );
+    expect((await app.command("/task list all")).data.total).toBe(0);
+  });
+
+  it("have failed, where they are configured, when the change that they ask for makes no task", async () => {
+    const app = await taskedApp({
+      orchestrator: { runners: { a: sh("true") } },
+      config: {
+        hooks: [
+          {
+            id: "to-nobody",
+            on: "task:create",
+            phase: "before",
+            run: { shell: { sh: `echo '{"decision":"modify","patch":{"assignTo":"nobody-here"}}'` } },
+          },
+        ],
+      },
+    });
+    const id = await app.add("/task add a Something");
+    expect(await app.becomes(id, "done")).toMatchObject({ assignTo: "a" });
+    expect((await app.command("/runs to-nobody")).text).toContain("failed");
+    expect((await app.command(`/run ${id}:task:create`)).text).toMatch(/to-nobody.*no runner or person "nobody-here"/);
   });
 
   it.each([

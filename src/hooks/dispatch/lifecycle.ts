@@ -10,7 +10,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";
 import { type Ending, overall, type Recording, type RunEnd } from "../recording.js";
-import { checkChange, withPatch } from "../results.js";
+import { checkByCaller, checkChange, withPatch } from "../results.js";
 import { HookRun, type Origin } from "../run.js";
 import type { BeforeResult, LifecycleContext } from "../signatures.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
@@ -116,15 +116,15 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
   ): boolean {
     if (value !== undefined) checkReturned(sequence, entry, value, run as LifecycleRun);
     const changed = LifecycleRun.close(run as LifecycleRun);
-    checkChange(this.snapshot, changed, sequence.point);
+    checkChange(this.snapshot, changed, sequence.point, sequence.firing?.refuseChange);
     this.data = changed;
     if (sequence.recording !== undefined)
       sequence.note(entry, startedMs, beforeEnd(this.cancellation, this.wasCancelled, this.snapshot, this.data));
     return false;
   }
 
-  check({ point }: Sequence<BeforeResult<unknown>>, _entry: Entry, data: unknown): string | undefined {
-    checkChange(this.snapshot, data, point);
+  check({ point, firing }: Sequence<BeforeResult<unknown>>, _entry: Entry, data: unknown): string | undefined {
+    checkChange(this.snapshot, data, point, firing?.refuseChange);
     return undefined;
   }
 
@@ -134,8 +134,11 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
     this.data = this.snapshot;
   }
 
-  fallBack(_sequence: Sequence<BeforeResult<unknown>>, _entry: Entry, fallback: unknown): boolean {
-    change(this.data, fallback);
+  fallBack({ firing }: Sequence<BeforeResult<unknown>>, _entry: Entry, fallback: unknown): boolean {
+    const changed = copyOf(this.data);
+    change(changed, fallback);
+    checkByCaller(this.data, changed, firing?.refuseChange);
+    this.data = changed;
     return false;
   }
 

@@ -16,7 +16,7 @@ import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { PLAIN } from "../../lib/plain-issues.js";
 import { issuesOf, pathText } from "../../lib/schema-issues.js";
-import { assigneeOf } from "../assignee.js";
+import { assigneeOf, assigneeProblem } from "../assignee.js";
 import type { OrchestratorConfig } from "../config.js";
 import { withChanges } from "../parts.js";
 import { failedClosed } from "./ask-hooks.js";
@@ -24,7 +24,7 @@ import { firstCards } from "./cards.js";
 
 export interface CreateParts {
   config(): OrchestratorConfig;
-  store: Pick<TaskStore, "get" | "insert">;
+  store: Pick<TaskStore, "get" | "isKnown" | "insert">;
   registry: Pick<HookRegistry, "runBefore">;
   committed(event: TaskEvent, task: Task, before: Task | undefined): void;
   clock: Clock;
@@ -63,17 +63,17 @@ export async function createTask(
         attempt: origin.attempt ?? 1,
         cause: actor.cause ?? { kind: "task", id, depth },
         ...(origin.address === undefined ? {} : { conversation: formatAddress(origin.address) }),
+        refuseChange: (data) => changeProblem(data, wanted, id, { config, store, clock }),
       },
     )
     .catch((error: unknown) => ({ ...failedClosed(error), data: undefined }));
   if (answer.cancelled || answer.data === undefined)
     throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
-  const { spec, assignee } = afterHooks(wanted, answer.data, config(), clock.now());
+  const spec = checked(answer.data, clock.now());
+  const assignee = assigneeOf(spec.assignTo, config());
   for (const other of spec.dependsOn ?? []) {
-    const isKnown = (await store.get(other)) !== undefined;
-    const check = () => needed(other, { id, isKnown });
-    if (wanted.dependsOn?.includes(other)) check();
-    else byHook(check, `made the task depend on "${other}"`);
+    const problem = dependencyProblem(other, id, store);
+    if (problem !== undefined) throw invalid(problem);
   }
   const now = clock.now();
   const task = withChanges(
@@ -117,44 +117,45 @@ export async function createTask(
   return task;
 }
 
-/** What a hook made of it is checked again. The person who asked is not told that the fault is in their own words. */
-function afterHooks(wanted: TaskSpec, changed: unknown, config: OrchestratorConfig, now: number) {
-  const spec = byHook(() => checked(changed, now), "made the task invalid");
-  if (spec.assignTo === wanted.assignTo) return { spec, assignee: assigneeOf(spec.assignTo, config) };
-  const what = `changed the assignee from "${wanted.assignTo}" to "${spec.assignTo}"`;
-  return { spec, assignee: byHook(() => assigneeOf(spec.assignTo, config), what) };
-}
-
-function byHook<T>(check: () => T, what: string): T {
-  try {
-    return check();
-  } catch (error) {
-    if (!(error instanceof HookgateError)) throw error;
-    throw new HookgateError({
-      // Not TASK_ASSIGNEE: the names that it offers are no answer to what the person wrote.
-      code: "TASK_INVALID",
-      message: `A hook at task:create ${what}. ${error.message}`,
-      hint: "`/runs task:create` shows which hook. Its author corrects it.",
-    });
+/** Why what a hook made of the task is none. What was wrong with it before is not the hook's. */
+function changeProblem(
+  changed: unknown,
+  wanted: TaskSpec,
+  id: string,
+  { config, store, clock }: Pick<CreateParts, "config" | "store" | "clock">,
+): string | undefined {
+  const read = readSpec(changed, clock.now());
+  if ("problem" in read) return read.problem;
+  const { assignTo, dependsOn = [] } = read.spec;
+  if (assignTo !== wanted.assignTo) {
+    const problem = assigneeProblem(assignTo, config());
+    if (problem !== undefined) return `assignTo: ${problem}`;
   }
+  const added = dependsOn.filter((other) => !wanted.dependsOn?.includes(other));
+  return added.map((other) => dependencyProblem(other, id, store)).find((problem) => problem !== undefined);
 }
 
 function checked(input: unknown, now: number): TaskSpec {
-  const read = taskSpec.safeParse(input, PLAIN);
-  if (!read.success)
-    throw invalid(
-      issuesOf(read.error, [])
-        .map(({ path, message }) => `${pathText(path) || "it"}: ${message}`)
-        .join("; "),
-    );
-  if (read.data.deadline !== undefined && read.data.deadline <= now)
-    throw invalid(`deadline: ${new Date(read.data.deadline).toISOString()} is in the past`);
-  return read.data;
+  const read = readSpec(input, now);
+  if ("problem" in read) throw invalid(read.problem);
+  return read.spec;
 }
 
-function needed(other: string, { id, isKnown }: { id: string; isKnown: boolean }): void {
-  if (other === id) throw invalid("dependsOn: it cannot wait for itself");
-  if (!isKnown) throw invalid(`dependsOn: there is no task "${other}"`);
+function readSpec(input: unknown, now: number): { spec: TaskSpec } | { problem: string } {
+  const read = taskSpec.safeParse(input, PLAIN);
+  if (!read.success) {
+    const problems = issuesOf(read.error, []).map(({ path, message }) => `${pathText(path) || "it"}: ${message}`);
+    return { problem: problems.join("; ") };
+  }
+  const { deadline } = read.data;
+  if (deadline !== undefined && deadline <= now)
+    return { problem: `deadline: ${new Date(deadline).toISOString()} is in the past` };
+  return { spec: read.data };
+}
+
+function dependencyProblem(other: string, id: string, store: Pick<TaskStore, "isKnown">): string | undefined {
+  if (other === id) return "dependsOn: it cannot wait for itself";
+  return store.isKnown(other) ? undefined : `dependsOn: there is no task "${other}"`;
 }
 
 function invalid(message: string): HookgateError {

@@ -5,7 +5,10 @@ import type { TaskFilter, TaskStore } from "../../domain/task-store.js";
 import type { Connection } from "../connection.js";
 import { type TaskRecord, taskOf } from "./task-rows.js";
 
-type Queries = Pick<TaskStore, "get" | "list" | "open" | "counts" | "due" | "nextDue" | "dependents" | "stale">;
+type Queries = Pick<
+  TaskStore,
+  "get" | "isKnown" | "list" | "open" | "counts" | "due" | "nextDue" | "dependents" | "stale"
+>;
 
 /** As the partial indexes have them. They are named in the queries: without statistics the planner takes the one over all states. */
 const STARTED = "due_at IS NOT NULL AND status IN ('pending', 'assigned')";
@@ -48,6 +51,7 @@ export function createTaskQueries({ database, read }: Connection): Queries {
         const row = get.get(id);
         return row && taskOf(row);
       }),
+    isKnown: (id) => get.get(id) !== undefined,
     list: (filter) => read(() => listed(filter)),
     open: (afterId, limit) => read(() => open.all(afterId, limit).map(taskOf)),
     counts: () =>
