@@ -104,12 +104,25 @@ export type ModifyingHandler<Payload, Result, N extends string = string> = (
 export type ClaimingHandler<Payload, Result, N extends string = string> = (
   payload: Payload,
   context: HookContext<N>,
-) => Awaitable<Result | { handled: false } | null | undefined>;
+) => Awaitable<ClaimOf<Result> | null | undefined>;
 export type LifecycleHandler<Data, N extends string = string> = (context: LifecycleContext<Data, N>) => Awaitable<void>;
 export type TurnHandler<Payload, N extends string = string> = (
   payload: Payload,
   context: HookContext<N>,
 ) => Awaitable<readonly Contribution[] | null | undefined>;
+
+/** A claim with the result's fields, or none: then nothing but `reason` has an effect. */
+export type ClaimOf<Result> =
+  | (Result & { handled: true })
+  | ({
+      [K in keyof Result]?: K extends "handled"
+        ? false
+        : K extends "reason"
+          ? Result[K]
+          : string extends K
+            ? unknown
+            : null;
+    } & { handled: false });
 
 /** The options of a hook whose decision is waited for. `Fallback`: the result that stands in for its own. */
 interface DecidingOptions<Fallback = unknown> extends PlainOptions {
@@ -118,7 +131,7 @@ interface DecidingOptions<Fallback = unknown> extends PlainOptions {
   fallback?: Fallback;
 }
 export interface ModifyingOptions<Result> extends DecidingOptions<Patch<Result>>, Pick<RegisterOptions, "sees"> {}
-export type ClaimingOptions<Result> = DecidingOptions<Result | { handled: false }>;
+export type ClaimingOptions<Result> = DecidingOptions<ClaimOf<Result>>;
 export interface VoidOptions extends PlainOptions, Pick<RegisterOptions, "retry"> {
   /** Nothing can be vetoed, so none is `blocking`. */
   execution?: Exclude<RegisterOptions["execution"], "blocking">;
@@ -137,7 +150,7 @@ interface LifecycleOptions<Data> extends PlainOptions, Pick<RegisterOptions, "ex
 export type Registration<P extends Points, N extends string> = { hook: N } & ([N] extends [NameOf<P, "lifecycle">]
   ? LifecycleOptions<PayloadOf<P, N>> &
       PhaseOf<N> &
-      NotBlockingAfter & { handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
+      OfPhase & { handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
   : [N] extends [NameOf<P, "modifying">]
     ? ModifyingOptions<ResultOf<P, N>> & { handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
     : [N] extends [NameOf<P, "claiming">]
@@ -146,8 +159,10 @@ export type Registration<P extends Points, N extends string> = { hook: N } & ([N
         ? TurnOptions & { handler: TurnHandler<PayloadOf<P, N>, Canonical<N>> }
         : VoidOptions & { handler: VoidHandler<PayloadOf<P, N>, Canonical<N>> });
 
-/** In `after` nothing can be vetoed. */
-type NotBlockingAfter = { phase?: "before" } | Pick<VoidOptions, "execution">;
+/** In `before` a decision is waited for; in `after` nothing can be vetoed. */
+type OfPhase =
+  | ({ phase?: "before" } & Pick<DecidingOptions, "execution">)
+  | ({ phase?: "after" } & Pick<VoidOptions, "execution">);
 
 /** An alias implies its phase, and the model of a plugin's point is not known here. */
 type PhaseOf<N extends string> = [N] extends [keyof Aliases | PluginPointName]

@@ -86,6 +86,12 @@ function optionsOf(hooks: HookRegistry | PluginApi["hooks"]) {
   hooks.registerClaiming("inbound_claim", () => null, { execution: "background" });
   // @ts-expect-error through the call for any model, too
   hooks.register({ hook: "inbound_claim", execution: "background", handler: () => null });
+  // @ts-expect-error nor for one in `before`
+  hooks.register({ hook: "task:spawn", phase: "before", execution: "background", handler: () => {} });
+  hooks.register({ hook: "task:spawn", phase: "after", execution: "background", handler: () => {} });
+  const silent = { handled: false, reply: "hi" } as const;
+  // @ts-expect-error a reply beside handled: false, as for a claim
+  hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "fallback", fallback: silent });
   // @ts-expect-error a policy of turn points
   hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "required" });
   // @ts-expect-error only turn handlers have a budget
@@ -140,6 +146,10 @@ async function compiles() {
   hooks.registerModifying("message_sending", () => ({ message: 5 }));
   // @ts-expect-error a result field that does not exist
   hooks.registerModifying("message_sending", () => ({ mesage: { text: "" } }));
+  hooks.registerClaiming("inbound_claim", ({ message }) =>
+    message.text === "hi" ? { handled: true, reply: "hello" } : { handled: false, reason: "not for this hook" },
+  );
+  // @ts-expect-error a reply beside handled: false
   hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: message.text === "hi", reply: "hello" }));
   // @ts-expect-error handled must be there
   hooks.registerClaiming("inbound_claim", () => ({ reply: "hello" }));
