@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { inbound, type PluginRig, pluginRig } from "../plugins/rig.js";
 
 const page = readFileSync(new URL("../../docs/plugins.md", import.meta.url), "utf8");
@@ -79,6 +80,26 @@ describe("docs/plugins.md", () => {
     const rig = await pluginRig({ [name]: examples[name] ?? "" });
     expect((await rig.plugins.load())[0]).toMatchObject({ state: "loaded" });
     await uses[name]?.(rig);
+  });
+
+  it("has an entry with settings, which the plugin's schema gets", async () => {
+    const [, source = ""] = /```yaml\n(plugins:[\s\S]*?)```/.exec(page) ?? [];
+    const { plugins: entries } = parse(source);
+    const counter = { "counter.mjs": examples["counter.mjs"] ?? "" };
+    const { registry, plugins } = await pluginRig(counter, { entries });
+    expect((await plugins.load())[0]).toMatchObject({ state: "loaded" });
+    await registry.fireVoid("message_received", { message: inbound("more tea"), access: "allowed" });
+    const answer = plugins.routes.get("counter")?.(inbound("x"), {
+      causeId: "m",
+      cause: { kind: "message", id: "m", depth: 0 },
+      attempt: 1,
+    });
+    expect(await answer).toEqual({ reply: "tea: 1" });
+    const wrong = await pluginRig(counter, { entries: [{ ...entries[0], config: { word: 5 } }] });
+    expect((await wrong.plugins.load())[0]).toMatchObject({
+      state: "broken",
+      reason: expect.stringContaining("config.word"),
+    });
   });
 
   it("has a test of a plugin that passes", () => {
