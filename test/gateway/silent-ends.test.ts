@@ -88,6 +88,29 @@ describe("a message", () => {
     });
   });
 
+  it.each([
+    ["in a direct message", { isDm: true }, "Your message was", "`/hooks why last`"],
+    ["in a room", { isGroupMention: true }, "Your message in the room was", "`/hooks why m1`"],
+  ])(
+    "put off more often than is allowed %s tells its operator which hook deferred it",
+    async (_, facts, start, why) => {
+      const rig = await startRig({
+        gateway: { max_deferrals: 2 },
+        hooks: (registry) =>
+          void registry.registerClaiming("inbound_claim", () => ({ handled: true, deferMs: 50 }), { id: "slow" }),
+      });
+      await rig.say("hello", { messageId: "m1", userId: "1", ...facts });
+      await until(async () => {
+        await rig.clock.advance(1_000);
+        return (await rig.store.inbox.list({ status: "done", limit: 1 })).length > 0;
+      }, "the message being settled");
+      await rig.idle();
+      expect(rig.platform.texts().join("")).toBe(
+        `${start} not answered: the hook \`slow\` deferred it 2 times and would have deferred it again, which \`gateway.max_deferrals\` does not allow. Send it again later, or change the hook. ${why} shows why.`,
+      );
+    },
+  );
+
   it("that is held and discarded by an operator fires delivery_failed, once", async () => {
     const failed: string[] = [];
     const rig = await startRig({

@@ -31,8 +31,8 @@ export interface LaneRow extends InboxRow {
   putOff?: { by: string; askedMs: number };
   /** message_received was fired in this process. */
   isReceived?: boolean;
-  /** Why it goes on without a hook that put it off. */
-  passedOver?: string;
+  /** It goes on without the hook that put it off too often: which one, and why for the record. */
+  passedOver?: { by: string; reason: string };
   /** Handled; only the settling is left (the store refused it). */
   handled?: Handling;
 }

@@ -55,7 +55,9 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
   if (row.deferrals >= config.max_deferrals) {
     const facts = { row: row.id, by: claimedBy, deferrals: row.deferrals };
     logger.warn(facts, "put off too often: goes on to the default route");
-    row.passedOver = `${claimedBy ?? "a hook"} put it off ${row.deferrals} times, more than max_deferrals allows, so it went on to the default route, and the hooks after that one were not asked`;
+    const by = claimedBy ?? "a hook";
+    const reason = `${by} put it off ${row.deferrals} times, more than max_deferrals allows, so it went on to the default route, and the hooks after that one were not asked`;
+    row.passedOver = { by, reason };
     return undefined;
   }
   // "One moment, please": said once, though the message is offered again and again.

@@ -56,8 +56,15 @@ async function noteTo(
   if (operator.role === undefined)
     return message.isDm || message.isGroupMention ? introduced(row, message, inbound) : [];
   if (!message.isDm) return inRoom(row, message, operator, inbound);
-  const text = `No hook answered.${helpFor(message)} \`/hooks why last\` shows why.`;
+  const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
   return [note(row, message, undefined, text, inbound)];
+}
+
+/** `where`: which message is meant, when the note is not beside it. */
+function whatHappened({ passedOver, deferrals }: LaneRow, where: string): string {
+  if (passedOver === undefined) return where === "" ? "No hook answered." : `No hook answered your message${where}.`;
+  const times = deferrals === 1 ? "once" : `${deferrals} times`;
+  return `Your message${where} was not answered: the hook \`${passedOver.by}\` deferred it ${times} and would have deferred it again, which \`gateway.max_deferrals\` does not allow. Send it again later, or change the hook.`;
 }
 
 const ASKS_FOR_HELP = /^\W*(help( me)?|commands|what can (you|i|we) do( here)?|what do you do)\W*$/i;
@@ -136,7 +143,7 @@ async function inRoom(
   if (known && known.rowId !== row.id && Math.abs(now - known.at) < ROOM_PAUSE_MS) return [];
   await keyValue.set(ROOMS, room, { rowId: row.id, at: now });
   // The note may arrive in a direct message, where `last` is another message: so it names this one.
-  const text = `No hook answered your message in the room.${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
+  const text = `${whatHappened(row, " in the room")}${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
   const told = note(row, message, undefined, text, inbound);
   return [orOpenly(row, told, message, messageAddress(message), inbound, text)];
 }

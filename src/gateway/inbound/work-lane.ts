@@ -89,7 +89,7 @@ async function settle(
   next: LaneRow | undefined,
   inbound: Inbound,
 ): Promise<void> {
-  const { outcome, claimedBy, reason = row.passedOver, deliveries } = handled;
+  const { outcome, claimedBy, reason = row.passedOver?.reason, deliveries } = handled;
   const { store, clock, observe, handOver, handOverEarly, watch, logger } = inbound;
   const now = clock.now();
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
