@@ -6,6 +6,7 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { z } from "zod";
+import { argumentList } from "../lib/argument-list.js";
 import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import type { ProgramEnd } from "../lib/process.js";
@@ -21,9 +22,7 @@ import { isTemplate } from "./template/is-template.js";
 const argument = z.union([z.string(), z.number().transform(String)], "expected text; quote it");
 
 export const programFields = {
-  command: z
-    .array(argument)
-    .min(1)
+  command: argumentList(argument, { hasSh: true })
     .optional()
     .describe(
       "The program and its arguments, passed literally (no shell). Templates are allowed; each fills in one argument.",

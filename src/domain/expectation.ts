@@ -4,6 +4,7 @@
  */
 import { RE2JS } from "re2js";
 import { z } from "zod";
+import { argumentList } from "../lib/argument-list.js";
 import { parseDuration } from "../lib/duration.js";
 
 const pattern = z
@@ -34,7 +35,7 @@ const text = {
 
 /** By the key that says which it is. */
 export const expectationKinds = {
-  command: z.strictObject({ command: z.array(z.string()).min(1), ...output, ...common }),
+  command: z.strictObject({ command: argumentList(z.string(), { hasSh: false }), ...output, ...common }),
   sh: z.strictObject({ sh: z.string().min(1), ...output, ...common }),
   file: z.strictObject({
     file: z.string().min(1),

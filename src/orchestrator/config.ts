@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { parseAddress } from "../domain/address.js";
 import { ROLES } from "../domain/identity.js";
+import { argumentList } from "../lib/argument-list.js";
 import { duration, someDuration } from "../lib/config-fields.js";
 import { nearest } from "../lib/nearest.js";
 
@@ -14,9 +15,7 @@ const chat = z
 
 const shell = z
   .strictObject({
-    command: z
-      .array(z.string())
-      .min(1)
+    command: argumentList(z.string(), { hasSh: true })
       .optional()
       .describe("The program and its arguments, passed as written: no shell is used."),
     sh: z

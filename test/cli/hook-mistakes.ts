@@ -35,6 +35,19 @@ const moduleOf = (name: string, code: string, found: RegExp) =>
 
 export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a message for no person": chat({ to: "web:web:dm-97", text: "x" }, /there is no room "dm-97" in the web chat/),
+  "a command line as one text": hook(
+    { ...received, run: { shell: { command: "ls -la {{ event.message.text }}" } } },
+    /command: .*expected a list, got "ls -la .*": write \["ls", "-la", "\{\{ event\.message\.text \}\}"\]$/,
+  ),
+  "a command line for a shell": hook(
+    { ...received, run: { shell: { command: 'echo "a b" | head' } } },
+    /command: .*, for a line that a shell reads, sh: "echo \\"a b\\" \| head" in place of command$/,
+  ),
+  "the command line of a runner": {
+    config: { orchestrator: { runners: { build: { shell: { command: "make -j2 all" } } } } },
+    found: /orchestrator\.runners\.build\.shell\.command: .*write \["make", "-j2", "all"\]$/,
+    alone: true,
+  },
   // Steps.
   "a step without time": step({ list_files: { path: ".", timeout: "0s" } }, /timeout: .*expected a duration above 0/),
   "an attempt without time": hook(
