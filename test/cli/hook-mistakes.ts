@@ -30,6 +30,11 @@ const agent = (changes: Json, options: Json, found: RegExp): Mistake => {
   // With a model, the hooks that lack one lack nothing.
   return { ...mistake, config: { ...mistake.config, models: { available } }, alone: true };
 };
+const eventHook = (changes: Json, event: Json, found: RegExp): Mistake => {
+  const mistake = hook({ trigger: { event: "deployed" }, ...changes }, found);
+  const events = { deployed: { secret_env: "EVENT_SECRET", ...event } };
+  return { ...mistake, config: { ...mistake.config, events }, env: { EVENT_SECRET: "x".repeat(32) }, alone: true };
+};
 const moduleOf = (name: string, code: string, found: RegExp) =>
   hook({ ...received, run: { module: { path: `./${name}.mjs` } } }, found, { [`${name}.mjs`]: code });
 
@@ -500,6 +505,21 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a notification without a chat": hook(
     { trigger: { every: "1h" }, notify: { to: ["here"] } },
     /notify\.to\.0: .*is about no conversation, so there is no "here": name a chat/,
+  ),
+  "a message to no chat about an event": eventHook(
+    { run: { chat: { text: "deployed" } } },
+    {},
+    /run\.chat\.to: .*no chat is named, and the schema of event:deployed has none: name a chat, such as to: "web:web:general", or write to: here when/,
+  ),
+  "a message to no chat about an event with other fields": eventHook(
+    { run: { chat: { text: "deployed" } } },
+    { schema: { type: "object", properties: { version: { type: "string" } } } },
+    /run\.chat\.to: .*no chat is named, and the schema of event:deployed has none/,
+  ),
+  "a message about an event that has no chat": eventHook(
+    { run: { chat: { text: "deployed", to: "here" } } },
+    { schema: { type: "object", properties: { version: { type: "string" } }, additionalProperties: false } },
+    /run\.chat\.to: .*event:deployed is about no conversation, so there is no "here": name a chat/,
   ),
   "a notification of what is never blocked": hook(
     { trigger: "manual", notify: { on: ["failed", "blocked"], to: ["web:web:general"] } },

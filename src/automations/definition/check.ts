@@ -9,6 +9,7 @@ import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import type { JsonSchema } from "../../lib/json-schema.js";
+import { valueAt } from "../../lib/parse-all.js";
 import { type Issue, suggestion } from "../../lib/schema-issues.js";
 import { isWebAddress } from "../../lib/web-address.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
@@ -22,7 +23,7 @@ import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
 import { matchOf } from "./check-match.js";
 import { compileTemplates } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
-import { hasConversation } from "./has-conversation.js";
+import { hasConversation, namesConversation } from "./has-conversation.js";
 import type { Parsed, ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 
@@ -73,7 +74,7 @@ export function checkDefinition(
   const payload = payloadSchema(point);
   const match = matchOf(form, raw, trigger, point, issues);
   const chats = body.run?.handler.chats?.(body.run.options) ?? [];
-  checkConversation(chats, body.run, trigger, point, payload, issues);
+  checkConversation(chats, body.run, trigger, point, payload, raw, issues);
   const hasHere = hasConversation(payload);
   const checked = { form, raw, body, point, phase, execution, hasHere };
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback")) checkPolicies(checked, issues);
@@ -317,16 +318,28 @@ function checkConversation(
   trigger: Trigger,
   point: AnyPoint,
   payload: JsonSchema,
+  raw: unknown,
   issues: Issue[],
 ): void {
-  if (run === undefined || hasConversation(payload)) return;
+  if (run === undefined) return;
   const what = trigger.kind === "on" || trigger.kind === "event" ? point.name : `a hook with trigger ${trigger.kind}`;
-  for (const { path, text } of chats)
-    if (text === HERE)
+  for (const { path, text } of chats) {
+    if (text !== HERE) continue;
+    const [setting = ""] = path;
+    const at = ["run", run.handler.name, ...path];
+    const example = `${setting}: ${setting === "send_to" ? '["web:web:general"]' : '"web:web:general"'}`;
+    if (!hasConversation(payload))
       issues.push({
-        path: ["run", run.handler.name, ...path],
-        message: `${what} is about no conversation, so there is no "here": name a chat, such as ${path[0]}: ${path[0] === "send_to" ? '["web:web:general"]' : '"web:web:general"'}`,
+        path: at,
+        message: `${what} is about no conversation, so there is no "here": name a chat, such as ${example}`,
       });
+    // Its sender may give one all the same, which whoever writes "here" knows.
+    else if (point.name.startsWith(eventName("")) && !namesConversation(payload) && valueAt(raw, at) === undefined)
+      issues.push({
+        path: at,
+        message: `no chat is named, and the schema of ${point.name} has none: name a chat, such as ${example}, or write ${setting}: here when the sender of the event gives platform, botId and chatId`,
+      });
+  }
 }
 
 /** A run that can do nothing looks like a success, and what it was meant to decide is lost. */

@@ -1,6 +1,13 @@
-import { type JsonSchema, mayHave } from "../../lib/json-schema.js";
+import { type JsonSchema, mayHave, schemaAt } from "../../lib/json-schema.js";
+
+const PLACES = [["message", "chatId"], ["address", "chatId"], ["chatId"]];
 
 /** Whether a payload may carry a conversation that `here` can mean. */
 export function hasConversation(payload: JsonSchema): boolean {
-  return ["message.chatId", "address.chatId", "chatId"].some((place) => mayHave(payload, place.split(".")));
+  return PLACES.some((place) => mayHave(payload, place));
+}
+
+/** Whether the schema itself says so: of an event, nothing may be known of what its sender gives. */
+export function namesConversation(payload: JsonSchema): boolean {
+  return PLACES.some((place) => Object.keys(schemaAt(payload, place) ?? {}).length > 0);
 }
