@@ -1,5 +1,5 @@
 /** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
-import { type AutomationRun, STARTED_STATUSES } from "../../src/domain/automation.js";
+import { type AutomationRun, STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
 import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import { watchDelivery } from "../../src/domain/watch-delivery.js";
@@ -17,6 +17,8 @@ import { statusText } from "./show-run.js";
 
 const WITHHELD: ReadonlySet<string> = new Set(["cancelled", "suppressed", "held", "dead"]);
 const MAX_DISPATCHES = 20;
+/** The tool with which a model decides. */
+const DECIDE = "decide";
 
 export interface Effect {
   /** In place of the status. */
@@ -27,7 +29,7 @@ export interface Effect {
   withheld: { delivery: string; status: string; reason: string | undefined; isInDoubt: boolean }[];
 }
 
-/** Undefined when every message that it posted was sent, or is on its way, to where it was to go. Of a reply, each state is shown. */
+/** Undefined when every tool call went through, and every message that it posted was sent, or is on its way, to where it was to go. Of a reply, each state is shown. */
 export async function effectOf(
   deps: CommandDeps,
   context: CommandContext,
@@ -156,7 +158,9 @@ async function postEffect(deps: CommandDeps, context: CommandContext, run: Autom
   const ends = found.filter((one) => one !== undefined).filter(({ status }) => WITHHELD.has(status));
   const withheld = await Promise.all(ends.map((one) => readableLetter(deps, context, one)));
   const threadless = said.flatMap(({ to, noThread }) => (noThread === undefined ? [] : [{ to, noThread }]));
-  if (withheld.length === 0 && threadless.length === 0) return undefined;
+  const calls = toolCallsOf(run);
+  const failed = calls.filter(({ error }) => error !== undefined);
+  if (withheld.length === 0 && threadless.length === 0 && failed.length === 0) return undefined;
   const inDoubt = withheld.filter(isAmbiguous);
   const unsent = withheld.filter((one) => !isAmbiguous(one));
   const lines = await Promise.all(unsent.map(async (delivery) => `its message ${await fateText(deps, delivery)}`));
@@ -167,16 +171,21 @@ async function postEffect(deps: CommandDeps, context: CommandContext, run: Autom
           `⊘ ${unsent.length === found.length ? "It had **no effect**" : "A part had **no effect**"}: ${lines.join("; ")}.`,
         ]),
     ...inDoubt.map((delivery) => inDoubtText(deps, delivery, "message")),
+    ...(failed.length === 0
+      ? []
+      : [
+          `⚠ ${calls.length === 1 ? "Its tool call" : `${failed.length} of its ${calls.length} tool calls`} **failed**: ${[...new Set(failed.map(({ tool }) => code(tool)))].join(", ")}. The model was told, and went on.`,
+        ]),
     ...threadless.map(
       ({ to, noThread }) =>
         `⚠ Its message${to === undefined ? "" : ` to ${conversationText(deps, to)}`} went to the chat itself: ${shownReason(noThread)}`,
     ),
   ];
   return {
-    outcome:
-      withheld.length === 0
-        ? statusText(run.status)
-        : outcomeOf(run, { unsent: unsent.length, inDoubt: inDoubt.length, all: found.length }),
+    outcome: outcomeOf(run, {
+      ...{ unsent: unsent.length, inDoubt: inDoubt.length, all: found.length },
+      ...{ failed: failed.length, calls: calls.length },
+    }),
     text: sentences.join("\n"),
     withheld: withheld.map(withheldData),
   };
@@ -186,6 +195,11 @@ async function postEffect(deps: CommandDeps, context: CommandContext, run: Autom
 function postsOf(run: AutomationRun): string[] {
   const posts = saidBy(run).flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
   return [...new Set(posts)];
+}
+
+/** Of the attempt that counts, without the tool of the decision: what was decided is the outcome of the run. */
+function toolCallsOf({ attempts }: AutomationRun): ToolCallRecord[] {
+  return (attempts.at(-1)?.toolCalls ?? []).filter(({ tool }) => tool !== DECIDE);
 }
 
 /** `d_m5r to General is **cancelled** by redact: no prices`. */
@@ -204,13 +218,24 @@ function withheldData(delivery: Delivery): Effect["withheld"][number] {
   return { delivery: id, status, reason, isInDoubt: isAmbiguous(delivery) };
 }
 
-function outcomeOf({ status }: AutomationRun, count: { unsent: number; inDoubt: number; all: number }): string {
+interface EffectCount {
+  unsent: number;
+  inDoubt: number;
+  /** Messages. */
+  all: number;
+  failed: number;
+  calls: number;
+}
+
+function outcomeOf({ status }: AutomationRun, { unsent, inDoubt, all, failed, calls }: EffectCount): string {
   if (status !== "succeeded") return statusText(status);
-  if (count.unsent === count.all) return "⊘ not sent";
-  if (count.inDoubt === count.all) return "⚠ in doubt";
+  if (failed > 0 && failed === calls && all === 0) return `⊘ tool call${calls === 1 ? "" : "s"} failed`;
+  const ofCalls = failed === 0 ? [] : [calls === 1 ? "tool call failed" : `${failed} of ${calls} tool calls failed`];
+  if (unsent > 0 && unsent === all) return ["⊘ not sent", ...ofCalls].join(", ");
+  if (inDoubt > 0 && inDoubt === all) return ["⚠ in doubt", ...ofCalls].join(", ");
   const parts = [
-    ...(count.unsent === 0 ? [] : [`${count.unsent} of ${count.all} not sent`]),
-    ...(count.inDoubt === 0 ? [] : [`${count.inDoubt} of ${count.all} in doubt`]),
+    ...(unsent === 0 ? [] : [`${unsent} of ${all} not sent`]),
+    ...(inDoubt === 0 ? [] : [`${inDoubt} of ${all} in doubt`]),
   ];
-  return [statusText(status), ...parts].join(", ");
+  return [statusText(status), ...parts, ...ofCalls].join(", ");
 }

@@ -86,6 +86,42 @@ hooks:
   expect(told).not.toContain('"sent\\":');
 });
 
+test("the lists of runs say that tool calls of a model were refused", async () => {
+  const server = new LLMock({ port: 0 });
+  await server.start();
+  onTestFinished(() => server.stop());
+  const call = (to: string) => ({ name: "send_message", arguments: JSON.stringify({ text: "news", to }) });
+  const isFirst = ({ messages }: ChatCompletionRequest) => messages.every(({ role }) => role !== "tool");
+  const asks = (what: string) => (request: ChatCompletionRequest) =>
+    isFirst(request) && JSON.stringify(request.messages).includes(what);
+  const [general, other] = ["web:web:general", "web:web:other"];
+  server
+    .on({ predicate: asks("tell other") }, { toolCalls: [call(other)] })
+    .on({ predicate: asks("tell both") }, { toolCalls: [call(general), call(other)] })
+    .onMessage(/./, { content: "Told them." });
+  const agent = (id: string, prompt: string) =>
+    `  - { id: ${id}, trigger: manual, run: { agent: { prompt: "${prompt}", tools: [send_message], send_to: ["${general}"] } } }\n`;
+  const live = await liveApp({
+    "hookgate.yaml": `
+models: { available: { small: { provider: openai-compatible, url: "${server.url}/v1", model: m } } }
+outgoing: { allow: ["127.0.0.1"] }
+hooks:
+${agent("refused", "tell other")}${agent("partly", "tell both")}`,
+  });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
+  const text = await ask("/fire-hook refused {} dry-run=false");
+  expect(text).toMatch(/Fired live\W+refused\W+ ⊘ tool call failed/);
+  expect(text).toContain("Its tool call **failed**: `send_message`. The model was told, and went on.");
+  await ask("/fire-hook partly {} dry-run=false");
+  for (const list of ["/runs configured", "/runs succeeded"]) {
+    const runs = await ask(list);
+    expect(runs).toMatch(/refused +⊘ tool call failed/);
+    expect(runs).toMatch(/partly +✓ succeeded, 1 of 2 tool calls failed/);
+  }
+  expect(await ask("/runs refused")).not.toContain("✓");
+});
+
 test("a hook that a person fired is no last time of its point for the others, nor the last payload", async () => {
   const claims = (id: string) =>
     `  - { id: ${id}, on: inbound_claim, match: { when: 'payload.message.text == "${id}"' }, context: [{ read_file: { path: none.md, required: true } }], run: { chat: { to: here, text: ok } } }\n`;
