@@ -71,6 +71,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
   const shown = shownPaths(loaded, env);
   const logger =
     options.logger ?? (await createLogger({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask }));
+  options.onLogger?.(logger);
   const clock = noticingSteps(options.clock ?? systemClock, logger);
   const startedAt = clock.now();
 

@@ -8,6 +8,7 @@ import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
 import type { AdapterState } from "../domain/adapter.js";
 import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printError, type Terminal } from "./terminal.js";
 import { version } from "./version.js";
@@ -20,8 +21,8 @@ export async function start(
 ): Promise<ExitCode> {
   goOnUnread();
   const reread = () => loadConfig(options);
-  const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase });
-  goOnAfterStrays(app);
+  const onLogger = goOnAfterStrays;
+  const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger });
   const stopping = new AbortController();
   const terminalClosed = reloadOnHangup(app, options, terminal, stopping.signal);
   const greeting = greet(app, terminal, stopping.signal).catch((error: unknown) => {
@@ -37,9 +38,9 @@ export async function start(
 
 /**
  * An error that nobody caught, thrown in a plugin's timer or deep in a client library, must not take the other
- * conversations down: it is logged, and the gateway goes on. What it interrupted is on disk.
+ * conversations down, nor end a start: it is logged, and the gateway goes on. What it interrupted is on disk.
  */
-function goOnAfterStrays({ logger }: App): void {
+function goOnAfterStrays(logger: Logger): void {
   const report = (thrown: unknown) => {
     const stack = thrown instanceof Error ? thrown.stack : undefined;
     logger.error({ error: errorMessage(thrown), stack }, "an uncaught error");

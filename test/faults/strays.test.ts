@@ -71,6 +71,24 @@ it.each(["timer", "promise"])("goes on, and says so in the log, after an uncaugh
   await ask(`still there, ${source}`.replaceAll(/[^a-z]/g, "-"));
 });
 
+it("starts although a plugin leaves a timer that throws while the rest of the gateway starts", async () => {
+  const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
+  writeFileSync(
+    join(own, "early.mjs"),
+    `export default { id: "early", setup() { const timer = setInterval(() => { throw new Error("too early"); }, 2); setTimeout(() => clearInterval(timer), 5000); } };`,
+  );
+  const starting = await gatewayProcess({ folder: own, config: { plugins: ["./early.mjs"] } });
+  try {
+    await starting.start();
+    await starting.ready();
+    expect(starting.output()).toContain("too early");
+    expect(await starting.stop()).toBe(0);
+  } finally {
+    await starting.kill();
+    rmSync(own, { recursive: true, force: true });
+  }
+});
+
 it("stops, and names the plugin, although a plugin leaks a timer and its teardown never ends", async () => {
   const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
   writeFileSync(
