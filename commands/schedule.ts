@@ -151,7 +151,8 @@ async function runNow(deps: CommandDeps, context: CommandContext): Promise<Comma
   const schedule = (await schedulesOf(deps).list()).find((one) => one.id === id);
   // A time that was agreed on lets nobody set its work going at another who could not begin it otherwise.
   if (schedule !== undefined) needRoleFor(deps, context, schedule.planId);
-  const outcome = await choosing("id", id, schedulesOf(deps).run(id, whoIs(context.operator), context.causeId));
+  const { operator, causeId, attempt } = context;
+  const outcome = await choosing("id", id, schedulesOf(deps).run(id, whoIs(operator), causeId, attempt));
   if (outcome.kind === "started")
     return answer({
       text: [`${code(id)} starts ${code(outcome.missionId ?? "")}; its next times do not change.`],

@@ -41,6 +41,7 @@ import { type LoadedConfig, placeOfConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
+import { createAttempts } from "./hooks/attempts.js";
 import { requireFreePort } from "./http/free-port.js";
 import { createMetrics } from "./http/metrics.js";
 import { systemClock } from "./lib/clock.js";
@@ -223,11 +224,13 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const attempts = createAttempts({ keyValue: store.keyValue, registry, logger });
     const planned = assembleMissions({
       config: orchestratorNow,
       file,
       store,
       registry,
+      attempts,
       orchestrator: () => orchestrator,
       gateway: talk,
       processes,
@@ -250,6 +253,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       file,
       store,
       registry,
+      attempts,
       gateway: talk,
       posted,
       linkOf,

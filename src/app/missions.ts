@@ -6,6 +6,7 @@ import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, TaskStatus } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
+import type { Attempts } from "../hooks/attempts.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -46,6 +47,7 @@ interface Parts {
   /** Of the configuration. */
   file: string;
   registry: HookRegistry;
+  attempts: Attempts;
   store: Pick<Store, "missions" | "tasks" | "outbox">;
   orchestrator(): Pick<Orchestrator, "create" | "transition" | "drained">;
   models: Models;
@@ -59,10 +61,11 @@ interface Parts {
 }
 
 export function assembleMissions(parts: Parts): MissionAssembly {
-  const { file, registry, store, models, clock, logger } = parts;
+  const { file, registry, attempts, store, models, clock, logger } = parts;
   const around = surroundings(parts.config, () => models.names);
   const missions = createMissions({
     registry,
+    attempts,
     store: store.missions.rows,
     tasks: tasksOf(parts),
     plans: plansOf(file, around),
@@ -75,7 +78,14 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     clock,
     logger,
   });
-  const schedules = createSchedules({ registry, store: store.missions.schedules, missions, clock, logger });
+  const schedules = createSchedules({
+    registry,
+    attempts,
+    store: store.missions.schedules,
+    missions,
+    clock,
+    logger,
+  });
   const tellings = createAssessmentTellings({
     store: store.missions.assessments,
     registry,
@@ -84,6 +94,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
   });
   const assess = createAssess({
     registry,
+    attempts,
     store: store.missions.assessments,
     processes: parts.processes,
     models,

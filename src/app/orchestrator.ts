@@ -11,6 +11,7 @@ import type { Store } from "../domain/store.js";
 import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
 import type { Gateway, RepliedTo } from "../gateway/contract.js";
+import type { Attempts } from "../hooks/attempts.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { newId } from "../lib/id.js";
@@ -34,6 +35,7 @@ export interface OrchestratorAppParts {
   file: string;
   store: Pick<Store, "tasks" | "outbox">;
   registry: HookRegistry;
+  attempts: Attempts;
   gateway: Pick<Gateway, "send" | "edit">;
   posted: Posted;
   linkOf: LinkOf;
@@ -62,6 +64,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     config: parts.orchestratorNow,
     store: store.tasks,
     registry: parts.registry,
+    attempts: parts.attempts,
     chat: {
       send: gateway.send,
       edit: gateway.edit,

@@ -37,6 +37,9 @@ export const assessment = z.object({
 });
 export type Assessment = z.output<typeof assessment>;
 
+/** What the ids of dispatches about the assessment of a task's attempt begin with. */
+export const assessmentId = ({ id, attempt }: Pick<Task, "id" | "attempt">) => `assess_${id}_${attempt}`;
+
 /** What hooks are told (`after`) of an assessment that they let go: that it begins, and its verdict. */
 export type AssessmentTelling = { taskId: string; attempt: number } & (
   | { point: "assessment:run"; payload: { taskId: string; task: Task } }

@@ -79,8 +79,11 @@ export const REPLY_MARK = "r";
 
 /** The id of a dispatch about a message of the inbox or a delivery. Unique: what is done again goes through the hooks under the next number. */
 export function numberedDispatch(root: string, point: string, round: number): string {
-  return round === 1 ? `${root}:${point}` : `${root}:${point}:${round}`;
+  return `${root}:${point}${roundMark(round)}`;
 }
+
+/** What the id of a dispatch ends in that is done again. */
+export const roundMark = (round = 1): string => (round === 1 ? "" : `:${round}`);
 
 /** Who named the fields of a point's payloads: events from outside and the points of plugins are not ours. */
 export function namedBy(point: string): NamedBy {

@@ -94,6 +94,8 @@ export const mission = z.object({
   id: z.string(),
   /** Counts changes; a change is written only over the version it was made from. */
   version: z.number().int(),
+  /** Counts the same but for what is owed to hooks: what they are asked has ids that end in it, the same after a crash and never twice. */
+  changes: z.number().int().optional(),
   planId: z.string(),
   title: z.string(),
   plan,

@@ -229,6 +229,8 @@ export const task = z.object({
   interrupted: taskInterruption.optional(),
   result: taskResult.optional(),
   assessment: taskAssessment.optional(),
+  /** From 2: a person had the same work judged again after a hook held it. The ids of the dispatches about the judgement end in it. */
+  assessmentRound: z.number().optional(),
   /** What the attempt before is to be mended by. */
   feedback: z.string().optional(),
   lastError: z.string().optional(),
@@ -252,8 +254,10 @@ export type Task = z.output<typeof task>;
 export interface TaskOrigin {
   /** `newId("t")`; made by whoever creates it, so that creating it twice changes nothing. */
   id?: string;
-  /** How often whoever creates it was started, on disk: hooks at `task:create` learn it. */
+  /** How often whoever creates it was started, where that is on disk: hooks at `task:create` learn it. Absent: counted here. */
   attempt?: number;
+  /** Above 1: it was to be created before, and was refused. The dispatch at `task:create` is another one then. */
+  round?: number;
   status?: "draft" | "pending";
   missionId?: string;
   address?: Task["address"];

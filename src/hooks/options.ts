@@ -4,7 +4,7 @@ import type { Cause, DispatchRecord, RunRecord } from "../domain/journal.js";
 export interface DispatchOptions {
   /** The id of this dispatch; the same for a re-run after a crash. Made up when absent. */
   dispatchId?: string;
-  /** Counts from 1; above 1 when the same dispatch was begun before. */
+  /** Counts from 1; above 1 when the same dispatch was started before. */
   attempt?: number;
   /** What led to it. A dispatch whose cause is deeper than 8 is refused: hooks are firing each other. */
   cause?: Cause;

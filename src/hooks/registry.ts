@@ -344,13 +344,14 @@ export class HookRegistry<P extends Points = Catalogue> {
     return entry !== undefined;
   }
 
-  /** Whether anybody at a point runs within the dispatch itself, not from a record. False for a point that is not there. */
-  hasWaiting(hook: string): boolean {
+  /**
+   * Whether anybody at a point runs within the dispatch itself, not from a record. `phase`: of a lifecycle point. False for a point that
+   * is not there.
+   */
+  hasWaiting(hook: string, phase: LifecyclePhase = "before"): boolean {
     const handlers = this.#roster.points.get(hook);
-    return (
-      handlers !== undefined &&
-      [...handlers.main, ...handlers.after].some(({ execution }) => execution !== "background")
-    );
+    const entries = phase === "after" ? handlers?.after : handlers?.main;
+    return entries?.some(({ execution }) => execution !== "background") ?? false;
   }
 
   /** Among equals of priority these run in this order: `last` after, `first` before those that were never arranged. Unknown ids are passed over. */

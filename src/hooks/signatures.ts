@@ -59,8 +59,9 @@ export interface HookContext<N extends string = string> {
   /** ISO time at which the dispatch began. */
   readonly timestamp: string;
   /**
-   * Counts from 1. Above 1 the same dispatch, with the same `dispatchId` and `runId`, was begun before and cut off by a crash: a handler
-   * that must not do something twice asks for what it did under that id, or registers with `execution: "background"` and no `retry`.
+   * Counts the starts of the dispatch, from 1, on disk before each. Above 1 the same dispatch, with the same `dispatchId` and `runId`, was
+   * started before and cut off by a crash, and this handler may have been called: one that must not do something twice asks for what it
+   * did under that id, or registers with `execution: "background"` and no `retry`.
    * Attempts of a background run have dispatch ids of their own, and one `recordId`.
    */
   readonly attempt: number;

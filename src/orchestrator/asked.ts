@@ -95,7 +95,7 @@ export function createAsked(parts: AskedParts): Asked {
         kind: "changed",
         note: "judge it again",
         still,
-        change: () => ({ hold: undefined }),
+        change: ({ assessmentRound = 1 }) => ({ hold: undefined, assessmentRound: assessmentRound + 1 }),
         timing: now,
       });
       return { kind: "moved", task: asked };

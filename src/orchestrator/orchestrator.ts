@@ -96,7 +96,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     show: show.show,
     logger,
   });
-  const transitions = createTransitions({ store, registry, committed, clock });
+  const transitions = createTransitions({ store, registry, attempts: parts.attempts, committed, clock });
   const finish = createFinish(transitions, config, clock);
   const rooms = createRooms(config, () => dispatch.look());
   const stepParts = { ...parts, transitions, finish, rooms, running, stopping: stopping.signal };
@@ -172,7 +172,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     ...createAsked({ ...parts, transitions, finish }),
     store,
     create: (input, actor, origin = {}) =>
-      createTask(input, actor, origin, { config, store, registry, committed, clock }),
+      createTask(input, actor, origin, { config, store, registry, attempts: parts.attempts, committed, clock }),
     progressOf: running.progressOf,
     status: () => ({ counts: counts.all, running: running.size, ...(held === undefined ? {} : { held }) }),
     reconfigured() {

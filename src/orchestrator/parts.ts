@@ -7,6 +7,7 @@ import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { EntityChanged } from "../domain/watched.js";
 import type { SendOptions } from "../gateway/contract.js";
+import type { Attempts } from "../hooks/attempts.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -19,6 +20,7 @@ export interface OrchestratorParts {
   config(): OrchestratorConfig;
   store: TaskStore;
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
+  attempts: Attempts;
   /** Cards. */
   chat: {
     send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;

@@ -17,7 +17,7 @@ const due = z
   .describe("Such as 2h, 2026-12-24T18:00Z, or milliseconds since the epoch.");
 const reason = z.string().min(1).max(4_000);
 
-const { address: _, cards: __, cause: ___, run: ____, result, ...facts } = storedTask.shape;
+const { address: _, cards: __, cause: ___, run: ____, assessmentRound: _____, result, ...facts } = storedTask.shape;
 
 const task = z.object({
   ...facts,

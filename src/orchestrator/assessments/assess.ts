@@ -2,7 +2,14 @@
  * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. It decides
  * nothing about the task; whoever asked does. Asked again after a crash it gives the verdict that it had.
  */
-import { type Assessment, type AssessmentStore, assessment, type Check } from "../../domain/assessment.js";
+import {
+  type Assessment,
+  type AssessmentStore,
+  type AssessmentTelling,
+  assessment,
+  assessmentId,
+  type Check,
+} from "../../domain/assessment.js";
 import {
   EXPECTATION_KINDS,
   type Expectation,
@@ -10,7 +17,9 @@ import {
   expectation,
   expectationName,
 } from "../../domain/expectation.js";
+import { roundMark } from "../../domain/journal.js";
 import type { Assess, Assessed, Task } from "../../domain/task.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
@@ -27,6 +36,7 @@ const TIMEOUT_MS = 60_000;
 
 export interface AssessParts extends CheckParts {
   registry: Pick<HookRegistry, "runBefore">;
+  attempts: Attempts;
   store: Pick<AssessmentStore, "get" | "keep" | "letGo">;
   tellings: Pick<AssessmentTellings, "owe">;
   /** Takes secrets out of what a check quotes. */
@@ -57,34 +67,36 @@ export function createAssess(parts: AssessParts): Assess {
 }
 
 /** The task as it is judged, after hooks; or that they held it. What they let go before a crash goes on, and is not asked about again. */
-async function begin(task: Task, { registry, store, tellings }: AssessParts): Promise<Task | Assessed> {
+async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
+  const { registry, store } = parts;
   const { id: taskId, attempt } = task;
   const before = await store.letGo(taskId, attempt, "assessment:run");
   if (before !== undefined) return before.payload.task;
   const asked = await registry
-    .runBefore("assessment:run", { taskId, task }, firing("run", task))
+    .runBefore("assessment:run", { taskId, task }, await firing("assessment:run", task, parts))
     .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
   if (asked.cancelled) return heldBy(asked, "assessment:run");
   const judged = asked.data.task as Task;
-  await tellings.owe({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } });
+  await letGo({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } }, parts);
   return judged;
 }
 
 /** Hooks may hold the verdict back, or change it; what was found stays as it was kept. */
-async function conclude(judged: Assessment, task: Task, { registry, store, tellings }: AssessParts): Promise<Assessed> {
+async function conclude(judged: Assessment, task: Task, parts: AssessParts): Promise<Assessed> {
+  const { registry, store } = parts;
   const { id: taskId, attempt } = task;
   const before = await store.letGo(taskId, attempt, "assessment:complete");
   if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
   const told = await registry
-    .runBefore("assessment:complete", payload, firing("complete", task))
+    .runBefore("assessment:complete", payload, await firing("assessment:complete", task, parts))
     .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
   if (told.cancelled) return heldBy(told, "assessment:complete");
   const changed = assessment.safeParse(told.data.assessment);
   const final: Assessment = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
   if (final.passed !== judged.passed || final.globalScore !== judged.globalScore) final.byHook = true;
   const verdict = { ...payload, assessment: final, passed: final.passed };
-  await tellings.owe({ taskId, attempt, point: "assessment:complete", payload: verdict });
+  await letGo({ taskId, attempt, point: "assessment:complete", payload: verdict }, parts);
   return { kind: "assessed", assessment: final };
 }
 
@@ -95,10 +107,22 @@ function heldBy(
   return { kind: "held", by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed`, point };
 }
 
-const firing = (step: string, task: Task): DispatchOptions => ({
-  dispatchId: `assess_${task.id}_${task.attempt}_${step}`,
-  ...firedFor(task, {}),
-});
+async function firing(
+  point: AssessmentTelling["point"],
+  task: Task,
+  { attempts }: AssessParts,
+): Promise<DispatchOptions> {
+  const owner = assessmentId(task);
+  const step = point === "assessment:run" ? "run" : "complete";
+  const dispatchId = `${owner}_${step}${roundMark(task.assessmentRound)}`;
+  const attempt = await attempts.count(point, dispatchId, { owner });
+  return { dispatchId, attempt, ...firedFor(task, {}) };
+}
+
+async function letGo(telling: AssessmentTelling, { tellings, attempts }: AssessParts): Promise<void> {
+  const owner = assessmentId({ id: telling.taskId, attempt: telling.attempt });
+  await Promise.all([tellings.owe(telling), attempts.forget(owner)]);
+}
 
 type Readable = { kind: "readable"; one: Expectation } | { kind: "unreadable"; why: string; number: number };
 

@@ -2,7 +2,7 @@
  * Tells hooks (`after`) of assessments that they let go. What is to be told is on disk before it is, and marked afterwards: what a
  * crash left unmarked is told again at the next start, under the same dispatch id.
  */
-import type { AssessmentStore, AssessmentTelling } from "../../domain/assessment.js";
+import { type AssessmentStore, type AssessmentTelling, assessmentId } from "../../domain/assessment.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
@@ -30,7 +30,8 @@ export function createAssessmentTellings({ store, registry, now, logger }: Parts
   const open = new Map<string, Promise<void>>();
 
   function tell(one: AssessmentTelling): void {
-    const dispatchId = `assess_${one.taskId}_${one.attempt}_${one.point === "assessment:run" ? "run" : "complete"}_told`;
+    const id = assessmentId({ id: one.taskId, attempt: one.attempt });
+    const dispatchId = `${id}_${one.point === "assessment:run" ? "run" : "complete"}_told`;
     if (open.has(dispatchId)) return;
     const told = fire(one, dispatchId)
       .then(() => store.told(one))

@@ -11,7 +11,7 @@ import { failedClosed } from "../tasks/ask-hooks.js";
 import { cancelReason } from "./card.js";
 import { checkPlan } from "./check-plan.js";
 import { firing } from "./firing.js";
-import { keep } from "./keep.js";
+import { changesOf, keep, type MissionChange, type WithChange } from "./keep.js";
 import { plannedTasks, stateOfPlan } from "./new-mission.js";
 import { nextStep, type Step, tasksOf } from "./next-step.js";
 import type { MissionParts } from "./parts.js";
@@ -72,7 +72,7 @@ async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
   const now = parts.clock.now();
   const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
   const asked = await parts.registry
-    .runBefore("mission:execute", payload, firing(mission, `${missionId}_execute_${mission.version}`))
+    .runBefore("mission:execute", payload, await asking("mission:execute", "execute", mission, parts))
     .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
   if (asked.cancelled) return block(row, "mission:execute", asked, parts);
   const changes = changedByHooks(mission, asked.data.mission, now, parts);
@@ -80,7 +80,7 @@ async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
     return block(row, "mission:execute", { cancelReason: changes.problem, cancelledBy: "hookgate" }, parts);
   const begun: Mission = { ...mission, ...changes, status: "running", startedAt: now };
   const told = { missionId, mission: begun, taskCount: Object.keys(begun.taskIds).length };
-  await keep(row, { ...changes, status: "running", startedAt: now, reason: undefined }, parts, {
+  await settle(row, { ...changes, status: "running", startedAt: now, reason: undefined }, parts, {
     owe: [{ point: "mission:execute", dispatchId: `${missionId}_executed`, payload: told }],
   });
 }
@@ -110,8 +110,10 @@ function changedByHooks(
 async function createTasks(row: MissionRow, parts: MissionParts): Promise<void> {
   const { mission } = row;
   const { id: missionId, address } = mission;
+  // Nothing but its start has changed when hooks are asked for the first time.
+  const round = changesOf(mission);
   for (const { id, spec } of plannedTasks(mission)) {
-    const origin = { id, status: "draft" as const, missionId, ...(address === undefined ? {} : { address }) };
+    const origin = { id, status: "draft" as const, missionId, round, ...(address === undefined ? {} : { address }) };
     const created = await parts.tasks.create(spec, origin, actorOf(mission));
     if (created.kind === "refused")
       return block(
@@ -170,18 +172,18 @@ async function judgeGate(
   }
   const payload = { missionId: mission.id, gateName: gate.name, ...evaluation };
   const changes = gate.changes + 1;
-  const dispatchId = `${mission.id}_gate_${gate.name}_${changes}`;
-  const asked = await parts.registry
-    .runBefore("quality:gate", payload, firing(mission, dispatchId))
-    .catch(failedClosed);
+  const options = await asking("quality:gate", `gate_${gate.name}`, mission, parts);
+  const asked = await parts.registry.runBefore("quality:gate", payload, options).catch(failedClosed);
   const judged: GateState = {
     ...gateWith({ name: gate.name, group, changes, verdict }, facts),
     ...(asked.cancelled ? { veto: vetoOf(asked, "quality:gate") } : {}),
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
   // As everywhere: what was refused did not come about, and nobody is told that it did.
-  const owe = asked.cancelled ? [] : [{ point: "quality:gate" as const, dispatchId: `${dispatchId}_told`, payload }];
-  await keep(row, { gates }, parts, { owe });
+  const owe = asked.cancelled
+    ? []
+    : [{ point: "quality:gate" as const, dispatchId: `${options.dispatchId}_told`, payload }];
+  await settle(row, { gates }, parts, { owe });
 }
 
 type GateFacts = Pick<GateState, "allPassed"> & { [K in "at" | "avgScore" | "reason"]: GateState[K] | undefined };
@@ -209,12 +211,12 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   const payload = { missionId: mission.id, mission: over, allPassed: report.allPassed, report };
   if (status !== "cancelled") {
     const asked = await parts.registry
-      .runBefore("mission:complete", payload, firing(mission, `${mission.id}_complete_${mission.version}`))
+      .runBefore("mission:complete", payload, await asking("mission:complete", "complete", mission, parts))
       .catch(failedClosed);
     if (asked.cancelled) return block(row, "mission:complete", asked, parts);
   }
   const reason = [...(status === "cancelled" ? [cancelReason(mission)] : []), ...left].join("; ") || undefined;
-  await keep(row, { status, endedAt: now, reason, hold: undefined }, parts, {
+  await settle(row, { status, endedAt: now, reason, hold: undefined }, parts, {
     report,
     owe: [
       { point: "mission:complete", dispatchId: `${mission.id}_completed`, payload },
@@ -247,7 +249,22 @@ function vetoOf({ cancelReason, cancelledBy }: Refusal, point: string): { by: st
 async function block(row: MissionRow, point: string, refusal: Refusal, parts: MissionParts): Promise<void> {
   const { by, reason } = vetoOf(refusal, point);
   const hold = { kind: "veto" as const, by, reason, at: parts.clock.now(), point };
-  await keep(row, { status: "blocked", hold, reason }, parts);
+  await settle(row, { status: "blocked", hold, reason }, parts);
+}
+
+/* ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/** Asked again after a crash it has the same id, and another once anything of the mission has changed. */
+async function asking(point: string, step: string, mission: Mission, { attempts }: MissionParts) {
+  const dispatchId = `${mission.id}_${step}_${changesOf(mission)}`;
+  const attempt = await attempts.count(point, dispatchId, { owner: mission.id });
+  return { attempt, ...firing(mission, dispatchId) };
+}
+
+/** Writes what came of asking. */
+async function settle(row: MissionRow, change: MissionChange, parts: MissionParts, more?: WithChange): Promise<void> {
+  // If the mission was changed meanwhile, hooks are asked anew: these dispatches are over either way.
+  if (!(await keep(row, change, parts, { ...more, isAnswer: true }))) await parts.attempts.forget(row.mission.id);
 }
 
 function actorOf({ id, cause }: Mission, reason?: string): Actor {

@@ -7,7 +7,15 @@ import { watchedMission } from "./watched.js";
 /** A field that is undefined goes. */
 export type MissionChange = { [K in keyof Mission]?: Mission[K] | undefined };
 
-type Parts = Pick<MissionParts, "store" | "changed" | "logger">;
+/** Written together with a change. */
+export interface WithChange {
+  owe?: readonly OwedTelling[];
+  report?: MissionReport;
+  /** It is what came of asking hooks: the count of that ends with it. */
+  isAnswer?: boolean;
+}
+
+type Parts = Pick<MissionParts, "store" | "attempts" | "changed" | "logger">;
 
 /**
  * False when somebody else changed the mission: whoever wants it reads again and thinks again. That hooks were told of something
@@ -17,16 +25,15 @@ export async function keep(
   row: MissionRow,
   change: MissionChange,
   parts: Parts,
-  { owe = [], report }: { owe?: readonly OwedTelling[]; report?: MissionReport } = {},
+  { owe = [], report, isAnswer = false }: WithChange = {},
 ): Promise<boolean> {
   for (let now: MissionRow | undefined = row; now && isSame(now, row); now = await parts.store.get(row.mission.id)) {
-    const mission = changed(now.mission, change);
+    const mission = changed(now.mission, { ...change, changes: changesOf(now.mission) + 1 });
     const next = report ?? now.report;
-    const isOurs = await parts.store.commit({
-      mission,
-      owed: [...now.owed, ...owe],
-      ...(next === undefined ? {} : { report: next }),
-    });
+    const [isOurs] = await Promise.all([
+      parts.store.commit({ mission, owed: [...now.owed, ...owe], ...(next === undefined ? {} : { report: next }) }),
+      isAnswer ? parts.attempts.forget(mission.id) : undefined,
+    ]);
     if (!isOurs) continue;
     if (mission.status !== row.mission.status) await tellWatchers(mission, parts);
     return true;
@@ -38,6 +45,9 @@ export async function keep(
 function isSame({ mission: one }: MissionRow, { mission: other }: MissionRow): boolean {
   return JSON.stringify({ ...one, version: 0 }) === JSON.stringify({ ...other, version: 0 });
 }
+
+/** Absent before the first one. */
+export const changesOf = ({ changes = 0 }: MissionChange): number => changes;
 
 /** Reads, changes and writes until nobody came between. `change` may throw: then nothing is written. */
 export async function update(
@@ -52,12 +62,14 @@ export async function update(
 }
 
 /** It was told: it is owed no longer. */
-export async function settleOwed(id: string, dispatchId: string, { store }: Parts): Promise<void> {
+export async function settleOwed(id: string, dispatchId: string, { store, attempts }: Parts): Promise<void> {
   for (;;) {
     const row = await store.get(id);
     if (row === undefined || row.owed.every((owed) => owed.dispatchId !== dispatchId)) return;
     const owed = row.owed.filter((one) => one.dispatchId !== dispatchId);
-    if (await store.commit({ ...row, mission: changed(row.mission, {}), owed })) return;
+    const writing = store.commit({ ...row, mission: changed(row.mission, {}), owed });
+    const [isOurs] = await Promise.all([writing, attempts.forget(dispatchId)]);
+    if (isOurs) return;
   }
 }
 

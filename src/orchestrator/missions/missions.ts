@@ -105,8 +105,11 @@ export function createMissions(parts: MissionParts): Missions {
     const { id } = mission;
     for (const { point, payload, dispatchId } of owed) {
       if (point === "card" || telling.has(dispatchId)) continue;
-      const told = parts.registry
-        .dispatch(point, payload, { phase: "after", ...firing(mission, dispatchId) })
+      const told = parts.attempts
+        .count(point, dispatchId, { phase: "after" })
+        .then((attempt) =>
+          parts.registry.dispatch(point, payload, { phase: "after", attempt, ...firing(mission, dispatchId) }),
+        )
         .then(() => settleOwed(id, dispatchId, parts))
         .catch((error: unknown) => {
           logger.error({ mission: id, error: errorMessage(error) }, `${point} hooks could not be notified`);

@@ -5,6 +5,7 @@ import type { OutboundMessage } from "../../domain/message.js";
 import type { MissionStore } from "../../domain/mission.js";
 import type { Actor, Task, TaskOrigin, TaskSpecInput, TaskStatus } from "../../domain/task.js";
 import type { EntityChanged } from "../../domain/watched.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
@@ -28,6 +29,7 @@ export interface MissionTasks {
 
 export interface MissionParts {
   registry: Pick<HookRegistry, "runBefore" | "dispatch">;
+  attempts: Attempts;
   store: MissionStore;
   tasks: MissionTasks;
   plans: Plans;

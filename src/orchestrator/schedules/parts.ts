@@ -1,5 +1,6 @@
 /** What schedules reach. */
 import type { ScheduleStore } from "../../domain/schedule.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
@@ -7,6 +8,7 @@ import type { Missions } from "../missions/missions.js";
 
 export interface ScheduleParts {
   registry: Pick<HookRegistry, "runBefore">;
+  attempts: Attempts;
   store: ScheduleStore;
   missions: Pick<Missions, "draft" | "look" | "plans">;
   clock: Clock;

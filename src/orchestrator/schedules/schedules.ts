@@ -9,7 +9,7 @@ import { nearest } from "../../lib/nearest.js";
 import { localTimezone, timezoneProblem } from "../../lib/timezone.js";
 import { createWork } from "../../lib/work.js";
 import type { ScheduleParts } from "./parts.js";
-import { nextTime, withNext } from "./times.js";
+import { dispatchIdOf, nextTime, withNext } from "./times.js";
 import { begin, trigger } from "./trigger.js";
 
 const MAX_PARALLEL = 4;
@@ -37,8 +37,8 @@ export interface ScheduleDesk {
   pause(id: string, by: string | undefined): Promise<Schedule>;
   /** One that was added in chat goes. */
   remove(id: string): Promise<void>;
-  /** Now, by a person; its own times stay. The same `once` twice is one mission. */
-  run(id: string, by: string, once?: string): Promise<ScheduleOutcome>;
+  /** Now, by a person; its own times stay. The same `once` twice is one mission; `attempt`: how often whoever gives it was started, where that is on disk. */
+  run(id: string, by: string, once?: string, attempt?: number): Promise<ScheduleOutcome>;
 }
 
 export interface Schedules extends ScheduleDesk {
@@ -47,7 +47,7 @@ export interface Schedules extends ScheduleDesk {
 }
 
 export function createSchedules(parts: ScheduleParts): Schedules {
-  const { store, missions, clock, logger } = parts;
+  const { store, missions, attempts, clock, logger } = parts;
   const startedAt = clock.now();
   const work = createWork({
     look: (key) => (key === PLANS ? lookAtPlans() : look(key)),
@@ -151,10 +151,10 @@ export function createSchedules(parts: ScheduleParts): Schedules {
         });
       await store.forget(id);
     },
-    async run(id, by, once) {
+    async run(id, by, once = newId("o", clock.now()), attempt) {
       const schedule = await need(id);
-      const { outcome, row } = await begin(schedule, clock.now(), parts, { by, once: once ?? newId("o", clock.now()) });
-      await store.note(id, outcome, row);
+      const { outcome, row } = await begin(schedule, clock.now(), parts, { by, once, attempt });
+      await Promise.all([store.note(id, outcome, row), attempts.forget(dispatchIdOf(id, once))]);
       if (row !== undefined) missions.look(row.mission.id);
       return outcome;
     },

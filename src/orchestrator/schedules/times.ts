@@ -13,6 +13,9 @@ export function missionIdOf(scheduleId: string, start: number | string): string 
   return `m_${createHash("sha256").update(`${scheduleId}:${start}`).digest("hex").slice(0, 19)}`;
 }
 
+/** Of `schedule:trigger`, for the same. */
+export const dispatchIdOf = (scheduleId: string, start: number | string) => `schedule_${scheduleId}_${start}`;
+
 /** With `undefined` fields left out. */
 export function withNext({ nextAt: _, ...schedule }: Schedule, nextAt: number | undefined): Schedule {
   return { ...schedule, ...(nextAt === undefined ? {} : { nextAt }) };

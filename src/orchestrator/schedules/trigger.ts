@@ -9,7 +9,7 @@ import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import type { ScheduleParts } from "./parts.js";
-import { missionIdOf, nextTime, withNext } from "./times.js";
+import { dispatchIdOf, missionIdOf, nextTime, withNext } from "./times.js";
 
 /** `startedAt`: of this process. */
 export async function trigger(
@@ -24,7 +24,9 @@ export async function trigger(
       ? { outcome: passedBy(dueAt, now), row: undefined }
       : await begin(schedule, dueAt, parts);
   const next = withNext({ ...schedule, last: outcome }, nextTime(schedule, Math.max(dueAt, now)));
-  if ((await parts.store.fire(next, dueAt, row)) && row !== undefined) parts.missions.look(row.mission.id);
+  const dispatchId = dispatchIdOf(schedule.id, dueAt);
+  const [isOurs] = await Promise.all([parts.store.fire(next, dueAt, row), parts.attempts.forget(dispatchId)]);
+  if (isOurs && row !== undefined) parts.missions.look(row.mission.id);
   return outcome;
 }
 
@@ -33,15 +35,19 @@ export async function begin(
   schedule: Schedule,
   dueAt: number,
   parts: ScheduleParts,
-  hand?: { by: string; once: string },
+  hand?: { by: string; once: string; attempt: number | undefined },
 ): Promise<{ outcome: ScheduleOutcome; row?: MissionRow }> {
   const { id: scheduleId, planId, expression, address } = schedule;
-  const missionId = missionIdOf(scheduleId, hand?.once ?? dueAt);
+  const start = hand?.once ?? dueAt;
+  const missionId = missionIdOf(scheduleId, start);
   const facts = { dueAt, at: parts.clock.now() };
   const payload = { scheduleId, missionId, expression, planId, dueAt };
-  const dispatchId = `schedule_${scheduleId}_${hand?.once ?? dueAt}`;
+  const dispatchId = dispatchIdOf(scheduleId, start);
   try {
-    const asked = await parts.registry.runBefore("schedule:trigger", payload, { dispatchId }).catch(failedClosed);
+    const attempt = hand?.attempt ?? (await parts.attempts.count("schedule:trigger", dispatchId));
+    const asked = await parts.registry
+      .runBefore("schedule:trigger", payload, { dispatchId, attempt })
+      .catch(failedClosed);
     if (asked.cancelled) {
       const { cancelReason: reason = "schedule:trigger was vetoed", cancelledBy = "a hook" } = asked;
       return { outcome: { ...facts, kind: "vetoed", by: cancelledBy, reason } };

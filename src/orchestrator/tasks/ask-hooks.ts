@@ -1,6 +1,7 @@
 /** Asks every point that a change is about, in turn, whether it may be. What hooks make of the result and the reason holds. */
 import { formatAddress } from "../../domain/address.js";
 import { type Actor, type Task, taskResult } from "../../domain/task.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";
@@ -13,15 +14,20 @@ export type Answer = { kind: "let go"; changes: Changes } | ({ kind: "veto" } & 
 
 type Registry = Pick<HookRegistry, "runBefore">;
 
-export async function askHooks(registry: Registry, task: Task, next: Task, wish: Wish): Promise<Answer> {
+/** The starts are counted under the task's id; whoever writes the result forgets them. */
+export async function askHooks(
+  { registry, attempts }: { registry: Registry; attempts: Attempts },
+  task: Task,
+  next: Task,
+  wish: Wish,
+): Promise<Answer> {
   let shown = withChanges(next, { status: task.status });
   let changes: Changes = {};
   for (const point of pointsOf(wish)) {
-    const options: DispatchOptions = {
-      // The same when it is asked again after a crash.
-      dispatchId: `${task.id}:${task.version + 1}:${wish.to}:${point}`,
-      ...firedFor(shown, wish.actor),
-    };
+    // The same when it is asked again after a crash.
+    const dispatchId = `${task.id}:${task.version + 1}:${wish.to}:${point}`;
+    const attempt = await attempts.count(point, dispatchId, { owner: task.id });
+    const options: DispatchOptions = { dispatchId, attempt, ...firedFor(shown, wish.actor) };
     const answer = await askers[point](registry, shown, wish, options).catch(failedClosed);
     if (answer.cancelled)
       return {

@@ -1,4 +1,5 @@
 /** Has work that was handed in judged: passed is done, not passed is done again with what was found, and a hook's veto leaves it to a person. */
+import { assessmentId } from "../../domain/assessment.js";
 import type { Assessed, Task } from "../../domain/task.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { StepParts } from "./step-parts.js";
@@ -26,6 +27,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
         timing: () => ({}),
       },
     );
+    await parts.attempts.forget(assessmentId(task));
     return;
   }
   const { assessment } = assessed;

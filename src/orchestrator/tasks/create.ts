@@ -1,6 +1,7 @@
 /** Creates a task, once for an id: its fields checked, hooks asked, on disk with the first entry of its history. */
 
 import { formatAddress } from "../../domain/address.js";
+import { numberedDispatch } from "../../domain/journal.js";
 import {
   type Actor,
   type Task,
@@ -10,6 +11,7 @@ import {
   taskSpec,
 } from "../../domain/task.js";
 import type { TaskEvent, TaskStore } from "../../domain/task-store.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
@@ -26,6 +28,7 @@ export interface CreateParts {
   config(): OrchestratorConfig;
   store: Pick<TaskStore, "get" | "isKnown" | "insert">;
   registry: Pick<HookRegistry, "runBefore">;
+  attempts: Attempts;
   committed(event: TaskEvent, task: Task, before: Task | undefined): void;
   clock: Clock;
 }
@@ -47,34 +50,21 @@ export async function createTask(
   input: TaskSpecInput,
   actor: Actor,
   origin: TaskOrigin,
-  { config, store, registry, committed, clock }: CreateParts,
+  parts: CreateParts,
 ): Promise<Task> {
+  const { config, store, attempts, committed, clock } = parts;
   const id = origin.id ?? newId("t", clock.now());
   const known = await store.get(id);
   if (known !== undefined) return known;
-  const wanted = checked(input, clock.now());
-  const depth = actor.cause?.depth ?? 0;
-  const answer = await registry
-    .runBefore(
-      "task:create",
-      { ...withoutUndefined(wanted), id, ...(origin.missionId === undefined ? {} : { missionId: origin.missionId }) },
-      {
-        dispatchId: `${id}:task:create`,
-        attempt: origin.attempt ?? 1,
-        cause: actor.cause ?? { kind: "task", id, depth },
-        ...(origin.address === undefined ? {} : { conversation: formatAddress(origin.address) }),
-        refuseChange: (data) => changeProblem(data, wanted, id, { config, store, clock }),
-      },
-    )
-    .catch((error: unknown) => ({ ...failedClosed(error), data: undefined }));
-  if (answer.cancelled || answer.data === undefined)
-    throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
-  const spec = checked(answer.data, clock.now());
-  const assignee = assigneeOf(spec.assignTo, config());
-  for (const other of spec.dependsOn ?? []) {
-    const problem = dependencyProblem(other, id, store);
-    if (problem !== undefined) throw invalid(problem);
-  }
+  const dispatchId = numberedDispatch(id, "task:create", origin.round ?? 1);
+  // The steps of a mission are counted together: a refusal is forgotten when the mission has it on disk.
+  const owner = origin.missionId ?? dispatchId;
+  const { spec, assignee } = await afterHooks(id, input, actor, origin, { dispatchId, owner }, parts).catch(
+    async (error: unknown) => {
+      if (origin.missionId === undefined && isRefusal(error)) await attempts.forget(owner);
+      throw error;
+    },
+  );
   const now = clock.now();
   const task = withChanges(
     {
@@ -111,11 +101,53 @@ export async function createTask(
     ...(actor.reason === undefined ? {} : { reason: actor.reason }),
     ...(actor.cause === undefined ? {} : { cause: actor.cause }),
   };
-  if (!(await store.insert(task, event, task.status === "pending" ? { dueAt: now } : {})))
-    return (await store.get(id)) ?? task;
-  committed(event, task, undefined);
-  return task;
+  const inserting = store.insert(task, event, task.status === "pending" ? { dueAt: now } : {});
+  const forgetting = attempts.forget(owner);
+  const isInserted = await inserting;
+  if (isInserted) committed(event, task, undefined);
+  await forgetting;
+  return isInserted ? task : ((await store.get(id)) ?? task);
 }
+
+/** The task as hooks let it be, checked. */
+async function afterHooks(
+  id: string,
+  input: TaskSpecInput,
+  actor: Actor,
+  origin: TaskOrigin,
+  { dispatchId, owner }: { dispatchId: string; owner: string },
+  { config, store, registry, attempts, clock }: CreateParts,
+) {
+  const wanted = checked(input, clock.now());
+  const depth = actor.cause?.depth ?? 0;
+  // After a crash, nothing is asked again about an id that was made here.
+  const isNew = origin.id === undefined;
+  const attempt = origin.attempt ?? (isNew ? 1 : await attempts.count("task:create", dispatchId, { owner }));
+  const answer = await registry
+    .runBefore(
+      "task:create",
+      { ...withoutUndefined(wanted), id, ...(origin.missionId === undefined ? {} : { missionId: origin.missionId }) },
+      {
+        dispatchId,
+        attempt,
+        cause: actor.cause ?? { kind: "task", id, depth },
+        ...(origin.address === undefined ? {} : { conversation: formatAddress(origin.address) }),
+        refuseChange: (data) => changeProblem(data, wanted, id, { config, store, clock }),
+      },
+    )
+    .catch((error: unknown) => ({ ...failedClosed(error), data: undefined }));
+  if (answer.cancelled || answer.data === undefined)
+    throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
+  const spec = checked(answer.data, clock.now());
+  const assignee = assigneeOf(spec.assignTo, config());
+  for (const other of spec.dependsOn ?? []) {
+    const problem = dependencyProblem(other, id, store);
+    if (problem !== undefined) throw invalid(problem);
+  }
+  return { spec, assignee };
+}
+
+const isRefusal = (error: unknown) => error instanceof HookgateError && error.code.startsWith("TASK_");
 
 /** Why what a hook made of the task is none. What was wrong with it before is not the hook's. */
 function changeProblem(

@@ -71,7 +71,7 @@ export function createFinish(
         // Whoever does it without having begun tried it all the same: each try is judged by itself.
         ...(task.status === "assigned" ? { attempt: task.attempt + 1 } : {}),
         ...(result === undefined ? {} : { result, lastError: undefined }),
-        ...(to === "review" ? { assessment: undefined } : {}),
+        ...(to === "review" ? { assessment: undefined, assessmentRound: undefined } : {}),
       }),
       timing: () => (to === "review" ? { dueAt: clock.now() } : {}),
       onVeto,

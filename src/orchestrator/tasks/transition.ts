@@ -14,6 +14,7 @@ import {
   type TaskStatus,
 } from "../../domain/task.js";
 import type { TaskEvent, TaskStore, TaskTiming } from "../../domain/task-store.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
@@ -30,6 +31,7 @@ export type Transitioned =
 export interface TransitionParts {
   store: Pick<TaskStore, "get" | "commit">;
   registry: Pick<HookRegistry, "runBefore">;
+  attempts: Attempts;
   /** After each commit, at once: has others told. Must not throw. */
   committed(event: TaskEvent, task: Task, before: Task | undefined): void;
   clock: Clock;
@@ -68,7 +70,9 @@ const WISHED: Partial<Record<TaskStatus, string>> = {
   failed: "failure",
 };
 
-export function createTransitions({ store, registry, committed, clock }: TransitionParts): Transitions {
+export function createTransitions(parts: TransitionParts): Transitions {
+  const { store, attempts, committed, clock } = parts;
+
   async function transition(id: string, wish: Wish): Promise<Transitioned> {
     let asked: { about: string; changes: Changes } | undefined;
     for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
@@ -77,7 +81,7 @@ export function createTransitions({ store, registry, committed, clock }: Transit
       if (!mayBecome(task.status, wish.to)) throw illegal(task, wish.to);
       const about = `${task.status} ${task.run?.id ?? ""}`;
       if (asked?.about !== about) {
-        const answer = await askHooks(registry, task, moved(task, wish), wish);
+        const answer = await askHooks(parts, task, moved(task, wish), wish);
         if (answer.kind === "veto") return vetoed(task, answer, wish);
         asked = { about, changes: answer.changes };
       }
@@ -143,9 +147,13 @@ export function createTransitions({ store, registry, committed, clock }: Transit
   }
 
   async function write(task: Task, next: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean> {
-    if (!(await store.commit(next, event, timing))) return false;
-    committed(event, next, task);
-    return true;
+    const writing = store.commit(next, event, timing);
+    // Ours or not, the version that hooks were asked about is over then, and so are the dispatches about it.
+    const forgetting = attempts.forget(task.id);
+    const isWritten = await writing;
+    if (isWritten) committed(event, next, task);
+    await forgetting;
+    return isWritten;
   }
 
   async function need(id: string): Promise<Task> {

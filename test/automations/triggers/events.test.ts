@@ -60,7 +60,7 @@ describe("an ingested event", () => {
 
   it("that ended the process five times is given up, and holds up nobody behind it", async () => {
     const { store, typed, ingested, keyValue } = await parts();
-    await keyValue.set("automations.begun", "d_event_1", 5);
+    await keyValue.set("hooks.attempts", "d_event_1", { d_event_1: 5 });
     const ids: string[] = [];
     typed.registerVoid("event:deploy", (_, { dispatchId }) => void ids.push(dispatchId));
     await accept(store, "1", "deploy", {});
@@ -68,7 +68,7 @@ describe("an ingested event", () => {
     ingested.look();
     await until(async () => (await store.unhandled(10)).length === 0, "both handled");
     expect(ids).toEqual(["d_event_2"]);
-    await until(async () => (await keyValue.list("automations.begun", "")).length === 0, "the counts forgotten");
+    await until(async () => (await keyValue.list("hooks.attempts", "")).length === 0, "the counts forgotten");
   });
 
   it("is handed over again under the same dispatch id when the process died on the way", async () => {

@@ -8,6 +8,7 @@ import { modelsConfig } from "../../../src/agent/models/config.js";
 import { createModels } from "../../../src/agent/models/models.js";
 import type { Assessment } from "../../../src/domain/assessment.js";
 import type { Assessed, Task } from "../../../src/domain/task.js";
+import { createAttempts } from "../../../src/hooks/attempts.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
@@ -40,7 +41,7 @@ afterEach(() => void judge.reset());
 
 async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
   const registry = new HookRegistry({ logger: silentLogger });
-  const { missions } = await openTestStore();
+  const { missions, keyValue } = await openTestStore();
   const folder = temporaryFolder();
   const config = modelsConfig.parse(
     models
@@ -49,6 +50,7 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
   );
   const assess = createAssess({
     registry,
+    attempts: createAttempts({ keyValue, registry, logger: silentLogger }),
     store: missions.assessments,
     processes,
     models: createModels({ config: () => config, variable: () => undefined, clock: systemClock }),

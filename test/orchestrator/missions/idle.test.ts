@@ -1,6 +1,7 @@
 /** Thousands of missions that wait for somebody cost nothing until something of theirs changes. */
 import { expect, it } from "vitest";
 import type { Task } from "../../../src/domain/task.js";
+import { createAttempts } from "../../../src/hooks/attempts.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { createMissions } from "../../../src/orchestrator/missions/missions.js";
@@ -18,8 +19,10 @@ it("only the mission whose task changed is looked at, and none because time goes
   const clock = new ManualClock();
   const around = { assigneeProblem: () => undefined, roleFor: () => "operator" as const, models: [] };
   let reads = 0;
+  const registry = new HookRegistry({ logger: silentLogger });
   const missions = createMissions({
-    registry: new HookRegistry({ logger: silentLogger }),
+    registry,
+    attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
     store: {
       ...store.missions.rows,
       get(id) {
