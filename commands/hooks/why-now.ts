@@ -3,6 +3,7 @@ import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/doma
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
+import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
 import { type Effect, lastEffect, withheldOutcome } from "../automations/effect.js";
@@ -164,10 +165,14 @@ function interruptedText(id: string, point: string, reason: string, state: Now):
   return `${code(id)} started ${point}, and was **interrupted**${reason === "" ? "" : `: ${plain(reason)}`}. Now it ${nowText(state)}.`;
 }
 
+/** Nothing is recorded of a dispatch that did not come to its end. */
+const STARTED_BEFORE =
+  "The gateway started this dispatch before, and it did not end: whether the hook ran then is not known.";
+
 /** When it fired last, and how that ended. */
 function firedText(
   row: HookRow,
-  { isRunning, effect, now }: { isRunning: boolean; effect: Effect | undefined; now: number },
+  { running, effect, now }: { running: RunningHook | undefined; effect: Effect | undefined; now: number },
 ): string | undefined {
   const { lastFiredAt, unended } = row;
   const before = unended?.before;
@@ -175,7 +180,8 @@ function firedText(
   const beforeText =
     before &&
     `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : (withheld ?? outcomeText(before.outcome))}.`;
-  if (isRunning && (unended !== undefined || lastFiredAt === undefined)) return beforeText ?? "It has not run before.";
+  if (running !== undefined && (unended !== undefined || lastFiredAt === undefined))
+    return beforeText ?? (running.attempt > 1 ? STARTED_BEFORE : "It has not run before.");
   if (lastFiredAt === undefined) return undefined;
   const outcome = unended === undefined && withheld ? `: ${withheld}` : lastOutcomeText(row, ": ");
   return `It last fired ${ago(lastFiredAt, now)}${outcome}.${beforeText ? ` ${beforeText}` : ""}`;
@@ -222,7 +228,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const effect = await lastEffect(deps, context, hook.id);
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
-    firedText(row, { isRunning: running !== undefined, effect, now }) ??
+    firedText(row, { running, effect, now }) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
     `${neverText(row)}.${isOwn ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));

@@ -12,6 +12,8 @@ export interface RunningHook {
   hookId: string;
   runId: string;
   dispatchId: string;
+  /** Of the dispatch: see `HookContext`. */
+  attempt: number;
   point: string;
   /** What led to the dispatch. */
   cause: Cause | undefined;
@@ -29,14 +31,14 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
     const isRun = item instanceof SequenceWait || item instanceof VoidWait || item instanceof TimedCall;
     const run = isRun ? item.awaitedRun() : undefined;
     if (run === undefined) continue;
-    const { id: hookId, runId, dispatchId, hook: point, cause } = run;
+    const { id: hookId, runId, dispatchId, attempt, hook: point, cause } = run;
     const forTicks = Math.max(0, HookRun.entryOf(run).timeoutTicks - leftTicks);
     const forMs = forTicks * TICK_MS;
     const turn = HookRun.turnOf(run);
     const isWaiting = turn !== undefined && turn.untilMs === undefined;
     const waitedMs = isWaiting ? forMs : turn === undefined ? 0 : Math.min(forMs, (turn.untilMs ?? 0) - turn.sinceMs);
     const waitsUnder = isWaiting ? turn.limit : undefined;
-    running.push({ hookId, runId, dispatchId, point, cause, forMs, waitedMs, waitsUnder });
+    running.push({ hookId, runId, dispatchId, attempt, point, cause, forMs, waitedMs, waitsUnder });
   }
   return running.sort((a, b) => b.forMs - a.forMs);
 }

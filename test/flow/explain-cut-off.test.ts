@@ -103,7 +103,19 @@ const killedIn = (hookId: string) => async () => {
 
 it("a killed hook of a plugin may have run, and a configured one before it did", async () => {
   await say("long");
-  const row = await untilGivenUp(killedIn("lab.long"));
+  const answers: string[] = [];
+  const row = await untilGivenUp(async () => {
+    await until(
+      async () => (await asked("/hooks why last"))?.includes("lab.long has been running"),
+      "lab.long at work",
+    );
+    answers.push(await ask("/hooks why lab.long"));
+    await gateway.kill();
+  });
+  expect(answers[0]).toContain("It has not run before.");
+  expect(answers[1]).toContain(
+    "The gateway started this dispatch before, and it did not end: whether the hook ran then is not known.",
+  );
   for (const id of ["lab.long", "lab.last"]) {
     const answer = await ask(`/hooks why ${id} ${row}`);
     expect(answer).toContain(`Whether ${id} ran for ${row} is not known.`);
