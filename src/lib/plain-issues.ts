@@ -59,10 +59,20 @@ export function typeName(expected: string): string {
 
 function ofType(type: string, input: unknown): string {
   const expected = `expected ${typeName(type)}`;
+  if (isBareTemplate(input))
+    return `${expected}, got {{ … }} without quotes, which YAML does not read as text: write "{{ … }}"`;
   if (input === undefined) return type === "nonoptional" ? "it is missing" : `it is missing: ${expected}`;
   if (type === "int" && typeof input === "number") return `${expected}, got ${input}`;
   return `${expected}, got ${shown(input)}${advice(type, input)}`;
 }
+
+/** \`{{ event.id }}\` without quotes: a map whose key is a map. */
+function isBareTemplate(input: unknown): boolean {
+  return typeof input === "object" && input !== null && Object.hasOwn(input, "[object Object]");
+}
+
+/** \`port:80\`, which YAML reads as a text. No web address, and no platform:bot:chat. */
+const NO_SPACE = /^([A-Za-z_][\w-]*):([^\s:/][^\s:]*)(?:\s|$)/;
 
 /** What people write most often in place of what is meant. */
 function advice(type: string, input: unknown): string {
@@ -71,6 +81,10 @@ function advice(type: string, input: unknown): string {
       ? `: write "${input}", with quotes`
       : ": a number this long loses digits, write it in quotes";
   if (type === "string" && typeof input === "boolean") return `: write "${input}", with quotes`;
+  if ((type === "object" || type === "record") && typeof input === "string") {
+    const [, key, value] = NO_SPACE.exec(input) ?? [];
+    if (key !== undefined) return `: write ${key}: ${value}, with a space after each colon`;
+  }
   if (type === "array" && (typeof input === "string" || typeof input === "number")) return `: write [${shown(input)}]`;
   if ((type === "number" || type === "int") && typeof input === "string" && /^-?\d+(\.\d+)?$/.test(input.trim()))
     return `: write ${input.trim()}, without quotes`;

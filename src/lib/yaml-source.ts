@@ -3,9 +3,10 @@
  * quicker; positions by `yaml`, once somebody asks for one. Both read YAML 1.2's core schema.
  */
 import { CORE_SCHEMA, load } from "js-yaml";
-import type { Document, LineCounter, YAMLParseError } from "yaml";
+import type { Document, LineCounter } from "yaml";
 import { errorMessage } from "./errors.js";
 import { once, packageOnFirstUse } from "./on-first-use.js";
+import { wordsFor, type YamlFault } from "./yaml-words.js";
 
 const yaml = packageOnFirstUse<typeof import("yaml")>("yaml");
 
@@ -45,7 +46,7 @@ export function parseYaml(marked: string): YamlSource {
     const lines = new LineCounter();
     return { lines, document: parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" }) };
   });
-  const read = quickly(text) ?? slowly(positioned());
+  const read = quickly(text) ?? slowly(positioned(), text);
   return {
     ...read,
     placeOf(path, ofKey = false) {
@@ -81,11 +82,9 @@ interface Positioned {
   lines: LineCounter;
 }
 
-type Fault = Pick<YAMLParseError, "pos" | "message"> & { code: string };
-
 /** Those of the parser, and the aliases (`*name`) of what no `&name` in the file names, in their order. */
-function faultsOf(document: Document): Fault[] {
-  const faults: Fault[] = [...document.errors];
+function faultsOf(document: Document): YamlFault[] {
+  const faults: YamlFault[] = [...document.errors];
   yaml().visit(document, {
     Alias(_, node) {
       if (node.resolve(document) !== undefined || !node.range) return;
@@ -101,8 +100,8 @@ const NO_ANCHOR = "NO_ANCHOR";
 /** What stands behind them is read as it is. */
 const CONTAINED: ReadonlySet<string> = new Set(["DUPLICATE_KEY", NO_ANCHOR]);
 
-function slowly({ document, lines }: Positioned): Read {
-  const errors = faultsOf(document).map((fault) => placed(fault, lines));
+function slowly({ document, lines }: Positioned, text: string): Read {
+  const errors = withoutEchoes(faultsOf(document), lines, text);
   if (errors.length > 0) return { value: undefined, errors };
   try {
     return { value: document.toJS() ?? undefined, errors };
@@ -112,9 +111,22 @@ function slowly({ document, lines }: Positioned): Read {
   }
 }
 
-function placed({ pos, code, message }: Fault, lines: LineCounter): Position & { message: string } {
-  const { line, col } = lines.linePos(pos[0]);
-  return { line, column: col, message: PLAIN[code] ?? message };
+/** Without what follows from a slip before it: at the same place, in a line whose tab was not understood, or in the same words in one line. */
+function withoutEchoes(faults: readonly YamlFault[], lines: LineCounter, text: string): Read["errors"] {
+  const seen = new Set<string>();
+  return faults.flatMap((fault) => {
+    const error = placed(fault, lines, text);
+    const { line, column, message } = error;
+    const marks = [`${line}:${column}`, `${line} ${message}`];
+    if ([...marks, `${line} tab`].some((mark) => seen.has(mark))) return [];
+    for (const mark of [...marks, ...(fault.code === "TAB_AS_INDENT" ? [`${line} tab`] : [])]) seen.add(mark);
+    return [error];
+  });
+}
+
+function placed(fault: YamlFault, lines: LineCounter, text: string): Position & { message: string } {
+  const { line, col } = lines.linePos(fault.pos[0]);
+  return { line, column: col, message: PLAIN[fault.code] ?? wordsFor(fault, text) ?? fault.message };
 }
 
 /** An error belongs to the entry in which it is, and to the next one where it reaches that: neither may be complete. */
@@ -136,7 +148,7 @@ function entriesOf({ document, lines }: Positioned, text: string, key: string): 
     return {
       value: readableValue(node, document),
       path: isSeq(listed) ? [...under, index] : [],
-      errors: own.map((error) => placed(error, lines)),
+      errors: own.map((error) => placed(error, lines, text)),
       mayHideOthers: own.some(({ code }) => !CONTAINED.has(code)),
       text: text.slice(start, end),
     };

@@ -1,7 +1,8 @@
 /** Files of hooks that are no valid YAML: what can be read of them stays in force, and a critical hook never goes missing unnoticed. */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { runCli } from "../cli/run-cli.js";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
@@ -47,7 +48,7 @@ test("an entry with a doubled key or an open brace breaks no other entry of its 
     cwd: live.folder,
     env: { HOOKGATE_TOKEN: "the-token-of-a-check-0123456789-abcdef" },
   });
-  expect(err).toMatch(/two\.yaml:2:\d+: hook twice: Map keys must be unique$/m);
+  expect(err).toMatch(/two\.yaml:2:\d+: hook twice: "description" is written twice in these settings: remove one/m);
   expect(err).toMatch(/under\.yaml:\d+:\d+: hook open: .*This hook, and maybe one after it, cannot be read$/m);
   expect(err).toContain("3 problems. Hookgate starts");
 
@@ -64,7 +65,7 @@ test.each([
   [
     "a doubled key in it",
     { "hooks/two.yaml": guard(DOUBLED) + hook("other") },
-    /The critical hook k-guard is broken: .*two\.yaml:1:\d+: Map keys must be unique/,
+    /The critical hook k-guard is broken: .*two\.yaml:1:\d+: "description" is written twice/,
   ],
   [
     "a bare star in it",
@@ -84,12 +85,12 @@ test.each([
   [
     "a word in place of true, in a file with another slip",
     { "hooks/two.yaml": guard(DOUBLED).replace("critical: true", "critical: yes") },
-    /The critical hook k-guard is broken: .*Map keys must be unique/,
+    /The critical hook k-guard is broken: .*"description" is written twice/,
   ],
   [
     "an entry before it that swallows it",
     { "hooks/two.yaml": `- id: other\n  on: "message_received\n  critical: true\n- id: k-guard\n  critical: true\n` },
-    /The critical hook other is broken: .*Missing closing/,
+    /The critical hook other is broken: .*a text in quotes has no end: write the closing "/,
   ],
   [
     "a file that holds nothing readable",
@@ -174,7 +175,9 @@ test("many errors of one slip are reported as one problem, which says to quote a
   expect(only?.problems).toEqual([
     expect.objectContaining({
       line: 6,
-      message: expect.stringMatching(/Write a text with \{\{ … \}\} in quotes.*more that may follow/),
+      message: expect.stringMatching(
+        /must be in quotes as a whole: write "\{\{ event\.message\.text \}\} \}\} 0" .*more that may follow/,
+      ),
     }),
   ]);
 });
@@ -185,4 +188,94 @@ test("a comment about critical hooks refuses nothing", async () => {
     { mayBreak: true },
   );
   expect(live.app.automations.broken().map(({ id, critical }) => [id, critical])).toEqual([["twice", false]]);
+});
+
+/** Its text, the place of the slip, and what is reported. */
+const SLIPS: Record<string, [string, string, string]> = {
+  "a tab": [
+    "hooks:\n\t- id: a\n",
+    "2:1",
+    "this line is indented with a tab, and YAML takes spaces only: write two spaces for each level",
+  ],
+  "no space after a colon": [
+    "- id: a\n  on:message_received\n  run: {}\n",
+    "2:3",
+    "there is no space after the colon: write on: message_received",
+  ],
+  "no space after the only colon": [
+    "- id:a\n",
+    "1:3",
+    'expected settings (key: value), got "id:a": write id: a, with a space after each colon',
+  ],
+  "a bare @": [
+    "- id: a\n  description: @all of us\n",
+    "2:16",
+    'a text that starts with @ must be in quotes as a whole: write description: "@all of us"',
+  ],
+  "a bare @ in a map": [
+    "- { id: a, description: @all }\n",
+    "1:25",
+    "a text that starts with @ must be in quotes as a whole",
+  ],
+  "a bare template with words after it": [
+    '- id: a\n  description: {{ x }} is "x"\n',
+    "2:24",
+    `a text that starts with { must be in quotes as a whole: write description: '{{ x }} is "x"'`,
+  ],
+  "a bare template": [
+    "- id: a\n  on: message_received\n  description: {{ x }}\n  run: { shell: { sh: exit 0 } }\n",
+    "3:16",
+    'expected text, got {{ … }} without quotes, which YAML does not read as text: write "{{ … }}"',
+  ],
+  "a bare template in a map": [
+    "- id: a\n  run: { chat: { to: here, text: {{ x }} and {{ y }} } }\n",
+    "2:42",
+    'a text with {{ … }} must be in quotes as a whole, as in "{{ … }}"',
+  ],
+  "a bracket that is not closed": [
+    "- id: a\n  match: { platforms: [web }\n",
+    "2:28",
+    "] is missing before this place: add it, or write a text that starts with [ in quotes",
+  ],
+  "a key twice": [
+    "- id: a\n  on: message_sent\n  on: message_received\n",
+    "3:3",
+    '"on" is written twice in these settings: remove one, or put - before each entry of a list',
+  ],
+  "a colon in a text": [
+    "- id: a\n  description: note: this\n",
+    "2:16",
+    'a text with ": " in it must be in quotes: write description: "note: this"',
+  ],
+  "a quote in a text in quotes": [
+    "- id: a\n  description: 'it's'\n",
+    "2:20",
+    `a quote inside a text in quotes ends it: write description: "it's"`,
+  ],
+  "a dash without a space": ["hooks:\n  -id: a\n  -id: b\n", "3:3", "there is no space after the dash: write - id: b"],
+};
+const CONFIG_SLIPS: Record<string, [string, string, string]> = {
+  "a tab": ["gateway:\n\tttl: 30m\n", "2:1", "this line is indented with a tab"],
+  "no space after a colon": [
+    "gateway:\n  ttl:30m\n",
+    "2:3",
+    'expected settings (key: value), got "ttl:30m": write ttl: 30m, with a space after each colon',
+  ],
+  "a key twice": ["gateway:\n  ttl: 30m\n  ttl: 1h\n", "3:3", '"ttl" is written twice in these settings: remove one'],
+  "a bare @": ["web:\n  name: @bot\n", "2:9", 'write name: "@bot"'],
+};
+
+test.each([
+  ...Object.entries(SLIPS).map(([name, slip]) => [name, "hooks/slip.yaml", ...slip] as const),
+  ...Object.entries(CONFIG_SLIPS).map(([name, slip]) => [name, "hookgate.yaml", ...slip] as const),
+])("%s in %s is reported with its place and what to write", async (_, file, text, place, words) => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-slips-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "hooks"));
+  writeFileSync(join(folder, "hookgate.yaml"), "");
+  writeFileSync(join(folder, file), text);
+  const env = { HOOKGATE_TOKEN: "the-token-of-a-check-0123456789-abcdef" };
+  const { err } = await runCli(["check"], { cwd: folder, env });
+  expect(err).toContain(`/${file}:${place}`);
+  expect(err).toContain(words);
 });

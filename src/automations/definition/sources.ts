@@ -170,7 +170,8 @@ function sourceOf(entry: YamlEntry, file: string, text: string, placeOf: Source[
 function firstOf(errors: readonly (Position & { message: string })[], text: string): Torn["problem"] {
   const [{ message, ...place } = { message: "it is no YAML" }, ...others] = errors;
   const line = text.split("\n")[(place.line ?? 1) - 1] ?? "";
-  const quoted = /\{\{|\}\}/.test(line) ? ". Write a text with {{ … }} in quotes" : "";
+  const quoted =
+    /\{\{|\}\}/.test(line) && !message.includes("in quotes") ? ". Write a text with {{ … }} in quotes" : "";
   const more = others.length === 0 ? "" : ` (and ${others.length} more that may follow from it)`;
   return { ...place, message: `${message}${quoted}${more}` };
 }
