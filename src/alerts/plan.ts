@@ -12,6 +12,14 @@ export interface Loss {
   fate: "refused" | "in doubt" | "paused" | "unsent";
 }
 
+/** In a sentence about the message. */
+export const LOSSES: Record<Loss["fate"], string> = {
+  refused: "did not arrive",
+  unsent: "did not arrive",
+  "in doubt": "may not have arrived",
+  paused: "waits",
+};
+
 export interface LostPage extends Loss {
   route: string;
   destination: string;

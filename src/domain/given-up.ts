@@ -15,13 +15,18 @@ export const mayHaveArrived = ({ status, operation, mayHaveArrived: isMarked }: 
 
 type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "isCourtesy">;
 
-/** Nobody knows whether it arrived. A courtesy is not held then, but cancelled. */
-export function isInDoubt({ status, reason = "", isCourtesy = false }: Ended): boolean {
-  const isGivenUp = status === "dead" || status === "held" || (isCourtesy && status === "cancelled");
-  return isGivenUp && reason.includes(IN_DOUBT);
+/** A courtesy is not held or dead then, but cancelled. */
+const isGivenUp = ({ status, isCourtesy = false }: Ended) =>
+  status === "dead" || status === "held" || (isCourtesy && status === "cancelled");
+
+/** Nobody knows whether it arrived. */
+export function isInDoubt(ended: Ended): boolean {
+  return isGivenUp(ended) && (ended.reason ?? "").includes(IN_DOUBT);
 }
 
 /** It waited until its words were old, or would have. */
-export function hasExpired({ status, expiresAt, settledAt = 0, reason = "" }: Ended): boolean {
-  return status === "dead" && expiresAt !== undefined && (expiresAt <= settledAt || reason.includes(GIVEN_UP));
+export function hasExpired(ended: Ended): boolean {
+  const { status, expiresAt, settledAt = 0, reason = "" } = ended;
+  if (status === "held" || expiresAt === undefined || !isGivenUp(ended)) return false;
+  return expiresAt <= settledAt || reason.includes(GIVEN_UP);
 }

@@ -799,6 +799,37 @@ it("a page that a group refuses goes to the private chat of its person, and the 
   expect(on.posted("loop:bot:dm-ben").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
 });
 
+it.each([
+  [OTHER_OPS, "ben has no other account"],
+  ["loop:bot:dm-olaf", "ben is not in this private chat"],
+])(
+  "a copy in %s of a page for another group than that of the alert says who is notified in a private chat",
+  async (fallback, why) => {
+    const { loop, other, inOther } = twoPlatforms();
+    refuse(loop, "small");
+    const on = await watch(
+      {
+        ...route({ escalate: [{ after: "5s", to: ["loop:bot:small"], mention: ["ben"] }] }),
+        fallback: [fallback],
+        people: { ben: ["loop:8"] },
+      },
+      {
+        platform: loop,
+        others: [other],
+        direct: (ref) => (ref === "loop:8" ? parseAddress("loop:bot:dm-ben") : undefined),
+        personOf: ({ chatId }) => ({ "dm-ben": "loop:8", "dm-olaf": "loop:20" })[chatId],
+      },
+    );
+    await on.raise();
+    await on.advance(MINUTE);
+    expect(escalated(on.posted("loop:bot:dm-ben"))).toContain("Sent to ben in a private chat");
+    const copies = [...inOther("ops"), ...on.posted("loop:bot:dm-olaf")];
+    expect(escalated(copies)).toContain(
+      `(it did not arrive at loop:bot:small). ${why} and is notified in a private chat. `,
+    );
+  },
+);
+
 it("a page that a group and the private chat of its person refuse goes to the next person of the rota", async () => {
   const { on, atOps } = await removedFromRoom(CHAT_OF, ["dm-ben"]);
   const called = on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated: step 1 of 1 (ann)"));

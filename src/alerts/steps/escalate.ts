@@ -5,7 +5,7 @@ import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
 import type { Mentioned } from "../people.js";
-import { CLOCK, type LostPage, type Plan } from "../plan.js";
+import { CLOCK, LOSSES, type LostPage, type Plan } from "../plan.js";
 import { askReaders, type Reach, reachOf, type Step } from "../reach.js";
 import { LATE_PAGE_MS, lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
@@ -96,11 +96,13 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const reach = reachOf(step, places, around, now);
   // Mentioned at the fallback, the person is notified all the same.
   if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
+  const page = await alerting.store.noticesWith(alert.id, stepKey(alert, route, urging.steps));
+  const informed = page.map(({ destination }) => destination);
   const known = lostPage.isCopy
-    ? (await alerting.store.noticesWith(alert.id, stepKey(alert, route, urging.steps))).map((one) => one.destination)
+    ? informed
     : calledBy(reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now));
   if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, known))
-    take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage }, around);
+    take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, informed }, around);
 }
 
 /** In a private chat or as a stand-in; or no one is called in the chats that are left, which is reported. */
@@ -141,12 +143,14 @@ interface Taking {
   lateMs: number;
   /** The step was taken already, and this chat refused its page. */
   insteadOf?: LostPage;
+  /** Chats that have the page of the step. */
+  informed?: readonly string[];
 }
 
 function take(
   plan: Plan,
   step: Step,
-  { route, routes, urging, by, lateMs, insteadOf }: Taking,
+  { route, routes, urging, by, lateMs, insteadOf, informed = [] }: Taking,
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
@@ -184,16 +188,20 @@ function take(
   const facts = (at?: string) => [...sentencesFor(at, step, reach, alerting, now), ...held];
   // These have it already, without what is new.
   const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
-  for (const destination of [...reach.posted, ...reach.elsewhere]) {
+  // A copy of the page that was lost is posted there, with what is new in the same message.
+  const copied =
+    insteadOf?.isPrivate === false
+      ? plan.notices.flatMap(({ key: its, destination }) => (its === ofStep ? [destination] : []))
+      : [];
+  const isCopied = (destination: string) => copied.includes(destination) && !informed.includes(destination);
+  const lost = insteadOf && !insteadOf.isPrivate ? [lostText(insteadOf, alerting.placeName)] : [];
+  for (const destination of new Set([...reach.posted, ...reach.elsewhere, ...copied])) {
     if (destination === insteadOf?.destination) continue;
     // It did not get the page itself, which is why there was a copy.
     if (insteadOf?.isCopy && reach.posted.includes(destination) && alerting.inhibitors.refuses(destination)) continue;
     const news = facts(destination);
-    // A copy of the page that was refused is posted there in the same message.
-    const isCopied =
-      insteadOf?.isPrivate === false &&
-      plan.notices.some((one) => one.destination === destination && one.key === ofStep);
-    const sentences = isCopied && news.length > 0 ? news : [first, ...news, ...last];
+    const sentences = isCopied(destination) ? news : [first, ...lost, ...news, ...last];
+    if (sentences.length === 0) continue;
     const whom = mentionedAt(destination, mentioned, reach, alerting);
     notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
   }
@@ -203,6 +211,10 @@ function take(
   }
   plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
 }
+
+/** For chats that have the page, and read that other people are notified now. */
+const lostText = ({ destination, fate }: LostPage, placeName: Alerting["placeName"]) =>
+  `The page in ${shownAs(destination, placeName)} ${LOSSES[fate]}`;
 
 /** Whether the people of the step got it, for the card. */
 function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {

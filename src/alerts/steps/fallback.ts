@@ -3,7 +3,7 @@ import { formatAddress } from "../../domain/address.js";
 import { type Actor, isOpen, type NewNotice, type Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { accountsOf, readMention } from "../people.js";
-import type { Loss, Plan } from "../plan.js";
+import { LOSSES, type Loss, type Plan } from "../plan.js";
 import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
@@ -58,7 +58,7 @@ export function fallback(
     const text =
       isCopy(notice.text) && loss.fate !== "in doubt"
         ? notice.text
-        : `${notice.text} (it ${VERBS[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
+        : `${notice.text} (it ${LOSSES[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
     for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
     for (const one of name === undefined && plan.lostPage === undefined
@@ -81,13 +81,6 @@ export function fallback(
     `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${loss.reason}`,
   );
 }
-
-const VERBS: Record<Loss["fate"], string> = {
-  refused: "did not arrive",
-  unsent: "did not arrive",
-  "in doubt": "may not have arrived",
-  paused: "waits",
-};
 
 /** Into the history, which says that the step was taken. */
 export function unposted(
@@ -171,7 +164,7 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informe
       plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true, isCopy: false };
     }
   }
-  const text = `The private message to ${name} ${VERBS[loss.fate]}: ${loss.reason}`;
+  const text = `The private message to ${name} ${LOSSES[loss.fate]}: ${loss.reason}`;
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
     plan.notices.push({
       alertId: alert.id,

@@ -10,7 +10,7 @@ import { BEHIND, isTakenBack, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
+import { arrivesAgain, isLostCourtesy, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 /** A page that is refused with a short pause has to be enqueued anew before that ends. */
@@ -63,7 +63,8 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       next = now + ASK_AGAIN_MS;
       continue;
     }
-    const isLost = waits || delivery?.status === "dead" || delivery?.status === "held";
+    const isEnded = delivery?.status === "dead" || delivery?.status === "held";
+    const isLost = waits || isEnded || (delivery !== undefined && isLostCourtesy(delivery));
     const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
     if (delivery) noteRefusal(destination, delivery, telling);

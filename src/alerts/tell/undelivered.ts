@@ -95,9 +95,7 @@ export function noteRefusal(destination: string, delivery: Delivery, { personOf,
 
 /** It was tried, and did not arrive. */
 const isRefused = (delivery: Delivery) =>
-  isLostCourtesy(delivery)
-    ? !isInDoubt(delivery)
-    : delivery.status === "dead" && !hasExpired(delivery) && !isInDoubt(delivery);
+  (delivery.status === "dead" || isLostCourtesy(delivery)) && !hasExpired(delivery) && !isInDoubt(delivery);
 
 /** What became of it, or why it still waits. A platform that is away is no pause of a chat. */
 export function lossOf(destination: string, delivery: Delivery, { pauseOf, config }: Telling): Loss {

@@ -1,0 +1,106 @@
+/** The alert "Messages wait for an operator" pages people: its pages are looked after as those of any other alert. Its messages are no dead letters. */
+import { expect, it } from "vitest";
+import { parseAddress } from "../../src/domain/address.js";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { MINUTE, ROOM, type Watch, watch } from "./watch.js";
+
+const OTHER_OPS = "other:bot:ops";
+const TITLE = "Messages wait for an operator";
+const DOUBT = { kind: "ambiguous", error: "other side closed" } as const;
+const REFUSED = { kind: "permanent", error: "400 Bad Request: not enough rights" } as const;
+type Answer = typeof DOUBT | typeof REFUSED;
+
+function set(on: Watch, phase: "offline" | "online"): void {
+  on.rig.adapters.find(({ platform }) => platform === "loop")?.context.gateway.state({ phase, botId: "bot" });
+}
+
+/** What waits for its chat is not waited for. */
+async function pass(on: Watch, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    await on.clock.advance(1_000);
+    await on.settle({ isAway: true });
+  }
+}
+
+/** The page of a first alert is in doubt, so that the other alert is raised, with these answers to its card and to its page in the room. */
+async function raised(answers: {
+  card?: Answer;
+  page?: Answer;
+  isAway?: boolean;
+}): Promise<{ on: Watch; other: LoopbackPlatform }> {
+  const loop = new LoopbackPlatform("loop");
+  const other = new LoopbackPlatform("other");
+  other.width = 10_000;
+  let isFirst = true;
+  loop.script = (operation) => {
+    if (operation.kind !== "create" || operation.address.chatId !== "room") return undefined;
+    const { text } = operation.part;
+    const isPage = text.includes("Escalated: step");
+    if (text.includes(TITLE)) return isPage ? answers.page : answers.card;
+    if (!isPage || !isFirst) return undefined;
+    isFirst = false;
+    return DOUBT;
+  };
+  const on = await watch(
+    {
+      routes: { default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "10s", mention: ["ann"] }] } },
+      fallback: [OTHER_OPS],
+      fallback_after: "20s",
+      people: { ann: ["loop:7"] },
+      watch_gateway: { offline_after: "1d", undelivered_after: "15s" },
+    },
+    {
+      platform: loop,
+      others: [other],
+      direct: (ref) => (ref === "loop:7" ? parseAddress("loop:bot:dm-7") : undefined),
+      personOf: ({ chatId }) => (chatId === "dm-7" ? "loop:7" : undefined),
+    },
+  );
+  await on.raise();
+  await pass(on, 35_000);
+  if (answers.isAway) set(on, "offline");
+  await pass(on, 55_000);
+  return { on, other };
+}
+
+const about = (posted: { text: string }[]) =>
+  posted.map(({ text }) => text).filter((text) => text.includes(TITLE) && text.includes("Escalated: step 1 of 1"));
+
+async function historyOf(on: Watch): Promise<string[]> {
+  const alert = (await on.alerts.list({ limit: 9 })).find(({ signal }) => signal.title === TITLE);
+  return (await on.alerts.history(alert?.id ?? "")).map(({ reason = "" }) => reason);
+}
+
+it.each([
+  ["in doubt, as its card", { card: DOUBT, page: DOUBT }, "may not have arrived", "may not be notified"],
+  ["in doubt", { page: DOUBT }, "may not have arrived", "may not be notified"],
+  ["refused", { page: REFUSED }, "did not arrive", "cannot be notified"],
+])(
+  "a page that is %s goes to the private chat of its person, and the fallback says so",
+  async (_, answers, fate, why) => {
+    const { on, other } = await raised(answers);
+    expect(about(on.posted("loop:bot:dm-7"))).toEqual([
+      expect.stringMatching(new RegExp(`ann ${why} .*and is notified in a private chat`)),
+    ]);
+    const copies = about(other.messages);
+    expect(copies.at(-1)).toMatch(
+      new RegExp(`step 1 of 1.*${ROOM}.*ann has no other account and is notified in a private`),
+    );
+    expect(copies.at(-1)).toContain(fate);
+    expect((await historyOf(on)).join("\n")).toMatch(/loop:bot:room .*"Escalated: step 1 of 1 \(ann\)": /);
+    // The page of the first alert alone waits for an operator.
+    expect(await on.rig.store.outbox.counts()).toMatchObject({ held: 1, dead: 0 });
+    await pass(on, 5 * MINUTE);
+    expect(about(on.posted("loop:bot:dm-7"))).toHaveLength(1);
+  },
+);
+
+it("a page that its platform does not take in time is at the fallback, and in its chat later", async () => {
+  const { on, other } = await raised({ isAway: true });
+  expect(about(other.messages)).toEqual([expect.stringContaining(`(it did not arrive at ${ROOM})`)]);
+  expect((await historyOf(on)).join("\n")).toContain('"Escalated: step 1 of 1 (ann)": ');
+  set(on, "online");
+  await pass(on, MINUTE);
+  expect(about(on.posted(ROOM))).toHaveLength(1);
+  expect(await on.rig.store.outbox.counts()).toMatchObject({ held: 1, dead: 0 });
+});
