@@ -12,7 +12,7 @@ import type { Plan } from "./plan.js";
 import { age } from "./steps/age.js";
 import { breach } from "./steps/breach.js";
 import { escalate } from "./steps/escalate.js";
-import { fallback, type Undelivered, unposted } from "./steps/fallback.js";
+import { fallback, posted, type Undelivered, unposted } from "./steps/fallback.js";
 import { findPlan, fingerprint } from "./steps/fingerprint.js";
 import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
@@ -21,6 +21,7 @@ import { quietHours } from "./steps/quiet-hours.js";
 import { remind } from "./steps/remind.js";
 import { ackForOf, route } from "./steps/route.js";
 import { silence } from "./steps/silence.js";
+import type { Hold } from "./tell/held-back.js";
 import { takeRoutes } from "./urging.js";
 
 /** Why an alert is looked at. */
@@ -31,6 +32,8 @@ export type Occasion =
   | ({ kind: "undelivered"; id: string } & Undelivered)
   /** The alert ended before this page was posted. */
   | { kind: "unposted"; id: string; destination: string; text: string }
+  /** This page was held back, and posted after that. */
+  | { kind: "posted"; id: string; destination: string; text: string; dueAt: number; hold: Hold }
   | { kind: "time"; id: string };
 
 export interface Outcome {
@@ -76,6 +79,7 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
   if (occasion.kind === "action") act(plan, occasion.action, occasion.by, ackForOf(plan.alert, alerting));
   if (occasion.kind === "undelivered") fallback(plan, occasion, alerting);
   if (occasion.kind === "unposted") unposted(plan, occasion, alerting);
+  if (occasion.kind === "posted") posted(plan, occasion, alerting);
   return plan;
 }
 

@@ -54,6 +54,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   expire: "expired",
   move: "moved",
   unposted: "not posted",
+  posted: "posted late",
 };
 
 interface DetailFacts extends CardFacts {

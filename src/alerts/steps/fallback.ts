@@ -1,11 +1,12 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
-import { type Actor, isOpen, type NewNotice, type Urging } from "../../domain/alert.js";
+import { type Actor, isOpen, type NewNotice, STATE_WORDS, type Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { accountsOf, readMention } from "../people.js";
 import { LOSSES, type Loss, type Plan } from "../plan.js";
 import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
+import type { Hold } from "../tell/held-back.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo, stepOf } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
@@ -94,9 +95,22 @@ export function unposted(
   plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
 }
 
+/** Into the history: an operator had the alert when the page was due. */
+export function posted(
+  plan: Plan,
+  { destination, text, dueAt, hold }: { destination: string; text: string; dueAt: number; hold: Hold },
+  { placeName }: Alerting,
+): void {
+  const what = `"${stepOfText(text)}" in ${shownAs(destination, placeName)}`;
+  const [due, until] = [dueAt, hold.until].map((at) => new Date(at).toISOString());
+  const why = `it was due ${due}; the alert was ${STATE_WORDS[hold.state]} until ${until}`;
+  plan.record("posted", OUTBOX(destination), `${what}: ${why}`);
+}
+
 const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });
 
-const stepOfText = (text: string) => text.split(". ")[0];
+/** Of what was said of an alert, the part that names it. */
+export const stepOfText = (text: string) => text.split(". ")[0] ?? text;
 
 /** In the history: what besides the card of its alert did not arrive. */
 export const notTaken = (text: string) => ` did not take "${stepOfText(text)}"`;

@@ -8,6 +8,7 @@ import { notTaken } from "../steps/fallback.js";
 import { newestReminders } from "../steps/remind.js";
 import { BEHIND, isTakenBack, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
+import { recordPosted } from "./held-back.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
 import { arrivesAgain, isLostCourtesy, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
@@ -72,6 +73,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (delivery?.status === "sent") {
       await arrivesAgain(destination, telling);
       await saidAgain(destination, telling);
+      await recordPosted(notices, delivery.createdAt, telling);
     }
     await store.settleNotices(notices.map(({ id }) => id));
     // The fallback has it, and an open alert said before that this chat refuses: another dead letter would say nothing new.

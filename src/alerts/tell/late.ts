@@ -1,10 +1,12 @@
 /** Reminders and escalations that go out late say so: whoever is paged at night has to know that it is old. */
+import { STATE_WORDS } from "../../domain/alert.js";
 import type { Delivery, Pause } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
 import { timeIn } from "../../lib/timezone.js";
 import { zoneOf } from "../business-hours.js";
 import { moment } from "../card/words.js";
 import type { AlertsConfig } from "../config.js";
+import type { Hold } from "./held-back.js";
 
 /** Less is not worth a word. */
 const LATE_MS = 5 * 60_000;
@@ -17,16 +19,21 @@ export function lateText(lateMs: number, why: string, fromMs = LATE_MS): string 
   return lateMs < fromMs ? undefined : `This message is ${formatDuration(lateMs)} late: ${why}`;
 }
 
-/** For a page that its chat did not take in time: it may be posted long after it was written. */
-export function dueText(dueAts: readonly number[], now: number, zone: string): string {
+/** For a page that its chat did not take in time, or that an operator held back: it may be posted long after it was written. */
+export function dueText(dueAts: readonly number[], now: number, zone: string, hold?: Hold): string {
   const [due = "", was] = dueTimes(dueAts, zone);
-  return `${due} and ${was} not posted then; its times are those of ${moment(now, zone, "T")}`;
+  const why = hold ? heldText(hold, zone) : ` and ${was} not posted then`;
+  return `${due}${why}; its times are those of ${moment(now, zone, "T")}`;
 }
 
 /** For a page that waits for the end of a pause with the words that it has now. */
-export function pausedUntilText(dueAts: readonly number[], { until }: Pause, zone: string): string {
-  return `${dueTimes(dueAts, zone)[0]}; sending to this chat was paused until ${moment(until, zone, "T")}`;
+export function pausedUntilText(dueAts: readonly number[], { until }: Pause, zone: string, hold?: Hold): string {
+  const why = hold ? heldText(hold, zone) : "";
+  return `${dueTimes(dueAts, zone)[0]}${why}; sending to this chat was paused until ${moment(until, zone, "T")}`;
 }
+
+const heldText = ({ state, until }: Hold, zone: string) =>
+  `; the alert was ${STATE_WORDS[state]} until ${moment(until, zone, "T")}`;
 
 /** Several pages may be one message. */
 function dueTimes(dueAts: readonly number[], zone: string): [due: string, was: "was" | "were"] {

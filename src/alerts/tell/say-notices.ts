@@ -22,6 +22,7 @@ import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
+import { type Hold, holdOf, recordPosted } from "./held-back.js";
 import {
   dueText,
   isPausedTooLong,
@@ -53,6 +54,8 @@ interface Saying {
   notice: Notice;
   alert: Alert;
   card: AlertCard | undefined;
+  /** Of a page that was held back. */
+  hold: Hold | undefined;
 }
 
 export async function sayNotices(destination: string, telling: Telling): Promise<number | undefined> {
@@ -172,7 +175,8 @@ async function sayingsOf(notices: readonly Notice[], destination: string, tellin
     const id = place?.cardId;
     if (id !== undefined && !cards.has(id)) cards.set(id, await store.card(id));
     const card = id === undefined ? undefined : cards.get(id);
-    sayings.push({ notice: await withoutPaged(notice, alert, telling), alert, card });
+    const hold = await holdOf(notice, alert, telling);
+    sayings.push({ notice: await withoutPaged(notice, alert, telling), alert, card, hold });
   }
   return sayings;
 }
@@ -238,13 +242,21 @@ function dueOf(sayings: readonly Saying[], telling: Telling): string | undefined
   const now = telling.clock.now();
   const pages = pagesOf(sayings);
   if (pages.length === 0) return undefined;
-  const dueAts = pages.map(dueAtOf);
+  const dueAts = pages.map(({ notice }) => notice.dueAt);
   const zone = zoneOf(telling.config.business_hours);
   const lateMs = now - Math.min(...dueAts);
+  const hold = holdOfAll(pages);
   const pause = pauseBefore(sayings, telling);
-  if (pause) return pausedUntilText(dueAts, pause, zone);
+  if (pause) return pausedUntilText(dueAts, pause, zone, hold);
   const isAgain = pages.some(({ notice }) => notice.sentAt !== undefined);
-  return lateMs > 0 && (isAgain || lateMs >= LATE_PAGE_MS) ? dueText(dueAts, now, zone) : undefined;
+  return lateMs > 0 && (isAgain || lateMs >= LATE_PAGE_MS) ? dueText(dueAts, now, zone, hold) : undefined;
+}
+
+/** What is true of each of these pages. */
+function holdOfAll(pages: readonly Saying[]): Hold | undefined {
+  const [first, ...others] = pages.map(({ hold }) => hold);
+  const isSame = others.every((one) => one?.state === first?.state && one?.until === first?.until);
+  return isSame && alertsOf(pages).length === 1 ? first : undefined;
 }
 
 const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap(({ notice }) => notice.mentions))];
@@ -273,14 +285,15 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   if (first === undefined || deliveryId === undefined) return undefined;
   const ids = sayings.map(({ notice }) => notice.id);
   if (isWebhook(destination)) {
+    const notices = sayings.map(({ notice }) => notice);
     try {
       await telling.post(destination, deliveryId, await bodyOf(sayings, telling));
       await saidAgain(destination, telling);
+      await recordPosted(notices, clock.now(), telling);
     } catch (error) {
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
       const dueAt = dueAtOf(first);
-      const notices = sayings.map(({ notice }) => notice);
       const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
       const isLate = isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
       if (isLate && !(await isElsewhere(notices, telling)))
