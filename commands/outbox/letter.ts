@@ -8,7 +8,9 @@ import { purgeOf } from "../journey/audit.js";
 import { ago, code, count, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
-export type Letter = { kind: "delivery"; delivery: Delivery } | { kind: "inbox"; row: InboxRow };
+export type Letter =
+  /** `asked`: the id of an older change of the same message, which this one took the place of. */
+  { kind: "delivery"; delivery: Delivery; asked?: string | undefined } | { kind: "inbox"; row: InboxRow };
 
 export async function findLetter(deps: CommandDeps, given: unknown): Promise<Letter> {
   const { store } = deps;
@@ -20,6 +22,8 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     if (row) return { kind: "inbox", row };
   } else {
     const delivery = await store.outbox.get(id);
+    const newer = delivery?.status === "superseded" ? await letterAfter(delivery, deps) : undefined;
+    if (newer) return { kind: "delivery", delivery: newer, asked: id };
     if (delivery) return { kind: "delivery", delivery };
   }
   const purge = await purgeOf(deps, id, 0);
@@ -36,6 +40,12 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     "/outbox list shows what waits for an operator; settled ones are deleted after the retention.",
     "id",
   );
+}
+
+/** The newest change of its message, if that waits for an operator: a card that its chat refuses is tried again as it changes. */
+async function letterAfter({ id, targetId = id }: Delivery, { store }: CommandDeps): Promise<Delivery | undefined> {
+  const [newest] = await store.outbox.list({ targetId, limit: 1 });
+  return newest?.status === "dead" || newest?.status === "held" ? newest : undefined;
 }
 
 /** The store would give it up again at once. */

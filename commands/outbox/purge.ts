@@ -80,9 +80,10 @@ function confirmPurge(amount: number, what: string, kinds: readonly string[], { 
   });
 }
 
-async function purgeOne(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
+async function purgeOne(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
   const { options } = context;
-  const letter = await findLetter(deps, id);
+  const letter = await findLetter(deps, asked);
+  const id = letter.kind === "delivery" ? letter.delivery.id : asked;
   if (letter.kind === "delivery" && isUnderWay(letter.delivery)) return withdrawOne(deps, context, letter.delivery);
   const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";

@@ -36,7 +36,7 @@ export async function showLetter(deps: CommandDeps, context: CommandContext): Pr
     });
   }
   return letter.kind === "delivery"
-    ? showDelivery(deps, context, await readableLetter(deps, context, letter.delivery), isOpen)
+    ? showDelivery(deps, context, await readableLetter(deps, context, letter.delivery), isOpen, letter.asked)
     : showInbox(deps, context, await readableLetter(deps, context, letter.row), isOpen);
 }
 
@@ -45,6 +45,7 @@ async function showDelivery(
   context: CommandContext,
   delivery: Delivery,
   isOpen: boolean,
+  asked: string | undefined,
 ): Promise<CommandAnswer> {
   const { id, status, cause, parts } = delivery;
   const ambiguous = isAmbiguous(delivery);
@@ -57,10 +58,13 @@ async function showDelivery(
       `${code(id)} · ${endText(delivery, await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES }))}`,
       [
         `${delivery.operation} to ${conversationText(deps, delivery.conversation)}`,
+        asked !== undefined && `a newer change of the same message, in place of ${code(asked)}`,
         `because of ${cause.kind} ${code(cause.id)}`,
         `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${count(tries(delivery), "time")}`,
         ...(await pauseLines(deps, delivery)),
-      ].join("\n"),
+      ]
+        .filter((line) => line !== false)
+        .join("\n"),
       parts.length > 0 &&
         table(
           [
