@@ -28,6 +28,7 @@ import { snoozing } from "./card/buttons.js";
 import { renderDetails } from "./card/render.js";
 import { type AlertsConfig, spellChats } from "./config.js";
 import { createDigests, DIGEST, type Digest } from "./digests.js";
+import { escalatedText } from "./escalated.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
 import { lastPosted } from "./last-posted.js";
@@ -305,7 +306,9 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const [first] = alerts;
       if (first === undefined) throw unknownAlert(id);
       const isTaken = action.kind === "assign" || (action.kind === "ack" && action.assign === true);
-      const note = isTaken && alerts.length === 1 && changed > 0 ? await parts.taken?.(first, by, role) : undefined;
+      const isOne = alerts.length === 1 && changed > 0;
+      const taken = isTaken && isOne ? await parts.taken?.(first, by, role) : undefined;
+      const note = action.kind === "escalate" && isOne ? await escalatedText(first, telling) : taken;
       return { alerts, changed, ...(note === undefined ? {} : { note }) };
     },
     async extended(fingerprint, by, reason) {

@@ -23,7 +23,11 @@ it.each([
   const inRoom = () => loop.requests.filter((one) => one.address.chatId === "room");
   expect(inRoom()).toHaveLength(1);
   const history = await on.alerts.history(id);
-  expect(history.map(({ reason }) => reason).join()).toContain("may or may not have arrived");
+  expect(history.flatMap(({ event, reason }) => (event === "in_doubt" ? [reason] : []))).toEqual([
+    `${ROOM} may not have taken the card: it may or may not have arrived: 502 Bad Gateway`,
+  ]);
+  const { card } = await on.alerts.details(id, OPS);
+  expect(card?.fields?.find(({ name }) => name === "History")?.value).toMatch(/> in doubt: loop:bot:room may not/);
   expect(on.posted(OPS)[0]?.text).toContain("Reply to Bob and Eve");
   const own = (await on.alerts.list({ limit: 20 })).filter(({ signal }) => signal.labels.destination === ROOM);
   expect(own).toEqual([]);
@@ -33,4 +37,27 @@ it.each([
   const pages = on.posted(ROOM).filter(({ text }) => text.includes("Escalated: step 1 of 1"));
   expect(pages.map(({ text }) => [text.includes("<@7"), text.includes("took no alerts")])).toEqual([[true, false]]);
   expect(inRoom().filter((one) => one.kind === "create")).toHaveLength(2);
+});
+
+it("the card of an alert about a chat: its history says so, and no copy is made", async () => {
+  const loop = new LoopbackPlatform("loop");
+  loop.script = (operation) => {
+    if (operation.kind !== "create") return undefined;
+    if (operation.address.chatId === "room") return { kind: "permanent", error: "403 Forbidden" };
+    return operation.part.text.includes("Alerts do not reach")
+      ? { kind: "ambiguous", error: "502 Bad Gateway" }
+      : undefined;
+  };
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 } } }, fallback: [OPS] }, loop);
+  await on.raise();
+  await on.advance(5 * MINUTE);
+  const own = (await on.alerts.list({ limit: 20 })).find(({ signal }) => signal.labels.destination === ROOM);
+  const lines = (await on.alerts.history(own?.id ?? "")).map(({ event, reason }) => `${event}: ${reason}`);
+  expect(lines).toEqual([
+    "fire: 403 Forbidden",
+    `in_doubt: ${OPS} may not have taken the card: it may or may not have arrived: 502 Bad Gateway`,
+  ]);
+  expect(loop.requests.filter((one) => one.kind === "create" && one.part.text.includes("do not reach"))).toHaveLength(
+    1,
+  );
 });

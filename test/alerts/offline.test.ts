@@ -298,6 +298,19 @@ describe("a chat that its platform paused before a page is due", () => {
     },
   );
 
+  it("an operator who asks for an escalation reads whom it notifies, and that the page waits", async () => {
+    const { on, loop } = await twoPlatforms({
+      ...oneStep({ escalate: [{ after: "5h", mention: ["ann"] }] }),
+      fallback_after: "5m",
+    });
+    const { id } = await on.raise();
+    await pauseRoom(on, loop, MINUTE);
+    const { note } = await on.alerts.act(id, { kind: "escalate" }, ANN);
+    expect(note).toBe(
+      `Step 1 of 1 (ann). This was the last step. The page in ${ROOM} waits: sending there is paused until 10:01: 429 Too Many Requests.`,
+    );
+  });
+
   it("a page that waits for the end of the pause does not say how long the customer had waited before", async () => {
     const { on, loop } = await twoPlatforms({ ...oneStep(), fallback_after: "5m" });
     const clock = { name: "first response", dueAt: START, targetMs: MINUTE, elapsedMs: MINUTE, percentUsed: 1 };

@@ -993,7 +993,7 @@ it("a page that its group and its person refuse, and of which nobody knows wheth
   const texts = asked("ops").map((one) => (one.kind === "create" ? one.part.text : ""));
   expect(texts.map((text) => text.includes("<@8|ben>"))).toEqual([true, false]);
   expect(texts[1]).toContain(
-    `ben could not be notified in ${ROOM} when this step was due (it took no alerts) (the private chat takes no alerts now); ann is the next person`,
+    `ben could not be notified in ${ROOM} when this step was due (it took no alerts; the private chat takes no alerts now); ann is the next person`,
   );
 });
 

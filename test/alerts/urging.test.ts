@@ -970,8 +970,34 @@ it("names the pages among the messages that wait for an operator: whom they call
   const letters = on.posted(ADMINS).find(({ text }) => text.includes("Messages wait for an operator"));
   expect(letters?.text).toMatch(/1 given up, the oldest for more than 1 m/);
   expect(letters?.text.replaceAll("\\", "")).toContain(
-    `Not delivered: the page to Olga about "Reply to Bob" (${OPS}, ${id})`,
+    `Not delivered: the page of step 1 to Olga about "Reply to Bob" (${OPS}, ${id})`,
   );
+});
+
+it("tells the pages of two steps apart, and copies from pages", async () => {
+  const platform = new LoopbackPlatform("loop");
+  platform.script = (operation) => {
+    if (operation.kind !== "create" || !operation.part.text.includes("Reply to Bob")) return undefined;
+    const isLost = operation.part.text.includes("Escalated") && operation.address.chatId !== "room";
+    return isLost ? { kind: "ambiguous", error: "502 Bad Gateway" } : undefined;
+  };
+  const escalate = ["1m", "2m"].map((after) => ({ after, to: [OPS], mention: ["loop:7"] }));
+  const on = await watch(
+    { ...PAGES_OLGA, routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } },
+    platform,
+  );
+  const { id } = await on.raise();
+  await on.advance(6 * MINUTE);
+  const letters = on.posted().find(({ text }) => text.includes("Messages wait for an operator"));
+  const pages = letters?.text.match(/(a copy of )?the page of step \d to Olga about "Reply to Bob" \([^,]+/g) ?? [];
+  expect(new Set(pages).size).toBe(pages.length);
+  expect(pages).toEqual(
+    expect.arrayContaining([
+      `the page of step 2 to Olga about "Reply to Bob" (${OPS}`,
+      `a copy of the page of step 2 to Olga about "Reply to Bob" (${ADMINS}`,
+    ]),
+  );
+  expect(letters?.text.replaceAll("\\", "")).toContain(id);
 });
 
 it("of a page of which nobody knows whether it arrived, says no more than that", async () => {
@@ -987,7 +1013,7 @@ it("of a page of which nobody knows whether it arrived, says no more than that",
   const said = [...on.posted(ADMINS), ...on.posted()].map(({ text }) => text.replaceAll("\\", ""));
   expect(said.join()).toContain(`(it may not have arrived at ${OPS})`);
   expect(said.join()).toContain(
-    `Not delivered: the page to Olga about "Reply to Bob" (${OPS}, ${id}), which may have arrived`,
+    `Not delivered: the page of step 1 to Olga about "Reply to Bob" (${OPS}, ${id}), which may have arrived`,
   );
   expect(said.join()).not.toContain("it did not arrive");
   expect(said.join()).not.toContain("do not reach");

@@ -214,8 +214,8 @@ function endingOf({ state }: Alert, history: readonly AlertEvent[], at: At): str
   return last.reason ? `${by}: ${withMoments(inline(last.reason), at)}` : by;
 }
 
-/** `platform:id`: a part of ours needs no name here. */
-export const isPerson = ({ id }: AlertEvent["actor"]) => /^\w+:/.test(id);
+/** `platform:id`: a part of ours needs no name here, and the outbox is known by a chat. */
+export const isPerson = ({ id, source }: AlertEvent["actor"]) => source !== "gateway" && /^\w+:/.test(id);
 
 /** `Policy muted until 21 Nov 2026, 21:05 by Ann: moving the queue`. */
 export function quietOf({ mutes, until, by, comment }: InForce, at: At): string {

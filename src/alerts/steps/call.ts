@@ -112,14 +112,21 @@ function whyNot(
   alerting: Calling,
   now: number,
 ): string {
-  const why = `${whyNotIn(accounts, chat, reach, alerting)}${refusedChat(accounts, alerting, now)}`;
+  const why = whyNotIn(accounts, chat, reach, alerting, refusedChat(accounts, alerting, now));
   if (reach.arriving.some(({ name }) => accounts.some((one) => one.name === name)))
     return `${why} and is notified in a private chat`;
   const isElsewhere = chatsOf(reach).some((place) => isReachedNow(place, accounts, alerting));
   return isElsewhere ? `${why} and ${mentionedIn(accounts, chat, reach, alerting)}` : why;
 }
 
-function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Calling): string {
+/** `besides`: why the private chat does not notify the person. */
+function whyNotIn(
+  accounts: readonly Mentioned[],
+  chat: string | undefined,
+  reach: Reach,
+  alerting: Calling,
+  besides: string | undefined,
+): string {
   const { personOf, placeName, readers, inDoubtAt } = alerting;
   const chats = chatsOf(reach);
   const shared = chats.filter((place) => personOf(place) === undefined);
@@ -127,28 +134,34 @@ function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reac
   const places = chat !== undefined ? [chat] : shared.length > 0 ? shared : chats;
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
   const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
+  const both = (why: string) => (besides === undefined ? why : `${why}; ${besides}`);
   // It is read when the chat takes messages again, or at the fallback.
   if (refusing !== undefined && refusing === chat)
-    return `${namesOf(accounts, alerting)} could not be notified in ${shownAs(refusing, placeName)} when this step was due (it took no alerts)`;
+    return `${namesOf(accounts, alerting)} could not be notified in ${shownAs(refusing, placeName)} when this step was due (${both("it took no alerts")})`;
   if (refusing !== undefined && inDoubtAt?.includes(refusing))
-    return `${namesOf(accounts, alerting)} may not be notified (the page in ${shownAs(refusing, placeName)} may not have arrived)`;
+    return `${namesOf(accounts, alerting)} may not be notified (${both(`the page in ${shownAs(refusing, placeName)} may not have arrived`)})`;
   if (refusing !== undefined)
-    return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
+    return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (${both("it takes no alerts now")})`;
+  const alone = besides === undefined ? "" : ` (${besides})`;
   const unread = places.find((place) => isReached(place, accounts, personOf));
-  if (unread !== undefined) return `${namesOf(accounts, alerting)} cannot read ${shownAs(unread, placeName)}`;
+  if (unread !== undefined) return `${namesOf(accounts, alerting)} cannot read ${shownAs(unread, placeName)}${alone}`;
   const platform = chat?.split(":")[0];
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
   const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;
-  return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}`;
+  return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}${alone}`;
 }
 
-/** ` (the private chat takes no alerts now, and is tried again)`, where the person has one. */
-function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors, inDoubtAt }: Calling, now: number): string {
+/** Where the person has one, and it takes none. */
+function refusedChat(
+  accounts: readonly Mentioned[],
+  { direct, inhibitors, inDoubtAt }: Calling,
+  now: number,
+): string | undefined {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
-  if (chats.length === 0 || !chats.every(inhibitors.refuses)) return "";
-  if (chats.some((chat) => inDoubtAt?.includes(chat))) return " (the page in the private chat may not have arrived)";
+  if (chats.length === 0 || !chats.every(inhibitors.refuses)) return undefined;
+  if (chats.some((chat) => inDoubtAt?.includes(chat))) return "the page in the private chat may not have arrived";
   const isTried = chats.some((chat) => inhibitors.refusalOf(chat, now) === undefined);
-  return ` (the private chat takes no alerts now${isTried ? ", and is tried again" : ""})`;
+  return `the private chat takes no alerts now${isTried ? ", and is tried again" : ""}`;
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */

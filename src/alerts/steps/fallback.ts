@@ -1,7 +1,8 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
-import { type Actor, isOpen, type NewNotice, STATE_WORDS, type Urging } from "../../domain/alert.js";
+import { type Actor, type AlertEvent, isOpen, type NewNotice, STATE_WORDS, type Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
+import { isAboutPlace } from "../own-alerts.js";
 import { accountsOf, readMention } from "../people.js";
 import { LOSSES, type Loss, type Plan } from "../plan.js";
 import { calls, isReachedNow } from "../reach.js";
@@ -33,6 +34,11 @@ export function fallback(
   const { config, admins, placeName, inhibitors } = alerting;
   const { alert, now, told } = plan;
   if (!isOpen(alert.state)) return;
+  // Nothing about this chat is told elsewhere a second time.
+  if (isAboutPlace(alert)) {
+    if (!isAgain) recordLoss(plan, destination, notice, loss, alerting);
+    return;
+  }
   const there = new Set(told.map((place) => place.destination));
   const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
   // Nobody there takes it: the chats that show the alert get what was said, and whom it calls.
@@ -76,12 +82,33 @@ export function fallback(
   }
   // Of a copy that is lost, its chat has an alert of its own.
   if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, loss, elsewhere);
-  plan.record(
-    "undelivered",
-    OUTBOX(destination),
-    `${shownAs(destination, placeName)}${notice ? notTaken(notice.text) : ""}: ${loss.reason}`,
-  );
+  recordLoss(plan, destination, notice, loss, alerting);
 }
+
+/** Which message it was, and no more than is known of it. */
+function recordLoss(
+  plan: Plan,
+  destination: string,
+  notice: Unsaid | undefined,
+  { fate, reason }: Loss,
+  { placeName }: Alerting,
+): void {
+  const isInDoubt = fate === "in doubt";
+  const took = isInDoubt ? "may not have taken" : "did not take";
+  const what = notice === undefined ? " the card: " : quoted(notice.text);
+  const event = isInDoubt ? "in_doubt" : "undelivered";
+  plan.record(event, OUTBOX(destination), `${shownAs(destination, placeName)} ${took}${what}${reason}`);
+}
+
+/** In the history: what besides the card of its alert did not arrive. */
+const quoted = (text: string) => ` "${stepOfText(text)}": `;
+
+/** Whether this line of the history is about this message for this chat, which did not arrive or may not have. */
+export function isLossOf({ event, actor, reason = "" }: AlertEvent, destination: string, text: string): boolean {
+  return LOST.has(event) && actor.id === destination && reason.includes(quoted(text));
+}
+
+const LOST: ReadonlySet<string> = new Set(["undelivered", "in_doubt"]);
 
 /** Into the history, which says that the step was taken. */
 export function unposted(
@@ -111,9 +138,6 @@ const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the ou
 
 /** Of what was said of an alert, the part that names it. */
 export const stepOfText = (text: string) => text.split(". ")[0] ?? text;
-
-/** In the history: what besides the card of its alert did not arrive. */
-export const notTaken = (text: string) => ` did not take "${stepOfText(text)}"`;
 
 /** For the people whom no message in these chats notifies; on platforms other than that of the chat that did not take it. */
 function privateChats(

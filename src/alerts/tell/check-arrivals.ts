@@ -82,18 +82,17 @@ export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Tellin
   const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be sent");
   // A card of many may show alerts about this place beside others. None at all: they are shown elsewhere by now.
-  const shown = await store.list({ cardId: card.id, limit: PAGE });
-  if (shown.every(isAboutPlace)) return;
+  const isAboutPlaces = (await store.list({ cardId: card.id, limit: PAGE })).every(isAboutPlace);
   for (let afterId = ""; ; ) {
     const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
     await Promise.all(
       page
-        .filter((alert) => isOpen(alert.state) && !isAboutPlace(alert))
+        .filter(({ state }) => isOpen(state))
         .map(({ id }) => run({ kind: "undelivered", id, destination, ...loss, isAgain })),
     );
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;
   }
   // One message in doubt says nothing about its chat.
-  if (loss.fate !== "in doubt") await raiseUndelivered(destination, reason, telling);
+  if (!isAboutPlaces && loss.fate !== "in doubt") await raiseUndelivered(destination, reason, telling);
 }

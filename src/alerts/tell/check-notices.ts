@@ -4,7 +4,7 @@ import { hasExpired } from "../../domain/given-up.js";
 import { isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import type { Loss } from "../plan.js";
-import { notTaken } from "../steps/fallback.js";
+import { isLossOf } from "../steps/fallback.js";
 import { newestReminders } from "../steps/remind.js";
 import { BEHIND, isTakenBack, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
@@ -116,10 +116,7 @@ export async function isElsewhere(notices: readonly Notice[], { store }: Telling
     const alert = await store.get(alertId);
     if (alert && isAboutPlace(alert)) continue;
     const history = await store.history(alertId, HISTORY_MAX);
-    const lost = history.filter(
-      ({ event, actor, at }) => event === "undelivered" && actor.id === destination && at >= sentAt,
-    );
-    if (!lost.some(({ reason = "" }) => reason.includes(notTaken(text)))) return false;
+    if (!history.some((one) => one.at >= sentAt && isLossOf(one, destination, text))) return false;
   }
   return true;
 }

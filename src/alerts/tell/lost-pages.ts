@@ -1,6 +1,7 @@
 /** Escalations among the messages that wait for an operator: whom they were to call, where, and about what. */
 import { isInDoubt } from "../../domain/given-up.js";
 import { sentDirectlyTo } from "../steps/escalate.js";
+import { isCopy } from "../steps/fallback.js";
 import { shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -24,7 +25,9 @@ export async function lostPages({
       const direct = sentDirectlyTo(text);
       const people = direct === undefined ? mentions.map((one) => one.slice(one.indexOf("|") + 1)) : [direct];
       const whom = people.length === 0 ? "" : ` to ${people.join(", ")}`;
-      return `the page${whom} about "${title}" (${shownAs(destination, placeName)}, ${alertId})${doubt}`;
+      const step = /^Escalated: (step \d+)/.exec(text)?.[1];
+      const page = `${isCopy(text) ? "a copy of the page" : "the page"}${step === undefined ? "" : ` of ${step}`}`;
+      return `${page}${whom} about "${title}" (${shownAs(destination, placeName)}, ${alertId})${doubt}`;
     }),
   );
   const more = pages.length > NAMED ? `, and ${pages.length - NAMED} more` : "";
