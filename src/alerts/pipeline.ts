@@ -3,7 +3,7 @@
  * step is a function of that name in `steps/`. All that follows is committed in one transaction with the alert, and told from there
  * (`tell.ts`), so a crash loses nothing and tells nothing twice.
  */
-import type { Actor, Alert } from "../domain/alert.js";
+import type { Actor, Alert, Hold } from "../domain/alert.js";
 import type { AlertSignal } from "../domain/alert-signal.js";
 import { HookgateError } from "../lib/errors.js";
 import { act, type PersonAction } from "./act.js";
@@ -21,7 +21,6 @@ import { quietHours } from "./steps/quiet-hours.js";
 import { remind } from "./steps/remind.js";
 import { ackForOf, route } from "./steps/route.js";
 import { silence } from "./steps/silence.js";
-import type { Hold } from "./tell/held-back.js";
 import { takeRoutes } from "./urging.js";
 
 /** Why an alert is looked at. */

@@ -60,6 +60,12 @@ export interface Urging {
   since?: number;
 }
 
+/** What an alert was while its page was due and not posted, and until when. */
+export interface Hold {
+  state: AlertState;
+  until: number;
+}
+
 export interface Alert {
   /** `newId("al")`. */
   id: string;

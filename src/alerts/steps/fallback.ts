@@ -1,13 +1,20 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
 import { formatAddress } from "../../domain/address.js";
-import { type Actor, type AlertEvent, isOpen, type NewNotice, STATE_WORDS, type Urging } from "../../domain/alert.js";
+import {
+  type Actor,
+  type AlertEvent,
+  type Hold,
+  isOpen,
+  type NewNotice,
+  STATE_WORDS,
+  type Urging,
+} from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { accountsOf, readMention } from "../people.js";
 import { LOSSES, type Loss, type Plan } from "../plan.js";
 import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
-import type { Hold } from "../tell/held-back.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo, stepOf } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";

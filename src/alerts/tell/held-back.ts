@@ -1,16 +1,10 @@
 /** Pages that an acknowledgement, a snooze or a rule held back, and that are posted because their alert needs an operator again. */
-import { type Alert, type AlertState, isOpen, type Notice } from "../../domain/alert.js";
+import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alert.js";
 import { stepOfText } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
 const HISTORY_MAX = 200;
-
-/** What the alert was while its page was due and not posted, and until when. */
-export interface Hold {
-  state: AlertState;
-  until: number;
-}
 
 /** Undefined when the alert has needed an operator since the page was due. */
 export async function holdOf(

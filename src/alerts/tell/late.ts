@@ -1,12 +1,11 @@
 /** Reminders and escalations that go out late say so: whoever is paged at night has to know that it is old. */
-import { STATE_WORDS } from "../../domain/alert.js";
+import { type Hold, STATE_WORDS } from "../../domain/alert.js";
 import type { Delivery, Pause } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
 import { timeIn } from "../../lib/timezone.js";
 import { zoneOf } from "../business-hours.js";
 import { moment } from "../card/words.js";
 import type { AlertsConfig } from "../config.js";
-import type { Hold } from "./held-back.js";
 
 /** Less is not worth a word. */
 const LATE_MS = 5 * 60_000;

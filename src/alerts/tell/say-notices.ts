@@ -1,6 +1,6 @@
 /** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
 import { parseAddress } from "../../domain/address.js";
-import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
+import { type Alert, type AlertCard, type Hold, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { isUnderWay, type Pause } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -22,7 +22,7 @@ import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
-import { type Hold, holdOf, recordPosted } from "./held-back.js";
+import { holdOf, recordPosted } from "./held-back.js";
 import {
   dueText,
   isPausedTooLong,
