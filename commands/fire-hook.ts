@@ -5,6 +5,7 @@ import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
+import { effectTexts, insteadsIn } from "./automations/effect.js";
 import { fireConfigured, readHandPayload } from "./automations/fire.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { showFired } from "./automations/show-fired.js";
@@ -98,14 +99,14 @@ function phaseOf(target: Target, asked: unknown): LifecyclePhase | undefined {
   return phase;
 }
 
-function showFiring(
+async function showFiring(
   deps: CommandDeps,
   context: CommandContext,
   target: Target,
   { source, payload }: FirePayload,
   text: string,
   record: DispatchRecord,
-): CommandAnswer {
+): Promise<CommandAnswer> {
   const name = target.kind === "hook" ? target.hook.id : target.point.name;
   // What a person wrote is not shown by way of a test: /run … reveal asks for the role and is recorded.
   // What a configured hook made may hold what its steps read in other chats.
@@ -116,13 +117,14 @@ function showFiring(
     text: [
       `**${record.dryRun ? "Dry run" : "Fired live"}**: ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
       dispatchLine(record, deps.clock.now()),
-      record.runs.length > 0 ? runTable(record.runs) : whyNobody(deps, target, payload),
+      record.runs.length > 0 ? runTable(record.runs, await insteadsIn(deps, record)) : whyNobody(deps, target, payload),
+      ...(await effectTexts(deps, context, record)),
       ...runDetails(record, isOpen),
       resultText(record, isOpen),
       record.dryRun
         ? "Nothing was sent and no state was written."
         : record.runs.some(({ outcome }) => outcome !== "skipped") &&
-          `⚠ This was no dry run: messages that the ${target.kind === "hook" ? "hook" : "hooks"} sent were delivered. The return value was only displayed. ${code("dry-run=true")} tries it without sending.`,
+          `⚠ This was no dry run: what the ${target.kind === "hook" ? "hook" : "hooks"} sent was handed to the outbox. The return value was only displayed. ${code("dry-run=true")} tries it without sending.`,
     ],
     data: { ...dispatchData(record, isOpen), target: name, source },
     outcome: failed ? "failed" : "done",

@@ -5,6 +5,7 @@ import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { valueProblem } from "../src/lib/value-problem.js";
 import { answer, commandButton, word } from "./answer.js";
+import { effectTexts, insteadsIn } from "./automations/effect.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
 import type { CommandDeps } from "./deps.js";
@@ -67,14 +68,15 @@ export function replay(deps: CommandDeps): Command {
         text: [
           `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
           `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
-          record.runs.length > 0 ? runTable(record.runs) : "No hook ran.",
+          record.runs.length > 0 ? runTable(record.runs, await insteadsIn(deps, record)) : "No hook ran.",
+          ...(await effectTexts(deps, context, record)),
           changes.length > 0
             ? `**Different from then**\n${changes.join("\n")}`
             : `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
           uncalled.length > 0 && `Not compared, because a dry run does not call it: ${uncalled.join(", ")}.`,
           ...runDetails(record, false),
           isLive
-            ? "⚠ This was no dry run: messages that hooks sent were delivered."
+            ? "⚠ This was no dry run: what hooks sent was handed to the outbox."
             : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
         ],
         data: { ...dispatchData(record, false), replayOf: past.id, changes },

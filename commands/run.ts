@@ -7,6 +7,7 @@ import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, missing, word } from "./answer.js";
+import { effectTexts, insteadsIn } from "./automations/effect.js";
 import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
@@ -133,7 +134,7 @@ export function isOfCommand({ id, point, cause, payload }: DispatchRecord): bool
 /** `remark`: what the record of the dispatch does not know. */
 export async function showDispatch(
   deps: CommandDeps,
-  { operator }: CommandContext,
+  context: CommandContext,
   dispatch: DispatchRecord,
   isOpen: boolean,
   remark?: string,
@@ -142,7 +143,7 @@ export async function showDispatch(
   const failed = runs.find(hasFailed) ?? failedRun(dispatch);
   const by = namedBy(dispatch.point);
   const id = word(dispatch.id);
-  const mayReveal = hasRole(operator.role, "admin");
+  const mayReveal = hasRole(context.operator.role, "admin");
   return answer({
     text: [
       dispatchLine(dispatch, deps.clock.now()),
@@ -153,7 +154,8 @@ export async function showDispatch(
         ...(dispatch.conversation ? [`in ${conversationText(deps, dispatch.conversation)}`] : []),
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),
-      runs.length > 0 ? runTable(runs) : "No hook ran.",
+      runs.length > 0 ? runTable(runs, await insteadsIn(deps, dispatch)) : "No hook ran.",
+      ...(await effectTexts(deps, context, dispatch)),
       ...runDetails(dispatch, isOpen),
       isOpen
         ? `**Payload**\n${jsonBlock(open(dispatch.payload, true, by))}`

@@ -57,8 +57,8 @@ export function usedFallback(
   return (isClaim && result.claimedBy === run.hookId) || Object.values(provenance).includes(run.hookId);
 }
 
-/** One line a run: order, outcome, hook, time. */
-export function runTable(runs: readonly RunRecord[]): string {
+/** One line a run: order, outcome, hook, time. `insteads`: by run, in place of its outcome. */
+export function runTable(runs: readonly RunRecord[], insteads?: ReadonlyMap<string, string>): string {
   return table(
     [
       { title: "#", right: true },
@@ -68,7 +68,7 @@ export function runTable(runs: readonly RunRecord[]): string {
     ],
     runs.map((run, index) => [
       String(index + 1),
-      runOutcomeText(run),
+      insteads?.get(run.id) ?? runOutcomeText(run),
       run.hookId,
       run.outcome === "skipped" || run.unanswered ? "" : formatDuration(run.latencyMs),
     ]),

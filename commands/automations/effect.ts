@@ -1,43 +1,57 @@
-/** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
-import { type AutomationRun, STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
-import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
-import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
+/** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
+
+import { STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
+import { FATES, type Fate, fatesOf, type Ran, saidBy } from "../../src/domain/fates.js";
+import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { Delivery } from "../../src/domain/store.js";
 import { watchDelivery } from "../../src/domain/watch-delivery.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
-import { purgeOf } from "../journey/audit.js";
 import { endText, goneText } from "../journey/why-not-reached.js";
-import { isAmbiguous } from "../outbox/letter.js";
+import { hasFailed } from "../show-dispatch.js";
 import { code } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { readableLetter } from "./owner-only.js";
-import { saidBy, shownReason } from "./said.js";
+import { readableDispatch, readableEnd, readableLetter } from "./owner-only.js";
+import { shownReason } from "./said.js";
 import { statusText } from "./show-run.js";
 
-const WITHHELD: ReadonlySet<string> = new Set(["cancelled", "suppressed", "held", "dead"]);
 const MAX_DISPATCHES = 20;
 /** The tool with which a model decides. */
 const DECIDE = "decide";
 
-export interface Effect {
-  /** In place of the status. */
-  outcome: string;
+export interface Effect extends EffectData {
+  /** In place of the outcome of a run that succeeded, when not all was sent or tool calls failed. */
+  instead: string | undefined;
   /** Sentences, in Markdown. */
   text: string;
-  /** `isInDoubt`: the platform gave no clear answer, so people may have seen the message. */
-  withheld: { delivery: string; status: string; reason: string | undefined; isInDoubt: boolean }[];
 }
 
-/** Undefined when every tool call went through, and every message that it posted was sent, or is on its way, to where it was to go. Of a reply, each state is shown. */
-export async function effectOf(
-  deps: CommandDeps,
-  context: CommandContext,
-  run: AutomationRun,
-): Promise<Effect | undefined> {
-  const reply = run.dispatchId === undefined ? undefined : await replyOf(deps, context, run.hookId, run.dispatchId);
-  return reply === undefined ? postEffect(deps, context, run) : replyEffect(deps, run, reply);
+/** The same for programs; a field is absent when there is nothing of the kind. */
+export interface EffectData {
+  /** `isInDoubt`: the platform gave no clear answer, so people may have seen the message. */
+  withheld?: { delivery: string; status: string; reason?: string | undefined; isInDoubt: boolean }[] | undefined;
+  /** Deliveries that are not sent yet. */
+  toSend?: string[] | undefined;
+  /** Deliveries that were deleted after the retention. */
+  notKnown?: string[] | undefined;
 }
+
+/** Undefined when every tool call went through, and every message that it posted was sent to where it was to go. Of a reply, each state is shown. */
+export async function effectOf(deps: CommandDeps, context: CommandContext, ran: Ran): Promise<Effect | undefined> {
+  const fates = await fatesOf(deps, ran);
+  const readable = await Promise.all(fates.map((fate) => readableFate(deps, context, fate)));
+  const sentences = [...(await sentencesOf(deps, context, readable)), ...toolCallTexts(ran), ...threadTexts(deps, ran)];
+  if (sentences.length === 0) return undefined;
+  return { instead: insteadFor(ran, fates), text: sentences.join("\n"), ...dataOf(readable) };
+}
+
+/** What `--json` and the API have of it. */
+export const effectData = ({ withheld, toSend, notKnown }: EffectData = {}): EffectData => ({
+  withheld,
+  toSend,
+  notKnown,
+});
 
 /** Of the last run of this hook that was started: one that was skipped after it posted nothing. */
 export async function lastEffect(
@@ -49,193 +63,219 @@ export async function lastEffect(
   return last && effectOf(deps, context, last);
 }
 
-/** What stands in place of the outcome when a message was withheld. */
-export const withheldOutcome = (effect: Effect | undefined): string | undefined =>
-  effect !== undefined && effect.withheld.length > 0 ? effect.outcome : undefined;
+/** In place of the outcome of a run in a dispatch, when not all that it handed to the outbox was sent or tool calls failed. */
+export async function insteadIn(
+  deps: CommandDeps,
+  dispatch: Pick<DispatchRecord, "id" | "at">,
+  run: RunRecord,
+): Promise<string | undefined> {
+  const ran = await ranIn(deps, dispatch, run);
+  return insteadFor(ran, await fatesOf(deps, ran));
+}
+
+/** By run: what stands in place of its outcome. */
+export async function insteadsIn(deps: CommandDeps, dispatch: DispatchRecord): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const run of dispatch.runs) {
+    const instead = await insteadIn(deps, dispatch, run);
+    if (instead !== undefined) found.set(run.id, instead);
+  }
+  return found;
+}
+
+/** What became of what the runs of a dispatch handed to the outbox, a paragraph for each. */
+export async function effectTexts(
+  deps: CommandDeps,
+  context: CommandContext,
+  dispatch: DispatchRecord,
+): Promise<string[]> {
+  const effects = await Promise.all(
+    dispatch.runs.map(async (run) => ({ run, effect: await effectIn(deps, context, dispatch, run) })),
+  );
+  return effects.flatMap(({ run, effect }) => (effect?.instead ? [`${code(run.hookId)}: ${effect.text}`] : []));
+}
+
+/** What became of what the runs of one hook handed to the outbox, each once. */
+export async function effectsOf(
+  deps: CommandDeps,
+  context: CommandContext,
+  runs: readonly { dispatch: DispatchRecord; run: RunRecord }[],
+): Promise<string[]> {
+  const texts = await Promise.all(
+    runs.map(async ({ dispatch, run }) => (await effectIn(deps, context, dispatch, run))?.text),
+  );
+  return [...new Set(texts.filter((text) => text !== undefined))];
+}
+
+const effectIn = async (deps: CommandDeps, context: CommandContext, dispatch: DispatchRecord, run: RunRecord) =>
+  effectOf(deps, context, await ranIn(deps, dispatch, run));
+
+async function ranIn(
+  { automations }: CommandDeps,
+  { id, at }: Pick<DispatchRecord, "id" | "at">,
+  run: RunRecord,
+): Promise<Ran> {
+  // An attempt of a background run has the id of the run and its number.
+  const stored = await automations?.runs.get(run.id.replace(/(\/\d+):\d+\b.*$/, "$1"));
+  if (stored !== undefined) return stored;
+  const status = hasFailed(run) || run.outcome === "skipped" ? "failed" : "succeeded";
+  return { hookId: run.hookId, dispatchId: id, status, attempts: [], createdAt: at };
+}
 
 /** An answer is due within three seconds. */
 const PATIENCE_MS = 2000;
 
-/** Waits a while until what the run posted is sent or withheld. Gives what is still to be sent. */
-export async function postsToSend(
-  { store, clock }: CommandDeps,
-  { signal }: CommandContext,
-  run: AutomationRun,
-): Promise<Delivery[]> {
+/** Waits a while until what the run handed to the outbox is sent or withheld. */
+export async function untilSettled(
+  deps: CommandDeps,
+  { signal }: Pick<CommandContext, "signal">,
+  ran: Ran,
+): Promise<void> {
   const until = { withinMs: PATIENCE_MS, signal };
-  const posts = await Promise.all(postsOf(run).map((id) => watchDelivery(id, { outbox: store.outbox, clock }, until)));
-  return posts.filter((one) => one !== undefined).filter(isUnderWay);
+  const parts = { outbox: deps.store.outbox, clock: deps.clock };
+  await Promise.all((await fatesOf(deps, ran)).map(({ id }) => watchDelivery(id, parts, until)));
 }
 
-/** `` Its message `d_1` to General is handed to the outbox and not sent yet ``, for each. */
-export function toSendText(deps: CommandDeps, posts: readonly Delivery[]): string {
-  return posts
-    .map(
-      ({ id, address }) =>
-        `⏳ Its message ${code(id)} to ${placeText(deps, address)} was handed to the outbox and is **not sent yet**: ${code(`/outbox show ${id}`)} shows what became of it.`,
-    )
-    .join("\n");
-}
-
-interface RanIn {
-  dispatch: DispatchRecord;
-  run: RunRecord;
-  stored: AutomationRun | undefined;
-}
-
-/** What became of what the runs of one hook posted, and of the reply of its claim. */
-export async function effectsOf(
-  deps: CommandDeps,
-  context: CommandContext,
-  ran: readonly RanIn[],
-): Promise<(string | undefined)[]> {
-  // An attempt of a background run has the id of the run and its number.
-  const ids = new Set(ran.map(({ run, stored }) => stored?.id ?? run.id.replace(/(\/\d+):\d+\b.*$/, "$1")));
-  const runs = await Promise.all([...ids].map((id) => deps.automations?.runs.get(id)));
-  const known = runs.filter((run) => run !== undefined);
-  const effects = await Promise.all(known.map((run) => effectOf(deps, context, run)));
-  const last = ran.at(-1);
-  const isPlugin = last !== undefined && known.every(({ dispatchId }) => dispatchId !== last.dispatch.id);
-  const reply = isPlugin ? await replyOf(deps, context, last.run.hookId, last.dispatch.id) : undefined;
-  return [
-    ...effects.map((effect) => effect?.text),
-    reply && (await replyText(deps, reply)),
-    last && (await purgedReplyText(deps, last.run.hookId, last.dispatch.id)),
-  ];
-}
-
-/** What the hook answered when it claimed a message in this dispatch. The run of a claim ends before its reply is in the outbox. */
-async function replyOf(
-  deps: CommandDeps,
-  context: CommandContext,
-  hookId: string,
-  dispatchId: string,
-): Promise<Delivery | undefined> {
-  const claimed = await claimedIn(deps, hookId, dispatchId);
-  const reply = claimed && (await deps.store.outbox.get(answerId(`m${claimed.id}`, REPLY_MARK)));
-  return reply && readableLetter(deps, context, reply);
-}
-
-/** The message that the hook claimed in this dispatch. */
-async function claimedIn({ store }: CommandDeps, hookId: string, dispatchId: string): Promise<InboxRow | undefined> {
-  const [, id] = /^m(\d+):inbound_claim\b/.exec(dispatchId) ?? [];
-  const row = id === undefined ? undefined : await store.inbox.get(Number(id));
-  return row?.claimedBy === hookId ? row : undefined;
-}
-
-/** An operator deleted the reply: only what was not sent can be deleted. */
-async function purgedReplyText(deps: CommandDeps, hookId: string, dispatchId: string): Promise<string | undefined> {
-  const row = await claimedIn(deps, hookId, dispatchId);
-  if (row === undefined) return undefined;
-  const id = answerId(`m${row.id}`, REPLY_MARK);
-  const purge = (await deps.store.outbox.get(id)) ? undefined : await purgeOf(deps, id, row.receivedAt);
-  if (purge === undefined) return undefined;
-  const dispatches = await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES });
-  return `⊘ It claimed the message, and **no one got a reply**: ${goneText({ id, purge }, dispatches, deps.clock.now())}`;
-}
-
-async function replyEffect(deps: CommandDeps, run: AutomationRun, reply: Delivery): Promise<Effect> {
-  const isWithheld = WITHHELD.has(reply.status);
-  const instead = isAmbiguous(reply) ? "⚠ reply in doubt" : "⊘ reply not sent";
+/** The reasons may quote what the reader may not read. */
+async function readableFate(deps: CommandDeps, context: CommandContext, fate: Fate): Promise<Fate> {
+  const { id, delivery, purge } = fate;
+  const was = purge?.was && (await readableEnd(deps, context, purge.was, { id }));
   return {
-    outcome: isWithheld && run.status === "succeeded" ? instead : statusText(run.status),
-    text: await replyText(deps, reply),
-    withheld: isWithheld ? [withheldData(reply)] : [],
+    ...fate,
+    delivery: delivery && (await readableLetter(deps, context, delivery)),
+    purge: purge && { ...purge, was },
   };
 }
 
-async function replyText(deps: CommandDeps, reply: Delivery): Promise<string> {
-  if (isAmbiguous(reply)) return inDoubtText(deps, reply, "reply");
-  const text = `its reply ${await fateText(deps, reply)}.`;
-  return WITHHELD.has(reply.status)
-    ? `⊘ It claimed the message, and **no one got a reply**: ${text}`
-    : `It claimed the message; ${text}`;
-}
+/** In the words of a state, what became of all of it; undefined of what was sent. */
+const WORDS: Readonly<Record<Fate["state"], { sign: string; words: string } | undefined>> = {
+  withheld: { sign: "⊘", words: "not sent" },
+  in_doubt: { sign: "⚠", words: "in doubt" },
+  not_known: { sign: "⚠", words: "not known" },
+  waiting: { sign: "⏳", words: "not sent yet" },
+  sent: undefined,
+};
 
-async function postEffect(deps: CommandDeps, context: CommandContext, run: AutomationRun): Promise<Effect | undefined> {
-  const said = saidBy(run);
-  const found = await Promise.all(postsOf(run).map((id) => deps.store.outbox.get(id)));
-  const ends = found.filter((one) => one !== undefined).filter(({ status }) => WITHHELD.has(status));
-  const withheld = await Promise.all(ends.map((one) => readableLetter(deps, context, one)));
-  const threadless = said.flatMap(({ to, noThread }) => (noThread === undefined ? [] : [{ to, noThread }]));
-  const calls = toolCallsOf(run);
-  const failed = calls.filter(({ error }) => error !== undefined);
-  if (withheld.length === 0 && threadless.length === 0 && failed.length === 0) return undefined;
-  const inDoubt = withheld.filter(isAmbiguous);
-  const unsent = withheld.filter((one) => !isAmbiguous(one));
-  const lines = await Promise.all(unsent.map(async (delivery) => `its message ${await fateText(deps, delivery)}`));
-  const sentences = [
-    ...(unsent.length === 0
+function insteadFor(
+  { status, attempts }: Pick<Ran, "status" | "attempts">,
+  fates: readonly Fate[],
+): string | undefined {
+  if (status !== "succeeded") return undefined;
+  const { calls, failed } = toolCallsOf({ attempts });
+  if (failed.length > 0 && failed.length === calls.length && fates.length === 0)
+    return `⊘ tool call${calls.length === 1 ? "" : "s"} failed`;
+  const ofCalls =
+    failed.length === 0
       ? []
-      : [
-          `⊘ ${unsent.length === found.length ? "It had **no effect**" : "A part had **no effect**"}: ${lines.join("; ")}.`,
-        ]),
-    ...inDoubt.map((delivery) => inDoubtText(deps, delivery, "message")),
-    ...(failed.length === 0
-      ? []
-      : [
-          `⚠ ${calls.length === 1 ? "Its tool call" : `${failed.length} of its ${calls.length} tool calls`} **failed**: ${[...new Set(failed.map(({ tool }) => code(tool)))].join(", ")}. The model was told, and went on.`,
-        ]),
-    ...threadless.map(
-      ({ to, noThread }) =>
-        `⚠ Its message${to === undefined ? "" : ` to ${conversationText(deps, to)}`} went to the chat itself: ${shownReason(noThread)}`,
-    ),
-  ];
-  return {
-    outcome: outcomeOf(run, {
-      ...{ unsent: unsent.length, inDoubt: inDoubt.length, all: found.length },
-      ...{ failed: failed.length, calls: calls.length },
-    }),
-    text: sentences.join("\n"),
-    withheld: withheld.map(withheldData),
-  };
-}
-
-/** The messages that it posted. */
-function postsOf(run: AutomationRun): string[] {
-  const posts = saidBy(run).flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
-  return [...new Set(posts)];
+      : [calls.length === 1 ? "tool call failed" : `${failed.length} of ${calls.length} tool calls failed`];
+  const states = FATES.flatMap((state) => {
+    const some = fates.filter((fate) => fate.state === state);
+    return WORDS[state] && some.length > 0 ? [{ ...WORDS[state], some }] : [];
+  });
+  const [first] = states;
+  if (first === undefined) return ofCalls.length === 0 ? undefined : [statusText(status), ...ofCalls].join(", ");
+  if (first.some.length < fates.length)
+    return [
+      statusText(status),
+      ...states.map(({ words, some }) => `${some.length} of ${fates.length} ${words}`),
+      ...ofCalls,
+    ].join(", ");
+  const reply = first.some.every(({ what }) => what === "reply") ? "reply " : "";
+  return [`${first.sign} ${reply}${first.words}`, ...ofCalls].join(", ");
 }
 
 /** Of the attempt that counts, without the tool of the decision: what was decided is the outcome of the run. */
-function toolCallsOf({ attempts }: AutomationRun): ToolCallRecord[] {
-  return (attempts.at(-1)?.toolCalls ?? []).filter(({ tool }) => tool !== DECIDE);
+function toolCallsOf({ attempts }: Pick<Ran, "attempts">): { calls: ToolCallRecord[]; failed: ToolCallRecord[] } {
+  const calls = (attempts.at(-1)?.toolCalls ?? []).filter(({ tool }) => tool !== DECIDE);
+  return { calls, failed: calls.filter(({ error }) => error !== undefined) };
 }
 
-/** `d_m5r to General is **cancelled** by redact: no prices`. */
-async function fateText(deps: CommandDeps, delivery: Delivery): Promise<string> {
-  await catchUp(deps); // which hook withheld it is in the journal
-  const dispatches = await deps.store.journal.list({ of: delivery.id, limit: MAX_DISPATCHES });
-  return `${code(delivery.id)} to ${placeText(deps, delivery.address)} is ${endText(delivery, dispatches)}`;
+function toolCallTexts(ran: Ran): string[] {
+  const { calls, failed } = toolCallsOf(ran);
+  if (failed.length === 0) return [];
+  const which = calls.length === 1 ? "Its tool call" : `${failed.length} of its ${calls.length} tool calls`;
+  const tools = [...new Set(failed.map(({ tool }) => code(tool)))].join(", ");
+  return [`⚠ ${which} **failed**: ${tools}. The model was told, and went on.`];
 }
 
-function inDoubtText(deps: CommandDeps, { id, address }: Delivery, what: "message" | "reply"): string {
-  return `⚠ Whether its ${what} ${code(id)} to ${placeText(deps, address)} arrived is **not known**. It is held until an operator decides: ${code(`/outbox show ${id}`)}.`;
-}
-
-function withheldData(delivery: Delivery): Effect["withheld"][number] {
-  const { id, status, reason } = delivery;
-  return { delivery: id, status, reason, isInDoubt: isAmbiguous(delivery) };
-}
-
-interface EffectCount {
-  unsent: number;
-  inDoubt: number;
-  /** Messages. */
-  all: number;
-  failed: number;
-  calls: number;
-}
-
-function outcomeOf({ status }: AutomationRun, { unsent, inDoubt, all, failed, calls }: EffectCount): string {
-  if (status !== "succeeded") return statusText(status);
-  if (failed > 0 && failed === calls && all === 0) return `⊘ tool call${calls === 1 ? "" : "s"} failed`;
-  const ofCalls = failed === 0 ? [] : [calls === 1 ? "tool call failed" : `${failed} of ${calls} tool calls failed`];
-  if (unsent > 0 && unsent === all) return ["⊘ not sent", ...ofCalls].join(", ");
-  if (inDoubt > 0 && inDoubt === all) return ["⚠ in doubt", ...ofCalls].join(", ");
-  const parts = [
-    ...(unsent === 0 ? [] : [`${unsent} of ${all} not sent`]),
-    ...(inDoubt === 0 ? [] : [`${inDoubt} of ${all} in doubt`]),
+async function sentencesOf(deps: CommandDeps, context: CommandContext, fates: readonly Fate[]): Promise<string[]> {
+  const text = (fate: Fate) => fateText(deps, context, fate);
+  const isReply = ({ what }: Fate) => what === "reply";
+  const withheld = fates.filter(({ state, what }) => state === "withheld" && what !== "reply");
+  const none = withheld.length === fates.length ? "It had **no effect**" : "A part had **no effect**";
+  const unsent = await Promise.all(withheld.map(text));
+  const replies = fates.filter(isReply).filter(({ state }) => state !== "in_doubt" && state !== "not_known");
+  return [
+    ...(unsent.length === 0 ? [] : [`⊘ ${none}: ${unsent.join("; ")}.`]),
+    ...(await Promise.all(
+      replies.map(async (fate) =>
+        fate.state === "withheld"
+          ? `⊘ It claimed the message, and **no one got a reply**: ${await text(fate)}.`
+          : `It claimed the message; ${await text(fate)}.`,
+      ),
+    )),
+    ...fates.filter(({ state }) => state === "in_doubt").map((fate) => inDoubtText(deps, fate)),
+    ...fates
+      .filter(({ state }) => state === "not_known")
+      .map(
+        ({ what, id }) =>
+          `⚠ What became of its ${what} ${code(id)} is **not known**: its record was deleted after the retention.`,
+      ),
+    ...fates
+      .filter((fate) => fate.state === "waiting" && !isReply(fate))
+      .map(
+        ({ what, id, delivery }) =>
+          `⏳ Its ${what} ${code(id)}${toText(deps, delivery)} was handed to the outbox and is **not sent yet**: ${code(`/outbox show ${id}`)} shows what became of it.`,
+      ),
   ];
-  return [statusText(status), ...parts, ...ofCalls].join(", ");
 }
+
+/** `its message d_m5r to General is **cancelled** by redact: no prices`. */
+async function fateText(deps: CommandDeps, context: CommandContext, { id, what, delivery, purge }: Fate) {
+  await catchUp(deps); // which hook withheld it is in the journal
+  const found = await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES });
+  const dispatches = await Promise.all(found.map((one) => readableDispatch(deps, context, one)));
+  if (delivery === undefined)
+    return `its ${what} ${goneText({ id, purge }, dispatches, deps.clock.now()).replace(/\.$/, "")}`;
+  return `its ${what} ${code(id)}${toText(deps, delivery)} is ${endText(delivery, dispatches)}`;
+}
+
+const toText = (deps: CommandDeps, delivery: Delivery | undefined) =>
+  delivery === undefined ? "" : ` ${delivery.operation === "edit" ? "in" : "to"} ${placeText(deps, delivery.address)}`;
+
+function inDoubtText(deps: CommandDeps, { id, what, delivery, purge }: Fate): string {
+  const end =
+    purge !== undefined
+      ? ` ${goneText({ id, purge }, [], deps.clock.now())}`
+      : delivery?.status === "held"
+        ? ` It is held until an operator decides: ${code(`/outbox show ${id}`)}.`
+        : ` ${code(`/outbox show ${id}`)} shows it.`;
+  return `⚠ Whether its ${what} ${code(id)}${toText(deps, delivery)} arrived is **not known**.${end}`;
+}
+
+/** A message that was to go to a thread, and went to the chat. */
+function threadTexts(deps: CommandDeps, ran: Ran): string[] {
+  return saidBy(ran).flatMap(({ to, noThread }) =>
+    noThread === undefined
+      ? []
+      : [
+          `⚠ Its message${to === undefined ? "" : ` to ${conversationText(deps, to)}`} went to the chat itself: ${shownReason(noThread)}`,
+        ],
+  );
+}
+
+function dataOf(fates: readonly Fate[]): EffectData {
+  const withheld = fates.flatMap(({ id, state, delivery, purge }) => {
+    if (state !== "withheld" && state !== "in_doubt") return [];
+    const { status, reason } = delivery ?? { status: "purged", reason: purge?.was?.reason };
+    return [{ delivery: id, status, reason, isInDoubt: state === "in_doubt" }];
+  });
+  const idsIn = (state: Fate["state"]) => fates.filter((fate) => fate.state === state).map(({ id }) => id);
+  return {
+    withheld: someOf(withheld),
+    toSend: someOf(idsIn("waiting")),
+    notKnown: someOf(idsIn("not_known")),
+  };
+}
+
+const someOf = <T>(found: T[]): T[] | undefined => (found.length === 0 ? undefined : found);

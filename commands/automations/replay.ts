@@ -9,6 +9,7 @@ import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { needToReplayLive } from "../reveal.js";
 import { code, plain } from "../text.js";
+import { effectOf, untilSettled } from "./effect.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
 import { mayFireLive, readableRun, readingOf } from "./owner-only.js";
 import { dryOutcome } from "./show-fired.js";
@@ -39,13 +40,20 @@ export async function replayConfigured(
   const now = deps.clock.now();
   const steps = run.attempts.at(-1)?.steps ?? [];
   const isCompared = isLive || run.status !== "succeeded";
-  const changes =
-    run.status === past.status || !isCompared ? [] : [`${statusText(past.status)} then, ${statusText(run.status)} now`];
+  if (isLive) await untilSettled(deps, context, whole);
+  const [before, after] = [
+    await effectOf(deps, context, past),
+    isLive ? await effectOf(deps, context, whole) : undefined,
+  ];
+  const thenText = before?.instead ?? statusText(past.status);
+  const nowText = after?.instead ?? dryOutcome(run, !isLive);
+  const changes = thenText === nowText || !isCompared ? [] : [`${thenText} then, ${nowText} now`];
   const reading = readingOf(deps, context, past.hookId, false);
   return answer({
     text: [
       `**${isLive ? "Replayed" : "Replayed, dry"}** ${code(past.id)}.`,
-      `Then: ${runLine(past, now)}\nNow: ${runLine(run, now, dryOutcome(run, !isLive))}`,
+      `Then: ${runLine(past, now, thenText)}\nNow: ${runLine(run, now, nowText)}`,
+      after?.text,
       run.statusReason && plain(run.statusReason),
       steps.length > 0 && stepTable(steps),
       changes.length > 0

@@ -8,7 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { mayHearIn, needToReveal } from "../reveal.js";
 import { code, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
-import { effectOf } from "./effect.js";
+import { effectData, effectOf } from "./effect.js";
 import { aboutRun, mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
@@ -36,7 +36,7 @@ export async function showAutomationRun(
   const isJournalled = run.dispatchId !== undefined && run.dispatchId !== run.id;
   return answer({
     text: [
-      runLine(run, now, effect?.outcome),
+      runLine(run, now, effect?.instead),
       effect?.text,
       run.statusReason && plain(run.statusReason),
       [
@@ -50,7 +50,7 @@ export async function showAutomationRun(
       ...(last ? attemptDetails(last, reading, 500) : []),
       `**Payload** (texts and names masked)\n${jsonBlock(run.payload, 800)}`,
     ],
-    data: { ...automationRunData(run, reading), kind: "run", withheld: effect?.withheld },
+    data: { ...automationRunData(run, reading), kind: "run", ...effectData(effect) },
     buttons: [
       [
         ...(mayFireLive(deps, context, [run.hookId])

@@ -5,7 +5,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count } from "../text.js";
-import { type Effect, effectOf } from "./effect.js";
+import { type Effect, effectData, effectOf } from "./effect.js";
 import { readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, automationRunTable } from "./show-run.js";
 
@@ -51,9 +51,9 @@ export async function listAutomationRuns(
     const effect = await effectOf(deps, context, run);
     if (effect) effects.set(run.id, effect);
   }
-  const outcomes = new Map([...effects].map(([id, { outcome }]) => [id, outcome]));
+  const outcomes = new Map([...effects].map(([id, { instead }]) => [id, instead]));
   const data = {
-    runs: page.entries.map((run) => ({ ...dataOf(deps, context, run), withheld: effects.get(run.id)?.withheld })),
+    runs: page.entries.map((run) => ({ ...dataOf(deps, context, run), ...effectData(effects.get(run.id)) })),
     dispatches: [],
     total: found.length,
     page: page.number,

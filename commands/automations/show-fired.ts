@@ -8,7 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { mayHearIn } from "../reveal.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
-import { effectOf, postsToSend, toSendText } from "./effect.js";
+import { effectData, effectOf, untilSettled } from "./effect.js";
 import type { HandPayload } from "./fire.js";
 import { mayFireLive, mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import {
@@ -38,17 +38,15 @@ export async function showFired(
   const reading = readingOf(deps, context, id, isOpen);
   if (!mayHear) reading.hidden = FOR_OWNERS;
   const run = await readableRun(deps, context, whole);
-  const toSend = dryRun ? [] : await postsToSend(deps, context, whole);
+  if (!dryRun) await untilSettled(deps, context, whole);
   const effect = dryRun ? undefined : await effectOf(deps, context, whole);
-  const isToSend = toSend.length > 0 && run.status === "succeeded";
-  const outcome = dryRun ? dryOutcome(run, dryRun) : (effect?.outcome ?? (isToSend ? "⏳ not sent yet" : undefined));
+  const outcome = dryRun ? dryOutcome(run, dryRun) : effect?.instead;
   const attempt = run.attempts.at(-1);
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [
       `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), outcome)}`,
       effect?.text,
-      toSend.length > 0 && toSendText(deps, toSend),
       run.statusReason && plain(run.statusReason),
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
@@ -61,8 +59,7 @@ export async function showFired(
       kind: "run",
       dryRun,
       source,
-      withheld: effect?.withheld,
-      toSend: toSend.length > 0 ? toSend.map(({ id }) => id) : undefined,
+      ...effectData(effect),
     },
     outcome: hasFailedRun(run) || run.status === "queued" ? "failed" : "done",
     buttons: [

@@ -53,7 +53,7 @@ export function automationRunTable(
   runs: readonly AutomationRun[],
   now: number,
   first: number,
-  outcomes: ReadonlyMap<string, string>,
+  outcomes: ReadonlyMap<string, string | undefined>,
 ): string {
   return table(
     [

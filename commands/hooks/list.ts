@@ -4,6 +4,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { nearest } from "../../src/lib/nearest.js";
 import { answer, commandButton, word } from "../answer.js";
+import { type Effect, effectData, lastEffect } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
@@ -31,6 +32,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   );
   const line = `/hooks list${filter ? ` id=${word(filter)}` : ""}`;
   const unknown = matching.filter((row) => row.mayHaveRunFor !== undefined).length;
+  const effects = await effectsOnPage(deps, context, page.entries);
   const never = matching.filter((row) => row.neverFired && row.enabled).length;
   return answer({
     text: [
@@ -38,12 +40,13 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now())),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
+      ...unsentLines(page.entries, effects),
       unknown > 0 &&
         `Of ${count(unknown, "enabled hook")} (?) it is not known whether they ran for a message: the process ended while hooks of that point were at work. ${code("/hooks show ID")} names the message.`,
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} shows why.`,
     ],
     data: {
-      hooks: page.entries,
+      hooks: page.entries.map((row) => ({ ...row, ...effectData(effects.get(row.id)) })),
       families: familiesOf(matching).map(({ family, rows }) => ({ family, hooks: rows.map(({ id }) => id) })),
       total: matching.length,
       page: page.number,
@@ -54,6 +57,28 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
     },
     buttons: [pageButtons(page, line)],
   });
+}
+
+/** By hook: what became of what its last run sent. */
+async function effectsOnPage(
+  deps: CommandDeps,
+  context: CommandContext,
+  rows: readonly HookRow[],
+): Promise<ReadonlyMap<string, Effect>> {
+  const found = new Map<string, Effect>();
+  for (const { id, unended } of rows) {
+    const effect = unended === undefined ? await lastEffect(deps, context, id) : undefined;
+    if (effect) found.set(id, effect);
+  }
+  return found;
+}
+
+function unsentLines(rows: readonly HookRow[], effects: ReadonlyMap<string, Effect>): string[] {
+  const unsent = rows.flatMap(({ id }) => {
+    const instead = effects.get(id)?.instead;
+    return instead === undefined ? [] : [`${code(id)} ${instead}`];
+  });
+  return unsent.length === 0 ? [] : [`Last run: ${unsent.join(", ")}. ${code("/hooks why ID")} shows why.`];
 }
 
 const brokenOf = ({ automations }: CommandDeps) => automations?.broken() ?? [];

@@ -8,7 +8,7 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { definitionData, gatesText, pipelineText, placeText, triggerText } from "../automations/describe.js";
-import { lastEffect, withheldOutcome } from "../automations/effect.js";
+import { effectData, lastEffect } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { isHookOrPoint, resolveHook } from "../resolve.js";
@@ -29,8 +29,8 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   const { row, remark } = await readHookRow(deps, hook);
   const switched = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
   const now = deps.clock.now();
-  const withheld = row.unended === undefined ? withheldOutcome(await lastEffect(deps, context, hook.id)) : undefined;
-  const outcome = withheld === undefined ? lastOutcomeText(row, ", ") : `, ${withheld}`;
+  const effect = row.unended === undefined ? await lastEffect(deps, context, hook.id) : undefined;
+  const outcome = effect?.instead === undefined ? lastOutcomeText(row, ", ") : `, ${effect.instead}`;
   const id = word(hook.id);
   const fields = [
     field("point", `${code(hook.hook)}${hook.phase ? ` (${hook.phase})` : ""}, ${hook.model}`),
@@ -75,6 +75,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
     },
     data: {
       ...row,
+      ...effectData(effect),
       ...hook,
       ...(switched ? { switched } : {}),
       problems,

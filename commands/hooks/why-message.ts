@@ -1,5 +1,7 @@
 /** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
+
 import type { AutomationRun } from "../../src/domain/automation.js";
+import { madeBy } from "../../src/domain/fates.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
@@ -8,7 +10,7 @@ import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
-import { effectsOf } from "../automations/effect.js";
+import { effectData, effectOf, effectsOf, insteadIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
@@ -73,7 +75,8 @@ export async function explainMessage(
     ];
     return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remarks);
   }
-  if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
+  const made = await makerOf(deps, hook.id, journey);
+  if (made) return madeIt(deps, context, hook, journey, made);
   const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
   const cutOffs = cutOffsAt(hook.hook, journey);
   const reason =
@@ -86,13 +89,22 @@ export async function explainMessage(
 }
 
 /** A hook that was removed since: its runs are on record. */
-export function explainGone(deps: CommandDeps, hookId: string, journey: Journey): CommandAnswer | undefined {
+export async function explainGone(
+  deps: CommandDeps,
+  context: CommandContext,
+  hookId: string,
+  journey: Journey,
+): Promise<CommandAnswer | undefined> {
   const ran = runsOf(hookId, journey.dispatches, journey);
   const own = journey.unrecorded.findLast((run) => run.hookId === hookId && !isEndJournalled(run, ran));
   const last = ran.at(-1)?.dispatch ?? own;
   if (last === undefined) return undefined;
   const button = commandButton("The dispatch", `/run ${word(last.id)}`);
-  const remarks = ["This hook is no longer registered.", own && cutOffRunText(own)];
+  const remarks = [
+    "This hook is no longer registered.",
+    own && cutOffRunText(own),
+    ...(await effectsOf(deps, context, ran)),
+  ];
   return showRuns(deps, hookId, journey, ran, [button], remarks);
 }
 
@@ -234,24 +246,62 @@ async function cutOff(
   });
 }
 
-/** The message that was named is what the hook itself posted. */
-function sentIt(hook: HookInfo, { id, asked, dispatches }: Journey, origin: string): CommandAnswer {
+interface Made {
+  /** Markdown: what the delivery is, and the run that made it. */
+  text: string;
+  run: AutomationRun | undefined;
+}
+
+/** How far runs are read back for the one that made a delivery which the outbox does not have any more. */
+const MAX_MAKERS = 500;
+
+/** The message that was named is what the hook itself handed to the outbox. */
+async function makerOf(
+  { automations }: CommandDeps,
+  hookId: string,
+  { own, origin, gone, id }: Journey,
+): Promise<Made | undefined> {
+  if (own !== undefined) {
+    if (origin?.hookId !== hookId) return undefined;
+    return { text: origin.text, run: await automations?.runs.get(own.cause.id) };
+  }
+  if (!gone.some((one) => one.id === rootOf(id))) return undefined;
+  const runs = (await automations?.runs.list({ hookId, limit: MAX_MAKERS })) ?? [];
+  const run = runs.find((one) => madeBy(one).some((made) => made.id === rootOf(id)));
+  return run && { text: `run ${code(run.id)} (${plain(run.reason)})`, run };
+}
+
+async function madeIt(
+  deps: CommandDeps,
+  context: CommandContext,
+  hook: HookInfo,
+  { id, asked, own, dispatches }: Journey,
+  { text, run }: Made,
+): Promise<CommandAnswer> {
+  const isSent = own?.status === "sent";
+  const effect = run && (await effectOf(deps, context, run));
   return answer({
-    text: [`${code(hook.id)} **sent this message** (${code(id)}): ${origin}.`],
-    data: { id: hook.id, message: asked, found: true, ran: true, sent: true },
+    text: [
+      `${code(hook.id)} **${isSent ? "sent" : "made"} this ${own?.operation === "edit" ? "edit" : "message"}** (${code(id)}): ${text}.`,
+      effect?.text,
+    ],
+    data: { id: hook.id, message: asked, found: true, ran: true, sent: isSent, ...effectData(effect) },
     buttons: [nextButtons(hook, dispatches.at(-1))],
   });
 }
 
-function showRuns(
+async function showRuns(
   deps: CommandDeps,
   hookId: string,
   { id, asked, row, deliveries, dispatches }: Journey,
   ran: readonly RanIn[],
   buttons: readonly Button[],
   remarks: readonly (string | undefined)[],
-): CommandAnswer {
+): Promise<CommandAnswer> {
   const now = deps.clock.now();
+  const shown = await Promise.all(
+    ran.slice(-MAX_RUNS).map(async (one) => ({ one, instead: await insteadIn(deps, one.dispatch, one.run) })),
+  );
   const posted = ({ dispatch }: RanIn) => {
     const post = row && deliveries.find((one) => one.id === rootOf(dispatch.id));
     const poster = post && posterOf(post, dispatches);
@@ -261,12 +311,10 @@ function showRuns(
     text: [
       `${code(hookId)} and ${code(id)}:`,
       ...remarks,
-      ...ran
-        .slice(-MAX_RUNS)
-        .map(
-          (one) =>
-            `${runText(deps, one, now, isPassedOver(one, row, dispatches))}${followedText(one, row, deliveries)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
-        ),
+      ...shown.map(
+        ({ one, instead }) =>
+          `${runText(deps, one, now, isPassedOver(one, row, dispatches), instead)}${followedText(one, row, deliveries)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
+      ),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
     data: {
@@ -305,14 +353,16 @@ function isPassedOver({ dispatch }: RanIn, row: InboxRow | undefined, dispatches
   return row?.status === "done" && dispatch.id === last?.id;
 }
 
+/** `instead`: in place of the outcome of a run that succeeded. */
 export function runText(
   deps: CommandDeps,
   { run, stored }: Omit<RanIn, "dispatch">,
   now: number,
   isLast: boolean,
+  instead?: string,
 ): string {
   if (run.unanswered) return unansweredText(run);
-  if (run.outcome === "backgrounded") return backgroundText(deps, stored, now);
+  if (run.outcome === "backgrounded") return backgroundText(deps, stored, now, instead);
   const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(
     (text) => text !== undefined && text !== "",
   );
@@ -325,7 +375,7 @@ export function runText(
           : "It put the message off"
         : run.outcome === "interrupted"
           ? `It began, and was **interrupted** after ${formatDuration(run.latencyMs)}`
-          : `It ran, ${runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
+          : `It ran, ${instead ?? runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
   return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
 }
 

@@ -6,7 +6,7 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
-import { type Effect, lastEffect, withheldOutcome } from "../automations/effect.js";
+import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
@@ -172,18 +172,17 @@ const STARTED_BEFORE =
 /** When it fired last, and how that ended. */
 function firedText(
   row: HookRow,
-  { running, effect, now }: { running: RunningHook | undefined; effect: Effect | undefined; now: number },
+  { running, instead, now }: { running: RunningHook | undefined; instead: string | undefined; now: number },
 ): string | undefined {
   const { lastFiredAt, unended } = row;
   const before = unended?.before;
-  const withheld = withheldOutcome(effect);
   const beforeText =
     before &&
-    `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : (withheld ?? outcomeText(before.outcome))}.`;
+    `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : (instead ?? outcomeText(before.outcome))}.`;
   if (running !== undefined && (unended !== undefined || lastFiredAt === undefined))
     return beforeText ?? (running.attempt > 1 ? STARTED_BEFORE : "It has not run before.");
   if (lastFiredAt === undefined) return undefined;
-  const outcome = unended === undefined && withheld ? `: ${withheld}` : lastOutcomeText(row, ": ");
+  const outcome = unended === undefined && instead ? `: ${instead}` : lastOutcomeText(row, ": ");
   return `It last fired ${ago(lastFiredAt, now)}${outcome}.${beforeText ? ` ${beforeText}` : ""}`;
 }
 
@@ -228,7 +227,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const effect = await lastEffect(deps, context, hook.id);
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
-    firedText(row, { running, effect, now }) ??
+    firedText(row, { running, instead: effect?.instead, now }) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
     `${neverText(row)}.${isOwn ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
@@ -269,6 +268,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       gate: gates?.refusal,
       lastFiredAt: row.lastFiredAt,
       lastDispatchId: last?.id,
+      ...effectData(effect),
     },
     buttons: [nextButtons(hook, last)],
   });

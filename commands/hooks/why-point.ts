@@ -4,6 +4,7 @@ import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { insteadsIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { isAttempt, isFiringAt } from "../journey/background.js";
 import { cutOffRunText, cutOffText, mayBeKilled, unrecordedByKill, unrecordedText } from "../journey/cut-off.js";
@@ -128,10 +129,11 @@ async function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: nu
 /** Its hooks in their order: those that ran, then those that did not, by the reason. `row`: it was the last for this message. */
 async function hooksText(deps: CommandDeps, dispatch: DispatchRecord, row?: InboxRow): Promise<string> {
   const { point, phase, runs } = dispatch;
+  const insteads = await insteadsIn(deps, dispatch);
   const ran = runs.map((run, index) => {
     if (run.unanswered) return `${index + 1}. ${code(run.hookId)}: ${unansweredText(run)}`;
     const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(Boolean).join(" · ");
-    return `${index + 1}. ${code(run.hookId)} ${runOutcomeText(run)}${why === "" ? "" : `: ${why}`}`;
+    return `${index + 1}. ${code(run.hookId)} ${insteads.get(run.id) ?? runOutcomeText(run)}${why === "" ? "" : `: ${why}`}`;
   });
   const others = deps.registry
     .order(point)

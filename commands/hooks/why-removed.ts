@@ -3,6 +3,7 @@ import { type AutomationRun, STARTED_STATUSES } from "../../src/domain/automatio
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
+import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { statusText } from "../automations/show-run.js";
 import { catchUp } from "../catch-up.js";
@@ -37,7 +38,8 @@ export async function explainRemoved(
     begun !== undefined && begunAt > (journalledAt ?? 0) && !(await isInJournal(deps, begun)) ? begun : undefined;
   const lastRunAt = stored === undefined ? journalledAt : begunAt;
   const where = ran === undefined ? "" : `, at ${code(ran.point)}`;
-  const how = stored === undefined ? where : storedText(await readableRun(deps, context, stored));
+  const effect = await lastEffect(deps, context, hookId);
+  const how = stored === undefined ? where : storedText(await readableRun(deps, context, stored), effect?.instead);
   const reason = skipped && skipOf(hookId, await readableDispatch(deps, context, skipped))?.reason;
   const lastId = stored?.id ?? ran?.id ?? newest;
   return answer({
@@ -48,19 +50,20 @@ export async function explainRemoved(
       skipped !== undefined &&
         skipped.at > (lastRunAt ?? 0) &&
         `It was last skipped ${ago(skipped.at, now)}, at ${code(skipped.point)}${reason ? `: ${plain(reason)}` : ""}.`,
+      effect?.text,
       messageId === undefined
         ? `${code(`/hooks why ${hookId} m5`)} answers for one message.`
         : `No run of it is on record for ${code(messageId)}.`,
     ],
-    data: { id: hookId, registered: false, lastRunAt, lastDispatchId: lastId },
+    data: { id: hookId, registered: false, lastRunAt, lastDispatchId: lastId, ...effectData(effect) },
     buttons: [[commandButton(stored ? "The run" : "The dispatch", `/run ${word(lastId)}`)]],
   });
 }
 
 /** `, at inbound_claim: ✗ interrupted (the gateway ended while it ran)`. */
-function storedText({ event, status, statusReason }: AutomationRun): string {
+function storedText({ event, status, statusReason }: AutomationRun, instead = statusText(status)): string {
   const why = statusReason === undefined ? "" : ` (${plain(statusReason)})`;
-  return `${event === undefined ? "" : `, at ${code(event)}`}: ${statusText(status)}${why}`;
+  return `${event === undefined ? "" : `, at ${code(event)}`}: ${instead}${why}`;
 }
 
 /** The attempts of a background run are dispatches of their own. */

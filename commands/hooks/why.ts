@@ -7,6 +7,7 @@ import { formatAddress } from "../../src/domain/address.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { isInDoubt } from "../../src/domain/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
+import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
@@ -14,7 +15,6 @@ import { answer, commandButton, word } from "../answer.js";
 import { readableDispatch, readableEnd, readableLetter, readableRun } from "../automations/owner-only.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
-import { purgeOf } from "../journey/audit.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
 import { notRecordedText } from "../journey/not-recorded.js";
 import { showPath } from "../journey/path.js";
@@ -46,7 +46,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   let messageId: string | undefined;
   if (asked !== undefined && !deps.registry.get(named)) {
     const found = await readJourney(deps, context, asked);
-    const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
+    const gone = "journey" in found ? await explainGone(deps, context, named, found.journey) : undefined;
     if (gone) return withRemark(found, gone);
     messageId = "journey" in found ? found.journey.id : undefined;
   }
@@ -135,12 +135,18 @@ async function readJourney(deps: CommandDeps, context: CommandContext, asked: st
           was: one.was && (await readableEnd(deps, context, one.was, { id: one.was.id })),
         })),
       );
+      const gone = await Promise.all(
+        found.journey.gone.map(async ({ id, purge }) => {
+          const was = purge?.was && (await readableEnd(deps, context, purge.was, { id }));
+          return { id, purge: purge && { ...purge, was } };
+        }),
+      );
       const unrecorded = await Promise.all(found.journey.unrecorded.map((run) => readableRun(deps, context, run)));
       const blockers = new Map<string, Delivery>();
       for (const [id, one] of found.journey.blockers) blockers.set(id, await readableLetter(deps, context, one));
       return {
         behind,
-        journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions, blockers },
+        journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions, gone, blockers },
       };
     }
     case "several":

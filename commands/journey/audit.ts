@@ -1,14 +1,9 @@
 /** What the audit knows of hooks and deliveries: who switched a hook, who purged, released and retried what. */
-import { z } from "zod";
+import { entriesSince, type FormerEnd, formerEndOf, formerEndsKept, idsOf } from "../../src/domain/purges.js";
 import type { AuditEntry, Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
-import type { FormerEnd } from "../outbox/acted.js";
-
-/** How far the audit is read back. */
-const MAX_ENTRIES = 2_000;
-const PER_READ = 200;
 /** A command is recorded when it has ended, and what it settled may be settled just before. */
 export const SETTLING_MS = 1_000;
 
@@ -32,19 +27,6 @@ export async function switchesOf(deps: CommandDeps, hookId: string): Promise<Swi
 /** The switching that held at a time; undefined when none is known: then the hook's own default held. */
 export function heldAt(switches: readonly Switching[], at: number): Switching | undefined {
   return switches.find((one) => one.at <= at);
-}
-
-export interface Purge {
-  at: number;
-  /** What was named: a delivery, a status. */
-  what: string;
-  by: AuditEntry["operator"];
-}
-
-/** The purge since then that deleted this delivery or message of the inbox, as it was recorded. */
-export async function purgeOf(deps: CommandDeps, letterId: string, since: number): Promise<Purge | undefined> {
-  const [purge] = await entriesSince(deps, since, (one) => one.action === "purge" && idsOf(one).includes(letterId));
-  return purge && { at: purge.at, what: purge.target ?? "", by: purge.operator };
 }
 
 export interface Decision {
@@ -98,48 +80,13 @@ export async function decisionsOn(
 const isCommand = ({ action, target, outcome }: AuditEntry, command: string) =>
   action === "command" && target === command && outcome === "done";
 
-/** Newest first. */
-async function entriesSince(
-  { store }: CommandDeps,
-  since: number,
-  isWanted: (entry: AuditEntry) => boolean,
-): Promise<AuditEntry[]> {
-  const found: AuditEntry[] = [];
-  let before: number | undefined;
-  for (let read = 0; read < MAX_ENTRIES; read += PER_READ) {
-    const entries = await store.audit.list(before === undefined ? { limit: PER_READ } : { limit: PER_READ, before });
-    found.push(...entries.filter((entry) => entry.at >= since && isWanted(entry)));
-    const last = entries.at(-1);
-    if (entries.length < PER_READ || last === undefined || last.at < since) break;
-    before = last.id;
-  }
-  return found;
-}
-
-/** The messages that an entry is about. */
-function idsOf({ details }: AuditEntry): readonly unknown[] {
-  return typeof details === "object" && details !== null && "ids" in details && Array.isArray(details.ids)
-    ? details.ids
-    : [];
-}
-
-/** What `formerEnds` put there. */
-const audited = z.looseObject({
-  was: z.array(z.object({ status: z.enum(["dead", "held"]), reason: z.string().optional(), ids: z.array(z.string()) })),
-});
-
-function formerEndOf(id: string, details: unknown): FormerEnd | undefined {
-  const end = audited.safeParse(details).data?.was.find(({ ids }) => ids.includes(id));
-  return end && { id, status: end.status, reason: end.reason };
-}
-
 /** The entry as the reader may see it: the reason of a former end may be the words of a program. */
 export async function readableEntry(
   deps: CommandDeps,
   context: CommandContext,
   entry: AuditEntry,
 ): Promise<AuditEntry> {
-  const { data } = audited.safeParse(entry.details);
+  const { data } = formerEndsKept.safeParse(entry.details);
   if (data === undefined) return entry;
   const was = await Promise.all(data.was.map((end) => readableFormerEnd(deps, context, end)));
   return { ...entry, details: { ...data, was } };

@@ -10,7 +10,7 @@ import { clockTime, code, plain } from "../text.js";
 import { nameIn } from "../who.js";
 
 /** Runs of one message or delivery that are read. */
-const MAX_RUNS = 200;
+export const MAX_RUNS = 200;
 
 /** By the id that the dispatch gave the run. */
 export type StoredRuns = ReadonlyMap<string, AutomationRun>;
@@ -83,8 +83,13 @@ export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): bo
 /** A `skip_if` that holds ends an attempt before the hook has run. */
 export const hasTried = ({ status }: AttemptRecord): boolean => status !== "skipped";
 
-/** A sentence, in Markdown. */
-export function backgroundText({ automations }: CommandDeps, stored: AutomationRun | undefined, now: number): string {
+/** A sentence, in Markdown. `instead`: in place of the status of a run that succeeded. */
+export function backgroundText(
+  { automations }: CommandDeps,
+  stored: AutomationRun | undefined,
+  now: number,
+  instead?: string,
+): string {
   if (stored === undefined)
     return "It was stored as a background run, and what became of the run is no longer on record.";
   const { status, statusReason, dueAt } = stored;
@@ -105,7 +110,7 @@ export function backgroundText({ automations }: CommandDeps, stored: AutomationR
     case "interrupted":
       return `It was **interrupted**${why}`;
     default:
-      return `It ran in the background, ${statusText(status)}${took === undefined ? "" : `, ${formatDuration(took)}`}${why}`;
+      return `It ran in the background, ${instead ?? statusText(status)}${took === undefined ? "" : `, ${formatDuration(took)}`}${why}`;
   }
 }
 

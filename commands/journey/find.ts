@@ -2,14 +2,16 @@
  * From what a person names (an id of the gateway's, an id of the platform's, `last`, a reply) to all that is known of one message:
  * its row in the inbox, what was sent because of it, and what fired.
  */
+
 import { type Address, formatAddress } from "../../src/domain/address.js";
 import { addressOf, conversationOf, type InboundEvent } from "../../src/domain/event.js";
+import { madeBy } from "../../src/domain/fates.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import { type Purge, purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
-import { type Purge, purgeOf } from "./audit.js";
-import { type OnRecord, storedRunsOf } from "./background.js";
+import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
 import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js";
 
@@ -21,6 +23,8 @@ const MAX_READS = 50;
 /** How many deliveries are read at once for posts of hooks, and how often: back to the message, and not further than this. */
 const LAST_DELIVERIES = 500;
 const MAX_DELIVERY_READS = 10;
+/** Edits of a message of the gateway that its path shows. */
+const LAST_EDITS = 3;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
@@ -35,7 +39,7 @@ interface Path {
   row: InboxRow | undefined;
   /** The gateway's own message, when that was named. */
   own: Delivery | undefined;
-  /** What was sent because of `row`: the answers, then what hooks posted, each oldest first; `own` alone when that was named. */
+  /** What was sent because of `row`: the answers, then what hooks posted, each oldest first; `own` and its last edits when that was named. */
   deliveries: readonly Delivery[];
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
@@ -198,10 +202,12 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   // What hooks post when it is edited is posted because of the message, too.
   const changes = await changesOf(deps, row, undefined);
   const deliveries = [...answers, ...(await postsOf(deps, [row, ...changes], answers))];
+  const made = await madeBecauseOf(deps, [row, ...changes]);
   const roots = new Set([
     `m${row.id}`,
     ...MARKS.map((mark) => `d_m${row.id}${mark}`),
     ...deliveries.map(({ id }) => id),
+    ...made,
   ]);
   // What happened to the message that was edited is told by its own id.
   const about = row.event.kind in POINT_OF_CHANGE ? undefined : messageIdOf(row.event);
@@ -214,10 +220,16 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   const known = new Set(deliveries.map(({ id }) => id));
   const fired = dispatches.map(({ id }) => rootOf(id)).filter((id) => id.startsWith("d_"));
   const gone: Gone[] = [];
-  for (const id of new Set([...(row.deliveryIds ?? []), ...fired]))
+  for (const id of new Set([...(row.deliveryIds ?? []), ...made, ...fired]))
     if (!known.has(id) && (await deps.store.outbox.get(id)) === undefined)
       gone.push({ id, purge: await purgeOf(deps, id, row.receivedAt) });
   return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone, roots: [...roots] } };
+}
+
+/** What runs of hooks made because of these: the outbox may not have it any more. */
+async function madeBecauseOf({ automations }: CommandDeps, rows: readonly InboxRow[]): Promise<string[]> {
+  const runs = await Promise.all(rows.map(({ id }) => automations?.runs.ledTo(`m${id}`, MAX_RUNS)));
+  return runs.flatMap((some = []) => some.flatMap((run) => madeBy(run).map(({ id }) => id)));
 }
 
 /** A delivery of the message that the outbox does not have: it was deleted, or there never was one. */
@@ -274,12 +286,14 @@ async function postsOf(
 
 async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {
   const row = await causeOf(deps, own.cause.id);
+  const edits = (await deps.store.outbox.list({ targetId: own.id, limit: LAST_EDITS })).reverse();
   const about = own.parts.flatMap(({ messageId }) =>
     messageId === undefined ? [] : [{ conversation: own.conversation, messageId }],
   );
-  const roots = [...(row ? [`m${row.id}`] : []), own.id];
+  const deliveries = [own, ...edits];
+  const roots = [...(row ? [`m${row.id}`] : []), ...deliveries.map(({ id }) => id)];
   const dispatches = await dispatchesOf(deps, roots, about.slice(0, 1));
-  return { kind: "found", journey: { asked, row, own, deliveries: [own], dispatches, gone: [], roots } };
+  return { kind: "found", journey: { asked, row, own, deliveries, dispatches, gone: [], roots } };
 }
 
 /** One dispatch, or all of the message that led to it, when that is known. */
@@ -305,10 +319,10 @@ async function ofJournal(
   const [first] = dispatches;
   const [run] = "of" in filter ? ((await deps.automations?.runs.ledTo(filter.of, 1)) ?? []) : [];
   const found = first ?? (run && { id: run.id, at: run.createdAt });
-  if (found === undefined) return { kind: "none" };
   // An operator may have deleted it.
-  const id = rootOf(found.id);
-  const purge = /^(m\d|d_)/.test(id) ? await purgeOf(deps, id, found.at) : undefined;
+  const id = found ? rootOf(found.id) : "of" in filter ? filter.of : undefined;
+  const purge = id && /^(m\d|d_)/.test(id) ? await purgeOf(deps, id, found?.at ?? 0) : undefined;
+  if (id === undefined || (found ?? purge) === undefined) return { kind: "none" };
   const gone = purge === undefined ? [] : [{ id, purge }];
   const roots = "of" in filter ? [filter.of] : [];
   return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone, roots } };

@@ -38,7 +38,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
   const failures = failureLines(journey, now);
   const refused = refusedLines(journey, now);
   const lines = [
-    ...(own && origin ? [`sent by ${origin.text}`] : []),
+    ...(own && origin ? [`${own.status === "sent" ? "sent" : "made"} by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
     ...(row || own ? [] : journalLines(asked, taskId, dispatches, now)),
     ...inOrder([

@@ -1,9 +1,9 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
+import { isAmbiguous } from "../../src/domain/given-up.js";
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import { HOOKS_MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { isAttempt } from "./background.js";
 import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
@@ -212,17 +212,17 @@ export function deniedText(reason: string | undefined): string {
 
 /** What was deleted: how it had ended, and who deleted it. */
 export function goneText({ id, purge }: Gone, dispatches: readonly DispatchRecord[], now: number): string {
-  const end = recordedEnd(id, dispatches);
+  const about = dispatches.filter((one) => rootOf(one.id) === id);
+  const end = recordedEnd(about) ?? (purge?.was && endText(purge.was, about));
   const before = end === undefined ? "" : ` ${end}, and`;
   if (purge === undefined) return `${code(id)} was${before} deleted after the retention.`;
   const by = plain(purge.by.displayName ?? `${purge.by.platform}:${purge.by.userId}`, 64);
   return `${code(id)} was${before} **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): nothing more of it is ${id.startsWith("m") ? "handled" : "sent"}.`;
 }
 
-/** How a delivery ended, by its last dispatch that says so. */
-function recordedEnd(id: string, dispatches: readonly DispatchRecord[]): string | undefined {
-  const ends = dispatches.flatMap(({ id: dispatchId, point, runs }) => {
-    if (rootOf(dispatchId) !== id) return [];
+/** How a delivery ended, by the last of its dispatches that says so. */
+function recordedEnd(dispatches: readonly DispatchRecord[]): string | undefined {
+  const ends = dispatches.flatMap(({ point, runs }) => {
     if (point === "message_sent") return ["**sent**"];
     const [outcome, status] = point === "before_dispatch" ? ["claimed", "suppressed"] : ["cancelled", "cancelled"];
     const by = OUTBOUND.some((one) => one === point) && runs.find((run) => run.outcome === outcome);
@@ -255,12 +255,12 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
 }
 
 /** `**suppressed** by x: reason`; a reason that begins with the status is not said twice. */
-function statusText({ status, reason }: Delivery): string {
+function statusText({ status, reason }: Pick<Delivery, "status" | "reason">): string {
   return `**${status}**${reasonText({ status, reason })}`;
 }
 
 /** The same, with the hook that cancelled it. */
-export function endText(delivery: Delivery, dispatches: readonly DispatchRecord[]): string {
+export function endText(delivery: Pick<Delivery, "status" | "reason">, dispatches: readonly DispatchRecord[]): string {
   const by = dispatches.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
   if (by === undefined || delivery.status !== "cancelled") return statusText(delivery);
   const reason = delivery.reason === "a hook cancelled it" ? undefined : delivery.reason;

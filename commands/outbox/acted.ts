@@ -1,7 +1,8 @@
 /**
- * What a command did to which messages, in the audit: its own line names a status or a chat, and not what it found there. A retry and a
- * release also keep there how each message had ended, because the row of the message forgets that.
+ * What a command did to which messages, in the audit: its own line names a status or a chat, and not what it found there. The
+ * entry also keeps how each message had ended, because its row forgets that, or is deleted.
  */
+import type { FormerEnd } from "../../src/domain/purges.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
 
@@ -9,13 +10,6 @@ import type { CommandDeps } from "../deps.js";
 const MAX_IDS = 500;
 
 export type Acted = "purge" | "release" | "confirm" | "retry";
-
-/** How a message had ended before an operator had it sent or handled again. */
-export interface FormerEnd {
-  id: string;
-  status: "dead" | "held";
-  reason?: string | undefined;
-}
 
 /** As the audit keeps it: many messages of a flood ended alike. */
 export function formerEnds(ends: readonly FormerEnd[]): { was: { status: string; reason?: string; ids: string[] }[] } {
@@ -40,7 +34,8 @@ export async function recordActed(
 ): Promise<void> {
   for (let from = 0; from < ids.length; from += MAX_IDS) {
     const some = ids.slice(from, from + MAX_IDS);
-    const ended = ends.filter(({ id }) => some.includes(id));
+    const named = new Set(some);
+    const ended = ends.filter(({ id }) => named.has(id));
     await store.audit.record({
       at: clock.now(),
       operator,

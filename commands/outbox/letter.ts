@@ -1,10 +1,11 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
-import { MAY_HAVE_BEEN_HANDLED, MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
+import { isUntold } from "../../src/domain/given-up.js";
+import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
+import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { purgeOf } from "../journey/audit.js";
 import { ago, code, count, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
@@ -71,11 +72,6 @@ export function unreadableText(ids: readonly string[]): string | undefined {
 
 const MAX_NAMED = 5;
 
-/** It may have been posted: a part was written to the wire and no answer came, or its row does not show whether it was sent. */
-export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {
-  return status === "held" && (parts.some((part) => part.status === "sending") || isUntold(reason));
-}
-
 /** It may have been handled after the backup that was restored. */
 export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "error">): boolean {
   return status === "dead" && error?.includes(MAY_HAVE_BEEN_HANDLED) === true;
@@ -85,8 +81,6 @@ export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "err
 export function doubtText({ reason }: Pick<Delivery, "reason">): string {
   return reason !== undefined && isUntold(reason) ? plain(reason) : "it was sent and no answer came";
 }
-
-const isUntold = (reason: string | undefined) => reason?.includes(MAY_HAVE_BEEN_SENT) === true;
 
 /** How often it was tried: a try whose answer never came is counted by its part alone. */
 export function tries({ attempts, parts }: Delivery): number {

@@ -1,5 +1,7 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
+
 import { conversationOf } from "../../src/domain/event.js";
+import { isAmbiguous } from "../../src/domain/given-up.js";
 import {
   DELIVERY_STATUSES,
   type Delivery,
@@ -17,7 +19,7 @@ import { code, count, plain, table } from "../text.js";
 import { conversationName, conversationText } from "../who.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { isAmbiguous, isMaybeHandled, tries } from "./letter.js";
+import { isMaybeHandled, tries } from "./letter.js";
 
 const PAGE_SIZE = 8;
 /** The newest open and sent deliveries that are listed. Those that wait for an operator are all listed. */

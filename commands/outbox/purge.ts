@@ -1,4 +1,6 @@
 /** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
+import { isAmbiguous } from "../../src/domain/given-up.js";
+import type { FormerEnd } from "../../src/domain/purges.js";
 import { type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -10,7 +12,7 @@ import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { findLetter, isAmbiguous, type Letter } from "./letter.js";
+import { findLetter, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
 
@@ -49,7 +51,10 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
     ...(await deps.discard(letters.map(({ id }) => id))),
     ...(await deps.store.inbox.discard(rows.map(({ id }) => id))).map((rowId) => `m${rowId}`),
   ];
-  await recordActed(deps, context, "purge", what, ids);
+  await recordActed(deps, context, "purge", what, ids, [
+    ...found.flatMap(({ one, letters }) => letters.map(({ id, reason }) => ({ id, status: one, reason }))),
+    ...rows.map(({ id, reason }) => ({ id: `m${id}`, status: "dead" as const, reason })),
+  ]);
   return deleted(ids.length, nothing);
 }
 
@@ -94,11 +99,14 @@ async function purgeOne(deps: CommandDeps, context: CommandContext, asked: strin
       hint: `Only waiting, sending, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
   if (options.yes !== true) return confirmOne(deps, context, letter, id);
-  const ids =
+  const [ids, was]: [string[], Omit<FormerEnd, "id">] =
     letter.kind === "delivery"
-      ? await deps.discard([letter.delivery.id])
-      : (await deps.store.inbox.discard([letter.row.id])).map((rowId) => `m${rowId}`);
-  await recordActed(deps, context, "purge", id, ids);
+      ? [await deps.discard([letter.delivery.id]), letter.delivery]
+      : [
+          (await deps.store.inbox.discard([letter.row.id])).map((rowId) => `m${rowId}`),
+          { status: "dead", reason: letter.row.error },
+        ];
+  await recordActed(deps, context, "purge", id, ids, [{ id, status: was.status, reason: was.reason }]);
   return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
 }
 

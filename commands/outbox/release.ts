@@ -1,14 +1,16 @@
 /** `/outbox release ID|all [chat older reason] [confirmed] [yes]`: an operator decides on held deliveries. */
+import { isAmbiguous } from "../../src/domain/given-up.js";
+import type { FormerEnd } from "../../src/domain/purges.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
-import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
+import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
-import { doubtText, findLetter, isAmbiguous, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import { doubtText, findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");

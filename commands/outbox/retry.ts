@@ -1,6 +1,7 @@
 /** `/outbox retry ID|dead|inbox|all [chat older reason] [confirmed] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
 import { addressOf } from "../../src/domain/event.js";
 import { hasRole } from "../../src/domain/identity.js";
+import type { FormerEnd } from "../../src/domain/purges.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -9,7 +10,7 @@ import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { placeText } from "../who.js";
-import { type FormerEnd, formerEnds, recordActed } from "./acted.js";
+import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, riskyButton } from "./filter.js";
 import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";

@@ -1,6 +1,7 @@
 /** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
 
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
+import { isAmbiguous } from "../../src/domain/given-up.js";
 import { hasRole } from "../../src/domain/identity.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
@@ -14,7 +15,7 @@ import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { doubtText, findLetter, isAmbiguous, tries } from "./letter.js";
+import { doubtText, findLetter, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { pausesOf } from "./pauses-of.js";
 

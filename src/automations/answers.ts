@@ -1,8 +1,10 @@
 /** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
 import { setImmediate } from "node:timers/promises";
-import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
+import { AUTOMATION_RUN_STATUSES, type AutomationRun, STARTED_STATUSES } from "../domain/automation.js";
+import { type Fate, fatesOf, worstOf } from "../domain/fates.js";
 import type { About } from "../domain/hearing.js";
 import { type DispatchRecord, OUTCOMES } from "../domain/journal.js";
+import { purgeFinder } from "../domain/purges.js";
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type InboxRow, type Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -17,7 +19,7 @@ import { INBOX_STATUSES, type QueryName, queries } from "./queries.js";
 export type Ask = (name: string, args: Readonly<Record<string, unknown>>) => Promise<readonly Row[]>;
 
 export interface AnswerParts {
-  store: Pick<Store, "inbox" | "outbox" | "journal" | "automation" | "tasks" | "missions" | "alerts">;
+  store: Pick<Store, "inbox" | "outbox" | "audit" | "journal" | "automation" | "tasks" | "missions" | "alerts">;
   registry: Pick<HookRegistry, "list">;
   /** How the gateway is. */
   status(): Promise<object>;
@@ -83,14 +85,18 @@ async function runs(
     ...(hookId === undefined ? {} : { hookId }),
     ...(status === undefined ? {} : { status }),
   });
+  const findPurge = purgeFinder({ store });
   return Promise.all(
     found
       .filter(({ createdAt }) => createdAt >= since)
-      .map(async (run) => runRow(run, await mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id }))),
+      .map(async (run) => ({
+        ...runRow(run, await mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id })),
+        messages: messagesOf(await fatesOf({ store }, run, findPurge)),
+      })),
   );
 }
 
-function runRow(run: AutomationRun, mayHear: boolean): RowOf<"runs"> {
+function runRow(run: AutomationRun, mayHear: boolean): Omit<RowOf<"runs">, "messages"> {
   const last = run.attempts.at(-1);
   const said = saidTo(mayHear);
   return {
@@ -106,6 +112,9 @@ function runRow(run: AutomationRun, mayHear: boolean): RowOf<"runs"> {
     ended_at: timeOf(run.endedAt),
   };
 }
+
+/** The worst that became of what the run sent; null where it sent nothing. */
+const messagesOf = (fates: readonly Fate[]) => worstOf(fates) ?? null;
 
 async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"messages">[]> {
   const status = oneOf(INBOX_STATUSES, text("status"), "status");
@@ -224,12 +233,15 @@ function dispatchRow(
 async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted): Promise<RowOf<"hooks">[]> {
   const stats = await store.journal.stats();
   const wanted = text("hook");
-  return registry
+  const found = registry
     .list()
     .filter(({ id }) => wanted === undefined || id === wanted)
-    .slice(0, limit)
-    .map(({ id, hook, enabled, pluginId }) => {
+    .slice(0, limit);
+  const findPurge = purgeFinder({ store });
+  return Promise.all(
+    found.map(async ({ id, hook, enabled, pluginId }) => {
       const one = stats.get(id);
+      const [last] = await store.automation.runs.list({ hookId: id, status: STARTED_STATUSES, limit: 1 });
       return {
         id,
         point: hook,
@@ -239,6 +251,8 @@ async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted):
         failures: one?.failures ?? 0,
         last_fired_at: timeOf(one?.lastFiredAt),
         last_outcome: one?.lastOutcome ?? null,
+        last_messages: last === undefined ? null : messagesOf(await fatesOf({ store }, last, findPurge)),
       };
-    });
+    }),
+  );
 }

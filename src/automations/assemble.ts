@@ -24,7 +24,7 @@ export interface AssemblyParts {
   registry: HookRegistry;
   store: Pick<
     Store,
-    "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState" | "tasks" | "missions" | "alerts"
+    "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState" | "tasks" | "missions" | "alerts" | "audit"
   >;
   queue: Queue;
   gateway: ReachParts["gateway"];

@@ -1,4 +1,5 @@
 /** How a delivery ended that did not plainly arrive. The one place that reads the words of its reason. */
+import { MAY_HAVE_BEEN_SENT } from "./letters.js";
 import type { Delivery, DeliveryPart } from "./store.js";
 
 /** Part of the reason of a delivery that would have expired before its next try: it is given up at once, as it would be when it expires. */
@@ -22,6 +23,14 @@ const isGivenUp = ({ status, isCourtesy = false }: Ended) =>
 /** Nobody knows whether it arrived. */
 export function isInDoubt(ended: Ended): boolean {
   return isGivenUp(ended) && (ended.reason ?? "").includes(IN_DOUBT);
+}
+
+/** Only a person who looks in the chat knows whether it was sent. */
+export const isUntold = (reason: string | undefined): boolean => reason?.includes(MAY_HAVE_BEEN_SENT) === true;
+
+/** An operator decides about it, and it may have been posted: a part was written to the wire and no answer came, or its row does not show whether it was sent. */
+export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {
+  return status === "held" && (parts.some((part) => part.status === "sending") || isUntold(reason));
 }
 
 /** It waited until its words were old, or would have. */

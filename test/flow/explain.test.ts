@@ -257,7 +257,7 @@ describe("an answer that was not sent", () => {
     expect(footer).toContain("mine.sent did not run");
     expect(footer).toMatch(/purged|deleted/);
     expect(bare((await run(`/hooks why mine.words ${row}`)).text)).toMatch(
-      new RegExp(`It claimed the message, and no one got a reply: d_${row}r was .*purged by Owner`),
+      new RegExp(`It claimed the message, and no one got a reply: its reply d_${row}r was .*purged by Owner`),
     );
   });
 

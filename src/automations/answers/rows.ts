@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { ALERT_STATES, SEVERITIES } from "../../domain/alert.js";
 import { AUTOMATION_RUN_STATUSES } from "../../domain/automation.js";
+import { FATES } from "../../domain/fates.js";
 import { OUTCOMES } from "../../domain/journal.js";
 import { MISSION_STATUSES } from "../../domain/mission.js";
 import { DELIVERY_STATUSES } from "../../domain/store.js";
@@ -11,6 +12,7 @@ import { INBOX_STATUSES, type QueryName } from "../queries.js";
 const text = z.string();
 const textOrNull = z.string().nullable();
 const timeOrNull = textOrNull;
+const messagesOrNull = z.enum(FATES).nullable();
 
 export const rows = {
   runs: z.object({
@@ -20,6 +22,8 @@ export const rows = {
     reason: textOrNull,
     trigger: text,
     event: textOrNull,
+    /** What became of what it sent. */
+    messages: messagesOrNull,
     error: textOrNull,
     attempt: z.number(),
     at: timeOrNull,
@@ -99,6 +103,7 @@ export const rows = {
     failures: z.number(),
     last_fired_at: timeOrNull,
     last_outcome: z.enum(OUTCOMES).nullable(),
+    last_messages: messagesOrNull,
   }),
 } as const satisfies Record<QueryName, z.ZodType>;
 

@@ -4,7 +4,8 @@
  * in direct messages that are open to everyone.
  */
 import { formatAddress } from "../../domain/address.js";
-import { type AutomationRun, isUnfinished } from "../../domain/automation.js";
+import { isUnfinished } from "../../domain/automation.js";
+import { fateOf } from "../../domain/fates.js";
 import { hasRole, type Operator } from "../../domain/identity.js";
 import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
@@ -21,7 +22,7 @@ const SCOPE = "@introduced";
 /** A message is handled soon after its hooks started, so its runs and their deliveries are among the newest. */
 const RECENT = 100;
 
-/** How long a note waits for the background runs of its message; later messages of the conversation wait with it. */
+/** How long a note waits for the background runs of its message and for what they post; later messages of the conversation wait with it. */
 const LOOK_EVERY_MS = 100;
 const MAX_LOOKS = 10;
 
@@ -75,7 +76,7 @@ function helpFor(message: InboundMessage): string {
 
 /**
  * A hook in the background claims nothing, and may still answer: it posted in the conversation, or its run has not ended and may
- * post there. A run that cannot post in the conversation answers nothing.
+ * post there. A run that cannot post in the conversation answers nothing, and neither does one whose posts there were all withheld.
  */
 async function answeringHook(
   row: LaneRow,
@@ -83,26 +84,44 @@ async function answeringHook(
   looks: number,
   inbound: Inbound,
 ): Promise<string | undefined> {
-  const { store, mayPost, clock } = inbound;
-  const conversation = formatAddress(messageAddress(message));
-  const runs = async () => {
-    const recent = await store.automation.runs.list({ limit: RECENT });
-    return recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
-  };
-  const openOf = (some: readonly AutomationRun[]) =>
-    some.find(({ hookId, status }) => isUnfinished(status) && mayPost(hookId, conversation));
-  let started = await runs();
-  // Most of them end at once, and only their end says whether a person waits for nothing.
-  for (let look = 0; look < looks && openOf(started); look++) {
-    await wait(clock, LOOK_EVERY_MS);
-    started = await runs();
+  let answering = await answeringNow(row, message, inbound);
+  // Most runs end at once, and their posts are sent or withheld soon after that: only then it is known whether a person waits for nothing.
+  for (let look = 0; look < looks && answering?.isOpen; look++) {
+    await wait(inbound.clock, LOOK_EVERY_MS);
+    answering = await answeringNow(row, message, inbound);
   }
+  return answering?.text;
+}
+
+/** `isOpen`: a moment later there may be no such hook any more. */
+interface Answering {
+  text: string;
+  isOpen: boolean;
+}
+
+async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Answering | undefined> {
+  const { store, mayPost } = inbound;
+  const conversation = formatAddress(messageAddress(message));
+  const recent = await store.automation.runs.list({ limit: RECENT });
+  const started = recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
   if (started.length === 0) return undefined;
-  const open = openOf(started);
-  if (open) return `the hook ${open.hookId} had not finished in the background, and may answer here`;
-  const posted = await store.outbox.list({ conversation, limit: RECENT });
-  const poster = started.find(({ id }) => posted.some(({ cause }) => cause.kind === "hook" && cause.id === id));
-  return poster && `the hook ${poster.hookId} answered in the background`;
+  const open = started.find(({ hookId, status }) => isUnfinished(status) && mayPost(hookId, conversation));
+  if (open)
+    return {
+      text: `the hook ${open.hookId} had not finished in the background by then, and could still answer here`,
+      isOpen: true,
+    };
+  const posts = (await store.outbox.list({ conversation, limit: RECENT })).flatMap((delivery) => {
+    const run = started.find(({ id }) => delivery.cause.id === id);
+    return run === undefined ? [] : [{ fate: fateOf(delivery), hookId: run.hookId }];
+  });
+  const [arrived, waiting, inDoubt] = (["sent", "waiting", "in_doubt"] as const).map(
+    (fate) => posts.find((post) => post.fate === fate)?.hookId,
+  );
+  if (arrived) return { text: `the hook ${arrived} answered in the background`, isOpen: false };
+  if (waiting) return { text: `an answer of the hook ${waiting} was not sent yet by then`, isOpen: true };
+  if (inDoubt) return { text: `an answer of the hook ${inDoubt} may or may not have arrived by then`, isOpen: false };
+  return undefined;
 }
 
 /**

@@ -76,7 +76,8 @@ export const hookRunCompleted = ownPoint({
       .optional()
       .describe("Of its last attempt; absent when the run never started, or when the process ended while it ran."),
   }),
-  summary: "A run of a configured hook has ended for good; not for what a gate refused.",
+  summary:
+    "A run of a configured hook has ended for good; not for what a gate refused. `outcome` is how the run itself ended. Its messages are sent after that, and can still be withheld: `/run ID`, `GET /api/v1/runs` and the query `runs` show what became of them.",
   example: { hookId: "night-watch", runId: "r_1", outcome: "succeeded", durationMs: 1200 },
 });
 

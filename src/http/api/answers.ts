@@ -8,7 +8,33 @@ const outcome = z.enum(OUTCOMES);
 
 export const page = { total: z.number(), page: z.number(), pages: z.number() };
 
+/** What became of what a run handed to the outbox: it is sent after the run has ended. */
+const effect = {
+  withheld: z
+    .array(
+      z.object({
+        delivery: z.string(),
+        status: z.string(),
+        reason: z.string().optional(),
+        isInDoubt: z.boolean().describe("People may have seen it."),
+      }),
+    )
+    .optional()
+    .describe(
+      "Messages, edits and replies of the run that were not sent, whatever its status. Of a hook: of its last run.",
+    ),
+  toSend: z
+    .array(z.string())
+    .optional()
+    .describe("Deliveries of the run that are not sent yet, and may still be withheld."),
+  notKnown: z
+    .array(z.string())
+    .optional()
+    .describe("Deliveries of the run that were deleted after the retention: what became of them is not known."),
+};
+
 export const hookRow = z.object({
+  ...effect,
   id: z.string(),
   family: z.string(),
   point: z.string(),
@@ -166,24 +192,10 @@ export const hookRun = z.object({
   startedAt: time.optional(),
   endedAt: time.optional(),
   dueAt: time,
-  withheld: z
-    .array(
-      z.object({
-        delivery: z.string(),
-        status: z.string(),
-        reason: z.string().optional(),
-        isInDoubt: z.boolean().describe("People may have seen it."),
-      }),
-    )
-    .optional()
-    .describe("Messages of the run that were not sent, whatever its status."),
+  ...effect,
 });
 
 /** Of one run of a configured hook: `kind` tells it from a dispatch. */
 export const oneHookRun = hookRun.extend({
   kind: z.literal("run"),
-  toSend: z
-    .array(z.string())
-    .optional()
-    .describe("Of a run that was fired now: deliveries that are not sent yet, and may still be withheld."),
 });

@@ -35,9 +35,11 @@ export const chatHandler: Handler<ChatOptions> = {
 
 interface Said {
   to: string;
-  /** The delivery that says it. */
+  /** The delivery that says it; of an edit, the one that said it first. */
   delivery?: string;
   edited?: boolean;
+  /** The delivery that edits it. */
+  edit?: string;
   /** Of the thread it went to. */
   thread?: string;
   /** Why it went to the chat itself, where a thread was wanted. */
@@ -75,7 +77,7 @@ async function say(
       ...(found && "refused" in found ? { noThread: found.refused } : {}),
     };
     const edited = options.update ? await editLast(at, message, context) : undefined;
-    if (edited !== undefined) return { ...facts, delivery: edited, edited: true };
+    if (edited !== undefined) return { ...facts, ...edited, edited: true };
     const { reach, cause, runId } = context;
     const delivery = await reach.send(at, message, { cause, once: `${runId}:${formatAddress(at)}` });
     if (options.update) await reach.remember(lastSaid(at), delivery);
@@ -88,17 +90,16 @@ async function say(
 
 const lastSaid = (at: Address) => `said:${formatAddress(at)}`;
 
-/** The delivery whose message has the new words; undefined when there is none that can be edited (any more). */
+/** The delivery whose message gets the new words, and the edit of it; undefined when there is none that can be edited (any more). */
 async function editLast(
   at: Address,
   message: OutboundMessage,
   { reach, cause }: RunContext,
-): Promise<string | undefined> {
+): Promise<{ delivery: string; edit: string } | undefined> {
   const last = await reach.recall(lastSaid(at));
   if (typeof last !== "string") return undefined;
   try {
-    await reach.edit(last, message, { cause });
-    return last;
+    return { delivery: last, edit: await reach.edit(last, message, { cause }) };
   } catch (error) {
     // Swept away, or posted before the store was moved: it is said anew.
     if (error instanceof HookgateError && error.code === "DELIVERY_UNKNOWN") return undefined;

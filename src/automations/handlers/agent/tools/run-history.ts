@@ -13,7 +13,8 @@ const args = z.strictObject({
 export function runHistory(_options: unknown, { reach }: RunContext): ModelTool<z.output<typeof args>> {
   return {
     name: "run_history",
-    description: "The latest runs of hooks, newest first: when, why, how they ended and with which error.",
+    description:
+      "The latest runs of hooks, newest first: when, why, how they ended, with which error, and what became of what they sent.",
     args,
     run: ({ hook, status, limit }) =>
       reach.query("runs", {
