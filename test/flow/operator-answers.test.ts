@@ -86,7 +86,7 @@ it("a purged delivery is known as purged by /outbox, and its release stays on re
   expect(await ask(`/outbox purge ${id} yes=true`)).toContain("1 message deleted");
   for (const verb of ["show", "release", "retry"])
     expect(await ask(`/outbox ${verb} ${id}`)).toContain(`${id} was purged by`);
-  expect(await ask(`/hooks why ${row}`)).toMatch(new RegExp(`released ${id}[\\s\\S]*${id} was purged`));
+  expect(await ask(`/hooks why ${row}`)).toMatch(new RegExp(`released ${id}[\\s\\S]*${id} was held: .*, and purged`));
   expect(await ask("/outbox show d_m99999r")).toContain("There is no delivery");
 });
 
@@ -95,7 +95,9 @@ it("a message that was given up and then purged is known as purged, in a few lin
   const row = await say("shut", /was given up after/);
   expect(await ask(`/outbox purge ${row} yes=true`)).toContain("1 message deleted");
   const path = await ask(`/hooks why ${row}`);
-  expect(path).toMatch(new RegExp(`${row} was purged by .* \\(/outbox purge ${row}\\): nothing more of it is handled`));
+  expect(path).toMatch(
+    new RegExp(`${row} was dead: .*, and purged by .* \\(/outbox purge ${row}\\): nothing more of it is handled`),
+  );
   expect(path).toMatch(/\d\d:\d\d:\d\d inbound_claim: .*times; this is the last\)/);
   expect(path.split("\n").length).toBeLessThan(9);
   expect(await ask("/hooks why last")).toContain(
