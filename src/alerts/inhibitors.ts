@@ -11,6 +11,10 @@ export interface Inhibitors {
   note(alert: Alert): boolean;
   /** An open alert says that alerts, or reminders and escalations, do not reach this chat (a formatted address). */
   refuses(destination: string): boolean;
+  /** An open alert says that its platform is away. */
+  isAway(destination: string): boolean;
+  /** One of both: a message there notifies no one now. */
+  takesNone(destination: string): boolean;
   /** Its platform has just refused a message to this private chat for good. Other settings come with other inhibitors, which know nothing of it. */
   noteRefusal(destination: string, reason: string, now: number): void;
   /** Why this private chat is not tried now: it refused a message not long ago, and an open alert says so. */
@@ -26,6 +30,19 @@ const REST_MS = 10 * 60_000;
 const OWN: AlertsConfig["inhibit"] = [
   { by: ["source=gateway", "kind=platform"], mutes: ["source=~gateway|alerts", "kind!=platform"], equal: ["platform"] },
 ];
+
+const isPlatformAway = ({ signal }: Alert) => signal.source.kind === "gateway" && signal.labels.kind === "platform";
+
+/** True when an open alert now says this of the key and none did before, or the other way round. */
+function noteIn(open: Map<string, Set<string>>, key: string, { id, state }: Alert): boolean {
+  const wasOpen = open.has(key);
+  const ids = open.get(key) ?? new Set<string>();
+  if (isOpen(state)) ids.add(id);
+  else ids.delete(id);
+  if (ids.size > 0) open.set(key, ids);
+  else open.delete(key);
+  return open.has(key) !== wasOpen;
+}
 
 interface Rule {
   by: Matcher;
@@ -46,22 +63,22 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
   );
   /** Ids of such alerts, by chat. */
   const refused = new Map<string, Set<string>>();
+  /** Ids of alerts that say that it is away, by platform. */
+  const away = new Map<string, Set<string>>();
   /** The last refusal of each private chat. */
   const refusals = new Map<string, { at: number; reason: string }>();
-  /** True when the chat takes no alerts now and did before, or the other way round. */
+  /** True when the chat, or all chats of the platform, take no alerts now and did before, or the other way round. */
   function noteOwn(alert: Alert): boolean {
-    const { destination } = alert.signal.labels;
-    if (destination === undefined || !isAboutPlace(alert)) return false;
-    const wasRefused = refused.has(destination);
-    const ids = refused.get(destination) ?? new Set<string>();
-    if (isOpen(alert.state)) ids.add(alert.id);
-    else ids.delete(alert.id);
-    if (ids.size > 0) refused.set(destination, ids);
-    else refused.delete(destination);
-    return refused.has(destination) !== wasRefused;
+    const { destination, platform } = alert.signal.labels;
+    if (destination !== undefined && isAboutPlace(alert)) return noteIn(refused, destination, alert);
+    return platform !== undefined && isPlatformAway(alert) && noteIn(away, platform, alert);
   }
+  const refuses = (destination: string) => refused.has(destination);
+  const isAway = (destination: string) => away.has(destination.split(":")[0] ?? "");
   return {
-    refuses: (destination) => refused.has(destination),
+    refuses,
+    isAway,
+    takesNone: (destination) => refuses(destination) || isAway(destination),
     noteRefusal: (destination, reason, at) => void refusals.set(destination, { at, reason }),
     refusalOf(destination, now) {
       const { at, reason } = refusals.get(destination) ?? { at: Number.NEGATIVE_INFINITY };

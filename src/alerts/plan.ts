@@ -6,16 +6,17 @@ import { type Happening, stateAfter } from "./transitions.js";
 export interface Loss {
   reason: string;
   /**
-   * The chat refused it; or nobody knows whether it arrived; or its chat is paused, and takes it after that; or it could not be sent
-   * yet, as when its platform is away.
+   * The chat refused it; or nobody knows whether it arrived; or its chat is paused, and takes it after that; or it waits, as when its
+   * platform is away; or it was not sent, and will not be.
    */
-  fate: "refused" | "in doubt" | "paused" | "unsent";
+  fate: "refused" | "in doubt" | "paused" | "waiting" | "unsent";
 }
 
 /** In a sentence about the message. */
 export const LOSSES: Record<Loss["fate"], string> = {
   refused: "did not arrive",
   unsent: "did not arrive",
+  waiting: "waits",
   "in doubt": "may not have arrived",
   paused: "waits",
 };

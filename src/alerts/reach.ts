@@ -68,7 +68,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const people = groupBy(mentioned, ({ name }) => name);
   const uncalled = people.filter((accounts) => !isAt(chats, accounts));
   const direct = uncalled.flatMap((accounts) => directTo(accounts, chats, around, now));
-  const arrives = ({ destination }: Reach["direct"][number]) => !around.inhibitors.refuses(destination);
+  const arrives = ({ destination }: Reach["direct"][number]) => !around.inhibitors.takesNone(destination);
   const isDirect = (accounts: readonly Mentioned[]) =>
     direct.filter(arrives).some((one) => accounts.some(({ name }) => name === one.name));
   const isCalledHimself = isAt(chats, mentioned);
@@ -132,7 +132,7 @@ export function isReachedNow(
   mentioned: readonly Mentioned[],
   around: Pick<Around, "personOf" | "inhibitors" | "readers">,
 ): boolean {
-  return calls(destination, mentioned, around) && !around.inhibitors.refuses(destination);
+  return calls(destination, mentioned, around) && !around.inhibitors.takesNone(destination);
 }
 
 const ONCALL = "oncall:";
@@ -150,7 +150,8 @@ function directTo(
 ): Reach["direct"] {
   return accounts.flatMap(({ ref, name }) => {
     const destination = direct(ref);
-    if (destination === undefined || without.includes(destination)) return [];
+    // What waits for a platform would be old news when it is back.
+    if (destination === undefined || without.includes(destination) || inhibitors.isAway(destination)) return [];
     return inhibitors.refusalOf(destination, now) === undefined ? [{ destination, name }] : [];
   });
 }
@@ -171,7 +172,7 @@ function standInAt(
     const accounts = accountsOf([person], around.config, now);
     if (places.some((place) => isReachedNow(place, accounts, around))) return { rota: name, accounts, isDirect: false };
     const chats = directTo(accounts, places, around, now);
-    const isDirect = mayBeDirect && chats.some(({ destination }) => !around.inhibitors.refuses(destination));
+    const isDirect = mayBeDirect && chats.some(({ destination }) => !around.inhibitors.takesNone(destination));
     return isDirect ? { rota: name, accounts, isDirect } : undefined;
   };
   const others = new Set(peopleOf(rota).filter((person) => found(person) !== undefined));

@@ -84,6 +84,47 @@ it("a page that its platform does not take in time is posted at the fallback wit
   expect(late[0]?.text).toContain("It was due ");
 });
 
+/** The platform has been away for longer than `offline_after` when the step is due. */
+async function dueWhileAway(more: Record<string, unknown> = {}) {
+  const rig = await twoPlatforms({
+    routes: { default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "60s", mention: ["ann"] }] } },
+    ...more,
+  });
+  const { id } = await rig.on.raise();
+  await pass(rig.on, 5_000);
+  set(rig.on, "offline");
+  await pass(rig.on, 2 * MINUTE);
+  return { ...rig, id };
+}
+
+it("a step whose people have accounts only on the platform that is away says that it notifies none of them", async () => {
+  const { on, loop, other, id } = await dueWhileAway({ people: { ann: ["loop:7"] } });
+  const said = (await on.alerts.history(id)).flatMap(({ event, reason = "" }) =>
+    event === "escalate" ? [reason] : [],
+  );
+  expect(said).toEqual([expect.stringContaining("This step notifies none of its people")]);
+  expect(said[0]).not.toContain("is notified in a private chat");
+  const copies = page(other, "ops").flatMap(({ text }) => (text.includes("Reply to Bob") ? [text] : []));
+  expect(copies).toEqual([expect.stringContaining("This step notifies none of its people")]);
+  expect(copies[0]).not.toContain("did not arrive");
+  set(on, "online");
+  await on.advance(MINUTE);
+  expect(page(loop, "room")).toHaveLength(1);
+});
+
+it("a person with an account on another platform is called there at once, and once", async () => {
+  const { on, loop, other } = await dueWhileAway();
+  const inOps = () => page(other, "ops").filter(({ text }) => text.includes("Reply to Bob"));
+  expect(page(other, "dm-7")).toHaveLength(1);
+  expect(usersOf(inOps())).toEqual([]);
+  expect(inOps().map(({ text }) => text)).toEqual([expect.stringContaining(`it waits at ${ROOM}`)]);
+  set(on, "online");
+  await on.advance(MINUTE);
+  expect(usersOf(page(loop, "room"))).toEqual([]);
+  expect(page(other, "dm-7")).toHaveLength(1);
+  expect(page(loop, "dm-7")).toEqual([]);
+});
+
 it("a person without an account where the fallback is gets such a page in a private chat of another platform", async () => {
   const { on, loop, other, third } = await twoPlatforms({ people: { ann: ["loop:7"], ben: ["loop:8", "third:8"] } });
   await on.raise();

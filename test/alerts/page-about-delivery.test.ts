@@ -97,7 +97,7 @@ it.each([
 
 it("a page that its platform does not take in time is at the fallback, and in its chat later", async () => {
   const { on, other } = await raised({ isAway: true });
-  expect(about(other.messages)).toEqual([expect.stringContaining(`(it did not arrive at ${ROOM})`)]);
+  expect(about(other.messages)).toEqual([expect.stringContaining(`(it waits at ${ROOM})`)]);
   expect((await historyOf(on)).join("\n")).toContain('"Escalated: step 1 of 1 (ann)": ');
   set(on, "online");
   await pass(on, MINUTE);

@@ -19,7 +19,7 @@ export function mentionedAt(
   { posted, elsewhere, arriving }: Reach,
   alerting: Around,
 ): readonly Mentioned[] {
-  if (!alerting.inhibitors.refuses(destination)) return mentioned;
+  if (!alerting.inhibitors.takesNone(destination)) return mentioned;
   const { inDoubtAt = [] } = alerting;
   const others = [...posted, ...elsewhere].filter((one) => one !== destination && !isWebhook(one));
   return mentioned.filter(({ name }) => {
@@ -63,7 +63,7 @@ export function refusedOf(mention: readonly string[], alerting: Calling, now: nu
   const accounts = accountsOf(mention, alerting.config, now);
   const refused = accounts.filter(({ name }) => {
     const chats = accounts.flatMap((one) => (one.name === name ? (alerting.direct(one.ref) ?? []) : []));
-    return chats.length > 0 && chats.every(alerting.inhibitors.refuses);
+    return chats.length > 0 && chats.every(alerting.inhibitors.takesNone);
   });
   return refused.length === 0 ? undefined : namesOf(refused, alerting);
 }
@@ -158,9 +158,9 @@ function refusedChat(
   now: number,
 ): string | undefined {
   const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
-  if (chats.length === 0 || !chats.every(inhibitors.refuses)) return undefined;
+  if (chats.length === 0 || !chats.every(inhibitors.takesNone)) return undefined;
   if (chats.some((chat) => inDoubtAt?.includes(chat))) return "the page in the private chat may not have arrived";
-  const isTried = chats.some((chat) => inhibitors.refusalOf(chat, now) === undefined);
+  const isTried = chats.some((chat) => !inhibitors.isAway(chat) && inhibitors.refusalOf(chat, now) === undefined);
   return `the private chat takes no alerts now${isTried ? ", and is tried again" : ""}`;
 }
 

@@ -114,8 +114,9 @@ function callsOthers(reach: Reach, known: readonly string[]): boolean {
 function withChat(chat: string, refusal: string | undefined, alerting: Alerting): Alerting {
   const { inhibitors } = alerting;
   const refuses = (one: string) => (one === chat ? refusal !== undefined : inhibitors.refuses(one));
+  const takesNone = (one: string) => (one === chat ? refusal !== undefined : inhibitors.takesNone(one));
   const refusalOf = (one: string, at: number) => (one === chat ? refusal : inhibitors.refusalOf(one, at));
-  return { ...alerting, inhibitors: { ...inhibitors, refuses, refusalOf } };
+  return { ...alerting, inhibitors: { ...inhibitors, refuses, takesNone, refusalOf } };
 }
 
 /** Private chats, and accounts of stand-ins who are mentioned. */

@@ -49,11 +49,11 @@ export function fallback(
   const there = new Set(told.map((place) => place.destination));
   const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
   // Nobody there takes it: the chats that show the alert get what was said, and whom it calls.
-  if (elsewhere.every(inhibitors.refuses)) {
+  if (elsewhere.every(inhibitors.takesNone)) {
     // Whom a step called in a private chat has it.
     const called = Object.values(alert.urged ?? {}).flatMap(({ direct = [] }) => direct);
     const without = [destination, ...called];
-    elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.refuses(one)));
+    elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.takesNone(one)));
   }
   const missing = elsewhere.filter((other) => !there.has(other));
   if (isAgain && notice === undefined && missing.length === 0) return;
@@ -65,7 +65,7 @@ export function fallback(
   const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
   if (loss.fate === "in doubt" && notice && calls(destination, whom, alerting)) noteDoubt(plan, destination, notice);
-  if (loss.fate !== "unsent" && notice && name === undefined)
+  if (loss.fate !== "unsent" && loss.fate !== "waiting" && notice && name === undefined)
     callWithout(plan, destination, notice, loss, elsewhere, alerting);
   if (notice?.kind === "escalation") {
     // No alert says of a chat that its copy is in doubt.
@@ -101,7 +101,8 @@ function recordLoss(
   { placeName }: Alerting,
 ): void {
   const isInDoubt = fate === "in doubt";
-  const took = isInDoubt ? "may not have taken" : "did not take";
+  const isLater = fate === "paused" || fate === "waiting";
+  const took = isInDoubt ? "may not have taken" : isLater ? "has not taken" : "did not take";
   const what = notice === undefined ? " the card: " : quoted(notice.text);
   const event = isInDoubt ? "in_doubt" : "undelivered";
   plan.record(event, OUTBOX(destination), `${shownAs(destination, placeName)} ${took}${what}${reason}`);
@@ -157,7 +158,7 @@ function privateChats(
   const uncalled = uncalledBy(mentions, elsewhere, alerting);
   const platform = lostAt.split(":")[0];
   const chats = uncalled.flat().flatMap(({ ref }) => direct(ref) ?? []);
-  return [...new Set(chats)].filter((one) => one.split(":")[0] !== platform && !inhibitors.refuses(one));
+  return [...new Set(chats)].filter((one) => one.split(":")[0] !== platform && !inhibitors.takesNone(one));
 }
 
 function uncalledBy(mentions: readonly string[], chats: readonly string[], alerting: Alerting) {

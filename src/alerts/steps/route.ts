@@ -32,7 +32,7 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
       places.filter((one) => one !== labels.destination),
     );
     const elsewhere =
-      levels.find((places) => places.some((one) => !inhibitors.refuses(one))) ??
+      levels.find((places) => places.some((one) => !inhibitors.takesNone(one))) ??
       levels.find((places) => places.length > 0);
     // The people of an escalation cannot be reached, or their pages are posted elsewhere: another escalation to them only hides the cause.
     const isUnreached = labels.kind === UNREACHED_KIND || labels.kind === GAP_KIND || labels.destination !== undefined;

@@ -104,7 +104,9 @@ export function lossOf(destination: string, delivery: Delivery, { pauseOf, confi
     return { fate: "in doubt", reason };
   if (isRefused(delivery)) return { fate: "refused", reason };
   const pause = pauseOf(destination);
-  return pause ? { fate: "paused", reason: pausedText(pause, config) } : { fate: "unsent", reason };
+  if (pause) return { fate: "paused", reason: pausedText(pause, config) };
+  // What expired is enqueued anew.
+  return { fate: isUnderWay(delivery) || hasExpired(delivery) ? "waiting" : "unsent", reason };
 }
 
 const WAITS = "it waits for its platform, or behind other messages of its chat";
