@@ -5,7 +5,7 @@ import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
-import { effectTexts, insteadsIn } from "./automations/effect.js";
+import { effectsIn, effectTexts } from "./automations/effect.js";
 import { fireConfigured, readHandPayload } from "./automations/fire.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { showFired } from "./automations/show-fired.js";
@@ -111,14 +111,15 @@ async function showFiring(
   // What a person wrote is not shown by way of a test: /run … reveal asks for the role and is recorded.
   // What a configured hook made may hold what its steps read in other chats.
   const isOpen = source !== "last" && !record.runs.some(({ hookId }) => deps.automations?.get(hookId) !== undefined);
+  const effects = await effectsIn(deps, context, record);
   const failed = hasFailed(record) || record.runs.some(hasFailed);
   const line = `/fire-hook ${word(name)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [
       `**${record.dryRun ? "Dry run" : "Fired live"}**: ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
       dispatchLine(record, deps.clock.now()),
-      record.runs.length > 0 ? runTable(record.runs, await insteadsIn(deps, record)) : whyNobody(deps, target, payload),
-      ...(await effectTexts(deps, context, record)),
+      record.runs.length > 0 ? runTable(record.runs, effects) : whyNobody(deps, target, payload),
+      ...effectTexts(record, effects),
       ...runDetails(record, isOpen),
       resultText(record, isOpen),
       record.dryRun
@@ -126,7 +127,7 @@ async function showFiring(
         : record.runs.some(({ outcome }) => outcome !== "skipped") &&
           `⚠ This was no dry run: what the ${target.kind === "hook" ? "hook" : "hooks"} sent was handed to the outbox. The return value was only displayed. ${code("dry-run=true")} tries it without sending.`,
     ],
-    data: { ...dispatchData(record, isOpen), target: name, source },
+    data: { ...dispatchData(record, isOpen, effects), target: name, source },
     outcome: failed ? "failed" : "done",
     buttons: [
       [

@@ -5,7 +5,7 @@ import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { valueProblem } from "../src/lib/value-problem.js";
 import { answer, commandButton, word } from "./answer.js";
-import { effectTexts, insteadsIn } from "./automations/effect.js";
+import { effectsIn, effectTexts } from "./automations/effect.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
 import type { CommandDeps } from "./deps.js";
@@ -63,13 +63,14 @@ export function replay(deps: CommandDeps): Command {
       const fired = await fireAgain(deps, context, past, pastRun, !isLive);
       const record = await readableDispatch(deps, context, fired);
       const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);
+      const effects = await effectsIn(deps, context, record);
       const id = word(String(context.options.id));
       return answer({
         text: [
           `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
           `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
-          record.runs.length > 0 ? runTable(record.runs, await insteadsIn(deps, record)) : "No hook ran.",
-          ...(await effectTexts(deps, context, record)),
+          record.runs.length > 0 ? runTable(record.runs, effects) : "No hook ran.",
+          ...effectTexts(record, effects),
           changes.length > 0
             ? `**Different from then**\n${changes.join("\n")}`
             : `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
@@ -79,7 +80,7 @@ export function replay(deps: CommandDeps): Command {
             ? "⚠ This was no dry run: what hooks sent was handed to the outbox."
             : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
         ],
-        data: { ...dispatchData(record, false), replayOf: past.id, changes },
+        data: { ...dispatchData(record, false, effects), replayOf: past.id, changes },
         outcome: hasFailed(record) || record.runs.some(hasFailed) ? "failed" : "done",
         buttons: [
           [

@@ -7,7 +7,7 @@ import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, missing, word } from "./answer.js";
-import { effectTexts, insteadsIn } from "./automations/effect.js";
+import { effectsIn, effectTexts } from "./automations/effect.js";
 import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
@@ -140,6 +140,7 @@ export async function showDispatch(
   remark?: string,
 ): Promise<CommandAnswer> {
   const { cause, runs } = dispatch;
+  const effects = await effectsIn(deps, context, dispatch);
   const failed = runs.find(hasFailed) ?? failedRun(dispatch);
   const by = namedBy(dispatch.point);
   const id = word(dispatch.id);
@@ -154,15 +155,15 @@ export async function showDispatch(
         ...(dispatch.conversation ? [`in ${conversationText(deps, dispatch.conversation)}`] : []),
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),
-      runs.length > 0 ? runTable(runs, await insteadsIn(deps, dispatch)) : "No hook ran.",
-      ...(await effectTexts(deps, context, dispatch)),
+      runs.length > 0 ? runTable(runs, effects) : "No hook ran.",
+      ...effectTexts(dispatch, effects),
       ...runDetails(dispatch, isOpen),
       isOpen
         ? `**Payload**\n${jsonBlock(open(dispatch.payload, true, by))}`
         : `**Payload** (masked${mayReveal ? "; Reveal shows it" : ""}): ${code(clip(JSON.stringify(open(dispatch.payload, false, by)) ?? "", 240))}`,
       resultText(dispatch, isOpen),
     ],
-    data: dispatchData(dispatch, isOpen),
+    data: dispatchData(dispatch, isOpen, effects),
     buttons: [
       [
         commandButton("Replay (dry run)", `/replay ${id}`),

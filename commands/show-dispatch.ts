@@ -57,8 +57,14 @@ export function usedFallback(
   return (isClaim && result.claimedBy === run.hookId) || Object.values(provenance).includes(run.hookId);
 }
 
-/** One line a run: order, outcome, hook, time. `insteads`: by run, in place of its outcome. */
-export function runTable(runs: readonly RunRecord[], insteads?: ReadonlyMap<string, string>): string {
+/** By run: what became of what it sent. `instead`: in place of its outcome, when not all was sent. */
+export type Effects = ReadonlyMap<
+  string,
+  { instead: string | undefined; withheld?: unknown; toSend?: unknown; notKnown?: unknown }
+>;
+
+/** One line a run: order, outcome, hook, time. */
+export function runTable(runs: readonly RunRecord[], effects?: Effects): string {
   return table(
     [
       { title: "#", right: true },
@@ -68,7 +74,7 @@ export function runTable(runs: readonly RunRecord[], insteads?: ReadonlyMap<stri
     ],
     runs.map((run, index) => [
       String(index + 1),
-      insteads?.get(run.id) ?? runOutcomeText(run),
+      effects?.get(run.id)?.instead ?? runOutcomeText(run),
       run.hookId,
       run.outcome === "skipped" || run.unanswered ? "" : formatDuration(run.latencyMs),
     ]),
@@ -155,7 +161,7 @@ export function dispatchLine(dispatch: DispatchRecord, now: number): string {
 }
 
 /** The record for `--json`, masked unless it may be read. */
-export function dispatchData(dispatch: DispatchRecord, isOpen: boolean): Record<string, unknown> {
+export function dispatchData(dispatch: DispatchRecord, isOpen: boolean, effects?: Effects): Record<string, unknown> {
   const by = namedBy(dispatch.point);
   return {
     ...dispatch,
@@ -165,6 +171,9 @@ export function dispatchData(dispatch: DispatchRecord, isOpen: boolean): Record<
       ...run,
       ...(run.error === undefined ? {} : { error: clip(run.error, 2000) }),
       ...(run.diff === undefined ? {} : { diff: open(run.diff, isOpen, by) }),
+      withheld: effects?.get(run.id)?.withheld,
+      toSend: effects?.get(run.id)?.toSend,
+      notKnown: effects?.get(run.id)?.notKnown,
     })),
     redacted: !isOpen,
   };

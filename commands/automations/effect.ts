@@ -83,16 +83,26 @@ export async function insteadsIn(deps: CommandDeps, dispatch: DispatchRecord): P
   return found;
 }
 
-/** What became of what the runs of a dispatch handed to the outbox, a paragraph for each. */
-export async function effectTexts(
+/** By run: what became of what it handed to the outbox. */
+export async function effectsIn(
   deps: CommandDeps,
   context: CommandContext,
   dispatch: DispatchRecord,
-): Promise<string[]> {
-  const effects = await Promise.all(
-    dispatch.runs.map(async (run) => ({ run, effect: await effectIn(deps, context, dispatch, run) })),
-  );
-  return effects.flatMap(({ run, effect }) => (effect?.instead ? [`${code(run.hookId)}: ${effect.text}`] : []));
+): Promise<ReadonlyMap<string, Effect>> {
+  const found = new Map<string, Effect>();
+  for (const run of dispatch.runs) {
+    const effect = await effectIn(deps, context, dispatch, run);
+    if (effect !== undefined) found.set(run.id, effect);
+  }
+  return found;
+}
+
+/** A paragraph for each run of which not all was sent. */
+export function effectTexts({ runs }: DispatchRecord, effects: ReadonlyMap<string, Effect>): string[] {
+  return runs.flatMap(({ id, hookId }) => {
+    const effect = effects.get(id);
+    return effect?.instead === undefined ? [] : [`${code(hookId)}: ${effect.text}`];
+  });
 }
 
 /** What became of what the runs of one hook handed to the outbox, each once. */

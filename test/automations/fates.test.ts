@@ -151,6 +151,9 @@ test("a hook whose answer was withheld has not answered: its person gets the not
   expect(why).toContain("It ran, ⊘ not sent");
   expect(why).not.toContain("It ran, ✓");
   expect((await ask(`/run ${message}:message_received`)).text).toMatch(/1 {2}⊘ not sent +slow/);
+  expect(await live.get(`/api/v1/runs/${message}:message_received`)).toMatchObject({
+    runs: [{ hookId: "slow", withheld: [{ status: "cancelled" }] }],
+  });
   expect((await ask(`/hooks why message_received ${message}`)).text).toContain("slow ⊘ not sent");
   await expectEverywhere("slow", `${message}:message_received/1`, "⊘ not sent");
 });

@@ -122,6 +122,7 @@ export const run = z.object({
   error: z.string().optional(),
   place: z.string().optional().describe("File, line and column that threw the error; for admins."),
   diff: z.unknown().optional(),
+  ...effect,
 });
 
 export const dispatch = z.object({
