@@ -1,6 +1,7 @@
 /** Requests to the server. Every failure is an `ApiError` that says whether the same request may work later. */
 
 export class ApiError extends Error {
+  /** @param {{ status: number, code: string, message: string, hint?: string, retryAfterMs?: number }} facts */
   constructor({ status, code, message, hint, retryAfterMs }) {
     super(message);
     this.status = status;
@@ -71,7 +72,7 @@ export async function request(method, path, body) {
       headers,
       body: body === undefined || isFile ? body : JSON.stringify(body),
       // A file may take as long as it takes.
-      ...(isFile ? {} : { signal: AbortSignal.timeout(TIMEOUT_MS) }),
+      signal: isFile ? undefined : AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch {
     throw new ApiError({ status: 0, code: "OFFLINE", message: "Hookgate cannot be reached at the moment" });

@@ -50,10 +50,14 @@ function placeOf(command, words, typed) {
     if (switched) fill(switched, value ?? true);
     else if (free[0] && !free[0].rest) fill(free[0], word);
   }
-  if (byName) return { option: byName, value: named[2], given };
+  if (byName) return { option: byName, value: named[2] ?? "", given };
   return { option: free[0], value: typed, rest: free.slice(1), given };
 }
 
+/**
+ * @param {object} command
+ * @param {{ option: any, value: string, rest?: string[], given: object }} place
+ */
 async function valuesOf(command, { option, value, rest = [], given }) {
   const wanted = value.toLowerCase();
   const fits = ({ label }) => label.toLowerCase().includes(wanted);

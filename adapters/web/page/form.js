@@ -4,8 +4,11 @@ import { h } from "./dom.js";
 let count = 0;
 
 /**
- * Shows `{ title, text?, fields: [{ id, label, long?, required?, value? }], submit, danger? }`. `send(values)` may reject: the form then says why and
- * stays, with everything that was typed. Resolves with true when sent, false when dismissed.
+ * Shows a form. `send(values)` may reject: the form then says why and stays, with everything that was typed. Resolves with true when
+ * sent, false when dismissed.
+ * @typedef {{ id: string, label: string, long?: boolean, required?: boolean, value?: string, type?: string }} Field
+ * @param {{ title: string, text?: string, fields?: Field[], submit?: string, danger?: boolean }} form
+ * @param {(values: Record<string, string>) => unknown} send
  */
 export function askForm({ title, text, fields = [], submit = "Send", danger = false }, send) {
   return new Promise((resolve) => {

@@ -7,7 +7,7 @@ export function createKeep(personId) {
   return {
     get(key, fallback) {
       try {
-        return JSON.parse(localStorage.getItem(nameOf(key))) ?? fallback;
+        return JSON.parse(localStorage.getItem(nameOf(key)) ?? "null") ?? fallback;
       } catch {
         return fallback;
       }

@@ -78,7 +78,7 @@ export function showLogin(root, { notice, done }) {
     submit.disabled = true;
     problem.hidden = true;
     try {
-      await login({ token, ...(name ? { name } : {}) });
+      await login({ token, name: name || undefined });
       done();
     } catch (error) {
       say(error.message, error.hint);

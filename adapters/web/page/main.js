@@ -9,7 +9,7 @@ import { createSidebar } from "./sidebar.js";
 
 const OFFLINE = "Connection lost. Reconnecting… Your messages are kept and sent when the connection is back.";
 
-const root = document.getElementById("app");
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 /** The printed link carries the token behind `#`, which browsers send to nobody. */
 let linkToken = /^#token=(.+)$/.exec(location.hash)?.[1];
 if (linkToken !== undefined) linkToken = decodeURIComponent(linkToken);
@@ -178,7 +178,8 @@ function showChat(chat, keep) {
 
   /** A link to a message here is followed in this page, by whichever of its names the gateway was called. */
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href]");
+    /** @type {HTMLAnchorElement | null | false} */
+    const link = event.target instanceof Element && event.target.closest("a[href]");
     if (!link || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || !isHere(link)) return;
     event.preventDefault();
     openPlace(link.hash);
