@@ -1,5 +1,5 @@
-/** Copies what the compiler leaves behind (the web chat's page) into dist. */
-import { cpSync, existsSync } from "node:fs";
+/** Copies what the compiler leaves behind into dist: the web chat's page, and the schemas of the database. */
+import { cpSync } from "node:fs";
 
-for (const folder of ["adapters/web/page"])
-  if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true });
+for (const path of ["adapters/web/page", "src/store/schema.sql", "src/store/journal-schema.sql"])
+  cpSync(path, `dist/${path}`, { recursive: true });

@@ -73,7 +73,7 @@ function toEntry({ id, at, operator, action, target, details, outcome }: AuditRe
     operator: JSON.parse(operator),
     action,
     outcome,
-    ...(target === null ? {} : { target }),
-    ...(details === null ? {} : { details: JSON.parse(details) }),
+    target: target ?? undefined,
+    details: details === null ? undefined : JSON.parse(details),
   };
 }

@@ -23,9 +23,8 @@ import { openSqlite } from "./driver.js";
 import { errorCode, storeError } from "./errors.js";
 import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
-import { migrate, requireKnownSchema } from "./migrate.js";
-import { migrations } from "./migrations/index.js";
 import { forgetOwner } from "./owner.js";
+import { createSchema, GATEWAY_SCHEMA, hasSchema } from "./schema.js";
 
 export const IS_UNFINISHED_RUN = "status IN ('queued', 'backgrounded', 'running')";
 
@@ -67,8 +66,6 @@ export async function backupDatabase(file: string, target: string, at: number): 
     copyDatabase(file, partial);
     const unfinished = await withDatabase(partial, async (copy) => {
       requireComplete(copy, partial);
-      // Beside a gateway of an older version, which has not got all the tables.
-      await migrate(copy, partial, migrations);
       forgetOwner(copy)();
       markAnew(copy);
       copy
@@ -133,7 +130,7 @@ function isCopied(source: string, target: string): boolean {
   }
 }
 
-/** Throws STORE_CORRUPT when the copy is damaged, BACKUP_UNKNOWN when it is no database of Hookgate, STORE_TOO_NEW when a newer version wrote it. */
+/** Throws STORE_CORRUPT when the copy is damaged, BACKUP_UNKNOWN when it is no database of Hookgate, STORE_TOO_NEW or STORE_TOO_OLD when another version wrote it. */
 export function requireComplete(copy: Database, file: string): void {
   requireSound(copy, file, "integrity_check");
   const tables = [...columnsOf(copy).keys()];
@@ -143,20 +140,20 @@ export function requireComplete(copy: Database, file: string): void {
       message: `${file} is empty`,
       hint: "Choose a file that `npx hookgate backup` created.",
     });
-  if (!tables.includes("kysely_migration") || !tables.some((name) => name === "inbox" || name === "deliveries"))
+  if (!tables.some((name) => name === "inbox" || name === "deliveries"))
     throw new HookgateError({
       code: "BACKUP_UNKNOWN",
       message: `${file} is a database, but not one of Hookgate`,
       hint: "Choose a file that `npx hookgate backup` created.",
     });
-  requireKnownSchema(copy, file, migrations);
+  hasSchema(copy, file, GATEWAY_SCHEMA);
 }
 
-/** Throws BACKUP_INCOMPLETE. The copy was brought to the schema of this version. */
-export async function requireAllTables(copy: Database, file: string): Promise<void> {
+/** Throws BACKUP_INCOMPLETE. */
+export function requireAllTables(copy: Database, file: string): void {
   const fresh = openSqlite(":memory:");
   try {
-    await migrate(fresh, file, migrations);
+    createSchema(fresh, file, GATEWAY_SCHEMA);
     const present = columnsOf(copy);
     for (const [table, columns] of columnsOf(fresh)) {
       const missing = present.has(table)

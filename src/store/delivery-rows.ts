@@ -133,8 +133,8 @@ export function toDelivery(record: DeliveryRecord): Delivery {
   return {
     ...data,
     ...columnsOf(record),
-    ...(record.message === null ? {} : { message: parseMessage(record.message) }),
-    ...(record.frozen === null ? {} : frozenMessage(record.frozen || record.message)),
+    message: record.message === null ? undefined : parseMessage(record.message),
+    ...(record.frozen === null ? undefined : frozenMessage(record.frozen || record.message)),
     parts: parseParts(record),
   };
 }
@@ -165,9 +165,9 @@ function columnsOf(record: DeliveryRecord) {
     told: record.told,
     createdAt: record.created_at,
     dueAt: record.due_at,
-    ...(record.expires_at === null ? {} : { expiresAt: record.expires_at }),
-    ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
-    ...(record.reason === null ? {} : { reason: record.reason }),
+    expiresAt: record.expires_at ?? undefined,
+    settledAt: record.settled_at ?? undefined,
+    reason: record.reason ?? undefined,
   };
 }
 

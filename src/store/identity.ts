@@ -99,7 +99,7 @@ function refuseOtherProgram(file: string, hint: string): void {
     const tables = database
       .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
       .all();
-    isOther = tables.length > 0 && !tables.some(({ name }) => name === "kysely_migration");
+    isOther = tables.length > 0 && !tables.some(({ name }) => name === "hookgate_schema");
   } catch {
     return; // damaged or locked: opening it for good reports that
   } finally {

@@ -273,11 +273,11 @@ function rowOf(record: InboxRecord, event: InboundEvent): InboxRow {
     round: record.round,
     dueAt: record.due_at,
     receivedAt: record.received_at,
-    ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
-    ...(record.outcome === null ? {} : { outcome: record.outcome }),
-    ...(record.claimed_by === null ? {} : { claimedBy: record.claimed_by }),
-    ...(record.reason === null ? {} : { reason: record.reason }),
-    ...(record.error === null ? {} : { error: record.error }),
-    ...(record.delivery_ids === null ? {} : { deliveryIds: record.delivery_ids.split(" ").filter(Boolean) }),
+    settledAt: record.settled_at ?? undefined,
+    outcome: record.outcome ?? undefined,
+    claimedBy: record.claimed_by ?? undefined,
+    reason: record.reason ?? undefined,
+    error: record.error ?? undefined,
+    deliveryIds: record.delivery_ids === null ? undefined : record.delivery_ids.split(" ").filter(Boolean),
   };
 }

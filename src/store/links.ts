@@ -35,6 +35,6 @@ export function createLinks({ database, read }: Connection): LinkStore {
 
 /** `isOrigin`: the message given back is the one that was mirrored. */
 function toLink({ deliveryId, platform, bot, chat, thread, message }: LinkRecord, isOrigin: boolean) {
-  const address = { platform, botId: bot, chatId: chat, ...(thread === null ? {} : { threadId: thread }) };
+  const address = { platform, botId: bot, chatId: chat, threadId: thread ?? undefined };
   return { address, messageId: message, deliveryId, isOrigin };
 }

@@ -8,13 +8,11 @@ import { openSqlite } from "./driver.js";
 import { type DatabaseFiles, restoredFile, restoringFile } from "./files.js";
 import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
 import { requireSound } from "./inspect.js";
-import { journalMigrations } from "./journal/migrations/index.js";
 import { type LogState, readLog } from "./lost-log.js";
-import { type Migrations, migrate, requireKnownSchema } from "./migrate.js";
-import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
 import { type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
 import { finishRestore } from "./restore.js";
+import { createSchema, GATEWAY_SCHEMA, HISTORY_SCHEMA, hasSchema, type Schema } from "./schema.js";
 
 /** Checked before the start goes on: that takes a fifth of a second at most. A larger file is checked in a thread, right after the start. */
 const CHECKED_AT_START_BYTES = 128_000_000;
@@ -52,7 +50,7 @@ export async function openOwnDatabase(
     const leftOpen = await wasLeftOpen(database, file, options.clock);
     const isSmall = sizeOf(file) <= CHECKED_AT_START_BYTES;
     if (isSmall) requireSound(database, file);
-    await migrate(database, file, migrations);
+    createSchema(database, file, GATEWAY_SCHEMA);
     const mark = markDatabase(database);
     writeOwner(database, file, now);
     // That may have started the log anew: it is to have the number, by which it is known as the log of this database.
@@ -107,17 +105,17 @@ export function refuseLost(files: DatabaseFiles): void {
   });
 }
 
-/** Looks only. Throws STORE_FOREIGN or STORE_TOO_NEW when one of the files is not what a start expects there. */
+/** Looks only. Throws STORE_FOREIGN, STORE_TOO_NEW or STORE_TOO_OLD when one of the files is not what a start expects there. */
 export function refuseOtherSchema({ database, journal }: DatabaseFiles): void {
-  requireSchema(database, migrations);
-  if (sizeOf(journal) > 0) requireSchema(journal, journalMigrations);
+  refuseOther(database, GATEWAY_SCHEMA);
+  if (sizeOf(journal) > 0) refuseOther(journal, HISTORY_SCHEMA);
 }
 
-function requireSchema(file: string, known: Migrations): void {
+function refuseOther(file: string, schema: Schema): void {
   let opened: Database | undefined;
   try {
     opened = openSqlite(file, { readonly: true, fileMustExist: true, timeout: 100 });
-    requireKnownSchema(opened, file, known);
+    hasSchema(opened, file, schema);
   } catch (thrown) {
     if (thrown instanceof HookgateError) throw thrown; // what cannot be read, others report
   } finally {

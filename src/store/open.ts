@@ -35,8 +35,6 @@ import { createInboxSeen } from "./inbox-seen.js";
 import { openJournal } from "./journal/journal.js";
 import { createKeyValue } from "./key-value.js";
 import { createLinks } from "./links.js";
-import { requireMigrated } from "./migrate.js";
-import { migrations } from "./migrations/index.js";
 import { openOwnDatabase } from "./open-own.js";
 import { createMissionStores } from "./orchestrator/mission-stores.js";
 import { createTasks } from "./orchestrator/tasks.js";
@@ -45,6 +43,7 @@ import { createOwnSecrets } from "./own-secrets.js";
 import { forgetOwner, readOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
 import { createSweep } from "./retention.js";
+import { GATEWAY_SCHEMA, requireSchema } from "./schema.js";
 import { createSlaStore } from "./sla/sla.js";
 import { createGiveUp, endUnreadable } from "./unreadable.js";
 import { createVerify } from "./verify.js";
@@ -87,7 +86,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     if (readonly) {
       database = openDatabase(file, { durability, readonly });
-      requireMigrated(database, file, migrations);
+      requireSchema(database, file, GATEWAY_SCHEMA);
     } else {
       requireFolder(files);
       requireUploadsFolder(files);

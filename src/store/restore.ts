@@ -28,8 +28,6 @@ import {
   specialKind,
 } from "./files.js";
 import { markAnew } from "./identity.js";
-import { migrate } from "./migrate.js";
-import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
 import { forgetOwner, isLeftOpen, readOwner, refuseRunningOwner } from "./owner.js";
 
@@ -90,9 +88,7 @@ export async function restoreDatabase(
     const restored = await withDatabase(partial, async (copy) => {
       await read(backup, async () => {
         requireComplete(copy, backup);
-        // A backup of an older version lacks tables that are asked for here.
-        await migrate(copy, backup, migrations);
-        await requireAllTables(copy, backup);
+        requireAllTables(copy, backup);
       });
       const isBareCopy = isLeftOpen(copy);
       forgetOwner(copy)();

@@ -132,7 +132,7 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
 }
 
 function toRoom({ id, name, is_dm, owner_id }: RoomRecord): WebRoom {
-  return { id, name, isDm: is_dm === 1, ...(owner_id === null ? {} : { ownerId: owner_id }) };
+  return { id, name, isDm: is_dm === 1, ownerId: owner_id ?? undefined };
 }
 
 function toMessage(record: MessageRecord): WebChatMessage {
@@ -141,13 +141,13 @@ function toMessage(record: MessageRecord): WebChatMessage {
     roomId: record.room_id,
     text: record.text,
     at: record.at,
-    ...(record.thread_id === null ? {} : { threadId: record.thread_id }),
-    ...(record.user_id === null ? {} : { userId: record.user_id }),
-    ...(record.user_name === null ? {} : { userName: record.user_name }),
-    ...(record.body === null ? {} : { body: JSON.parse(record.body) }),
-    ...(record.reply_to_id === null ? {} : { replyToId: record.reply_to_id }),
-    ...(record.visible_to === null ? {} : { visibleTo: record.visible_to }),
-    ...(record.edited_at === null ? {} : { editedAt: record.edited_at }),
-    ...(record.deleted_at === null ? {} : { deletedAt: record.deleted_at }),
+    threadId: record.thread_id ?? undefined,
+    userId: record.user_id ?? undefined,
+    userName: record.user_name ?? undefined,
+    body: record.body === null ? undefined : JSON.parse(record.body),
+    replyToId: record.reply_to_id ?? undefined,
+    visibleTo: record.visible_to ?? undefined,
+    editedAt: record.edited_at ?? undefined,
+    deletedAt: record.deleted_at ?? undefined,
   };
 }

@@ -4,8 +4,7 @@ import type { AutomationRun, AutomationStore } from "../../src/domain/automation
 import { systemClock } from "../../src/lib/clock.js";
 import { createAutomationStore } from "../../src/store/automation/automation.js";
 import { type Connection, connect, openDatabase } from "../../src/store/connection.js";
-import { migrate } from "../../src/store/migrate.js";
-import { migrations } from "../../src/store/migrations/index.js";
+import { createSchema, GATEWAY_SCHEMA } from "../../src/store/schema.js";
 import { openTestStore, temporaryFolder } from "./support/open-test-store.js";
 
 const connections: Connection[] = [];
@@ -16,7 +15,7 @@ afterEach(async () => {
 /** One more process on the same file, as far as SQLite can tell. */
 async function openBeside(file: string): Promise<AutomationStore> {
   const database = openDatabase(file, { durability: "normal", readonly: false });
-  await migrate(database, file, migrations);
+  createSchema(database, file, GATEWAY_SCHEMA);
   const connection = connect(file, database, { clock: systemClock, lockWaitMs: 5000 });
   connections.push(connection);
   return createAutomationStore(connection);

@@ -105,7 +105,7 @@ describe("a database that was replaced while the gateway was stopped", () => {
   test.each([
     ["", /is a database, but not one of Hookgate/],
     [
-      "CREATE TABLE kysely_migration (name); INSERT INTO kysely_migration VALUES ('0001-bookmarks')",
+      "CREATE TABLE hookgate_schema (name, version); INSERT INTO hookgate_schema VALUES ('bookmarks', 1)",
       /is the database of another program, and not the history of a gateway/,
     ],
   ])("has a history of another program beside it: refused, and left as it is (%s)", async (sql, why) => {
@@ -198,9 +198,9 @@ describe("the log that a crash left", () => {
       database.exec(sql);
       database.close();
     };
-    change("INSERT INTO kysely_migration VALUES ('999-newer', '')");
+    change("UPDATE hookgate_schema SET version = 999");
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_TOO_NEW" });
-    change("DELETE FROM kysely_migration WHERE name = '999-newer'");
+    change("UPDATE hookgate_schema SET version = 1");
     const store = await openTestStore({ file });
     expect(store.health().remarks).toEqual([]);
   });

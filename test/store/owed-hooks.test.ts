@@ -60,28 +60,6 @@ describe("what hooks are owed", () => {
     expect(rows()).toEqual([]);
   });
 
-  test("what a version of before has noted, a row for each, is still owed", async () => {
-    const { store, open, file } = await setUp();
-    await sendAll(store, ["a", "b"]);
-    await store.close();
-    const outside = openSqlite(file);
-    outside.exec(`DROP TABLE owed_ends;
-      ALTER TABLE inbox DROP COLUMN reason;
-      ALTER TABLE inbox DROP COLUMN round;
-      ALTER TABLE inbox DROP COLUMN delivery_ids;
-      ALTER TABLE deliveries DROP COLUMN round;
-      ALTER TABLE deliveries DROP COLUMN asked;
-      ALTER TABLE deliveries DROP COLUMN told;
-      ALTER TABLE pauses DROP COLUMN asked_ms;
-      DROP INDEX alert_notices_delivery;
-      DROP INDEX inbox_lane;
-      DELETE FROM kysely_migration WHERE name >= '015';
-      CREATE TABLE owed_hooks (delivery TEXT PRIMARY KEY) WITHOUT ROWID;
-      INSERT INTO owed_hooks VALUES ('a'), ('b')`);
-    outside.close();
-    expect(await owedIds(await open())).toEqual(["a", "b"]);
-  });
-
   test("what ends twice before anybody is told is owed once", async () => {
     const { store, rows } = await setUp();
     await store.outbox.enqueue([reply({ id: "a" })], 1);

@@ -1,25 +1,15 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DispatchRecord } from "../../src/domain/journal.js";
-import { openJournalDatabase } from "../../src/store/journal/database.js";
-import { journal as firstSchema } from "../../src/store/journal/migrations/001-journal.js";
-import { isPack, Pack } from "../../src/store/journal/pack.js";
+import { Pack } from "../../src/store/journal/pack.js";
 import { Packer } from "../../src/store/journal/packer.js";
-import { migrate } from "../../src/store/migrate.js";
-import { openStore } from "../../src/store/open.js";
 import { bareDispatch as dispatch, NOW } from "./support/bare-dispatch.js";
-import { openTestStore, retentionOf, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 function packed(...dispatches: DispatchRecord[]): Pack {
   const packer = new Packer();
   for (const one of dispatches) packer.add(one);
   return new Pack(packer.take());
 }
-
-/** What the old packs and segments below say of their first dispatch. */
-const ANSWERED = { conversation: "web:web:room", messageId: "7", result: { text: "x" }, provenance: { text: "g" } };
 
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -234,75 +224,4 @@ test("what repeats itself stands in a pack once", () => {
   const many = packed(...Array.from({ length: 50 }, (_, i) => dispatch({ id: `x${i}`, payload: { text } }))).bytes
     .length;
   expect(many).toBeLessThan(alone * 5);
-});
-
-test("a pack from before there were shapes and frames is read, searched and masked as it was", () => {
-  const bytes = Buffer.from(
-    "AQAAAAIAAACDAAAAHAAAAGAAAAAAAQQAgJuTmLd5QgIABAUCBQEGoR8ABwIIwT4KUFiBfQMNAw5wABAiCYABBQ0SBAAAAAAAAOA/EwQAANSUmLd5QgADFGAVqAEXAQABAw6AAQADDjgAAB8XGBkDDoABAAIbAAAAGgEEAADUlJi3eUIGAQAAANgBHcE+AwAdAx0dBAEIDAEBBgEGAwkGBwQDBAEEBAQCAQUBBwUEBG0xOnAKcAptb2RpZmllZAp3ZWI6d2ViOnJvb20KNwpoCnBhc3NlZApnCmZhaWxlZApyXzEKbW9kaWZ5aW5nCmJlZm9yZQptZXNzYWdlCnRleHQKYQliCmxpc3QKeApoYWxmCmxhdGUKa2luZAppZAoxCmRlcHRoCnEKYmVjYXVzZQpicm9rZQptMjpwCnZvaWQ=",
-    "base64",
-  );
-  const pack = new Pack(bytes);
-  const first = {
-    ...dispatch({ id: "m1:p", at: NOW - 5000, outcome: "modified", model: "modifying", phase: "before", latencyMs: 2 }),
-    payload: { message: { text: "a\tb" }, list: [1, "x", null, true], half: 0.5, late: NOW },
-    cause: { kind: "message", id: "1", depth: 0 },
-    ...ANSWERED,
-    runs: [
-      { id: "m1:p/1", hookId: "h", position: 1, outcome: "passed", latencyMs: 0.5, attempt: 1 },
-      {
-        ...{ id: "r_1", hookId: "g", pluginId: "q", position: 2, outcome: "failed", latencyMs: 1, attempt: 2 },
-        ...{ error: "broke", reason: "because", diff: { text: "x" } },
-      },
-    ],
-  };
-  expect(isPack(bytes)).toBe(true);
-  expect(pack.dispatch(1)).toEqual(dispatch({ id: "m2:p", at: NOW, dryRun: true, attempt: 3 }));
-  expect(pack.dispatch(0)).toEqual(first);
-  expect(pack.header(0)).toMatchObject({ messageId: "7", runs: [{ hookId: "h" }, { hookId: "g", ownId: "r_1" }] });
-  const masked = pack.withTexts((text) => text.replace("broke", "*"));
-  expect(masked.dispatch(0).runs[1]?.error).toBe("*");
-  expect(masked.dispatch(1).id).toBe("m2:p");
-});
-
-test("a journal of the version before is read, searched, joined and removed from as if it were of this one", async () => {
-  const file = join(temporaryFolder(), "hookgate.db");
-  const journalFile = file.replace(".db", "-journal.db");
-  const lines = [
-    `["m1:p","p",${NOW - 5000},"modified",0,"web:web:room","7",[["h",1,"passed",0.5],["g",2,"failed",1,{"id":"r_1","attempt":2,"error":"broke"}]]]\t{"model":"modifying","latencyMs":2,"payload":{"text":"a\\tb"},"cause":{"kind":"message","id":"1","depth":0},"attempt":1,"result":{"text":"x"},"provenance":{"text":"g"}}`,
-    `["m2:p","p",${NOW},"passed",1,null,null,[]]\t{"model":"void","latencyMs":1,"payload":{},"attempt":3}`,
-  ];
-  await (await openStore(storeOptions(file))).close();
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(journalFile + suffix, { force: true });
-  const before = openJournalDatabase(journalFile, "creator");
-  await migrate(before, journalFile, { "001-journal": firstSchema });
-  // A filter of ones lets every search through.
-  before
-    .prepare("INSERT INTO segments (records, first_at, last_at, traits, lines) VALUES (2, ?, ?, ?, ?)")
-    .run(NOW - 5000, NOW, Buffer.alloc(8, 255), Buffer.from(lines.join("\n")));
-  before.close();
-
-  const retention = retentionOf({ journal_for: 1000 });
-  const { journal, sweep } = await openTestStore({ file, retention });
-  const first = {
-    ...dispatch({ id: "m1:p", at: NOW - 5000, outcome: "modified", model: "modifying", latencyMs: 2 }),
-    payload: { text: "a\tb" },
-    cause: { kind: "message", id: "1", depth: 0 },
-    ...ANSWERED,
-    runs: [
-      { id: "m1:p/1", hookId: "h", position: 1, outcome: "passed", latencyMs: 0.5, attempt: 1 },
-      { id: "r_1", hookId: "g", position: 2, outcome: "failed", latencyMs: 1, attempt: 2, error: "broke" },
-    ],
-  };
-  expect(await journal.getByRun("r_1")).toEqual(first);
-  expect(await journal.list({ hookId: "g", failed: true, messageId: "7", limit: 9 })).toEqual([first]);
-  // So many small ones that all are joined.
-  for (let i = 0; i < 40; i++) {
-    journal.record(dispatch({ id: `n${i}`, at: NOW }));
-    await journal.flush();
-  }
-  expect(await journal.get("m1:p")).toEqual(first);
-  expect(await journal.get("m2:p")).toEqual(dispatch({ id: "m2:p", dryRun: true, attempt: 3 }));
-  expect(await sweep(NOW)).toMatchObject({ dispatches: 1 });
-  expect(await journal.get("m1:p")).toBeUndefined();
-  expect(await journal.list({ limit: 99 })).toHaveLength(41);
 });

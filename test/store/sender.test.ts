@@ -4,12 +4,11 @@ import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { openJournalDatabase } from "../../src/store/journal/database.js";
 import type { WriterLink } from "../../src/store/journal/link.js";
-import { journalMigrations } from "../../src/store/journal/migrations/index.js";
+import { Pack } from "../../src/store/journal/pack.js";
 import type { JournalReply } from "../../src/store/journal/protocol.js";
-import { recordsOf } from "../../src/store/journal/segments.js";
 import { Sender } from "../../src/store/journal/sender.js";
 import { createJournalWriter } from "../../src/store/journal/writer.js";
-import { migrate } from "../../src/store/migrate.js";
+import { createSchema, HISTORY_SCHEMA } from "../../src/store/schema.js";
 import { until } from "../support/until.js";
 import { bareDispatch } from "./support/bare-dispatch.js";
 import { temporaryFolder } from "./support/open-test-store.js";
@@ -17,7 +16,7 @@ import { temporaryFolder } from "./support/open-test-store.js";
 test("a batch that was written, but whose writer died before it said so, is not written again", async () => {
   const file = join(temporaryFolder(), "journal.db");
   const database = openJournalDatabase(file, "creator");
-  await migrate(database, file, journalMigrations);
+  createSchema(database, file, HISTORY_SCHEMA);
   const facts = { file, session: "s_1", secrets: [] };
   // The real writer behind a line that can be cut: replies of the first one never arrive.
   let writer = createJournalWriter(database, facts);
@@ -46,6 +45,6 @@ test("a batch that was written, but whose writer died before it said so, is not 
   push("x2");
   await sender.flush();
   const segments = database.prepare<[], { pack: Buffer }>("SELECT pack FROM segments ORDER BY n").all();
-  expect(segments.map(recordsOf).map((records) => records.header(0).id)).toEqual(["x1", "x2"]);
+  expect(segments.map(({ pack }) => new Pack(pack).header(0).id)).toEqual(["x1", "x2"]);
   database.close();
 });

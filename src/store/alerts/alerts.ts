@@ -186,9 +186,9 @@ function eventOf({ alert_id, at, event, from_state, to_state, actor, reason }: E
     alertId: alert_id,
     at,
     event,
-    ...(from_state === null ? {} : { from: from_state }),
+    from: from_state ?? undefined,
     to: to_state,
     actor: JSON.parse(actor) as AlertEvent["actor"],
-    ...(reason === null ? {} : { reason }),
+    reason: reason ?? undefined,
   };
 }

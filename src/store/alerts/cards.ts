@@ -135,7 +135,7 @@ export function createCards({ database, read, write }: Connection): Cards {
     redraws: (destination) =>
       read(() => {
         const { count = 0, next_at: nextAt = null } = redraws.get(destination) ?? {};
-        return { count, ...(nextAt === null ? {} : { nextAt }) };
+        return { count, nextAt: nextAt ?? undefined };
       }),
     redraw: (cardId) => write(() => void joined.run(cardId)),
   };

@@ -102,7 +102,7 @@ function noticeOf(row: NoticeRecord): Notice {
     text: row.text,
     mentions: JSON.parse(row.mentions) as string[],
     dueAt: row.due_at,
-    ...(row.delivery_id === null ? {} : { deliveryId: row.delivery_id }),
-    ...(row.sent_at === null ? {} : { sentAt: row.sent_at }),
+    deliveryId: row.delivery_id ?? undefined,
+    sentAt: row.sent_at ?? undefined,
   };
 }

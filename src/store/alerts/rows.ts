@@ -60,7 +60,7 @@ export function placeOf(row: PlaceRecord): KnownPlace {
     kind: row.kind,
     dueAt: row.due_at,
     isWaiting: row.is_waiting === 1,
-    ...(row.card_id === null ? {} : { cardId: row.card_id }),
+    cardId: row.card_id ?? undefined,
   };
 }
 
@@ -97,11 +97,11 @@ export function cardOf(row: CardRecord): AlertCard {
     shown: row.shown,
     shownAt: row.shown_at,
     createdAt: row.created_at,
-    ...(row.unsettled === null ? {} : { unsettled: row.unsettled }),
-    ...(row.unsettled_since === null ? {} : { unsettledSince: row.unsettled_since }),
-    ...(row.failed_at === null ? {} : { failedAt: row.failed_at }),
+    unsettled: row.unsettled ?? undefined,
+    unsettledSince: row.unsettled_since ?? undefined,
+    failedAt: row.failed_at ?? undefined,
     isClosed: row.is_closed === 1,
-    ...(row.reminded_at === null ? {} : { remindedAt: row.reminded_at }),
-    ...(row.redraw_at === null ? {} : { redrawAt: row.redraw_at }),
+    remindedAt: row.reminded_at ?? undefined,
+    redrawAt: row.redraw_at ?? undefined,
   };
 }

@@ -35,6 +35,6 @@ function silenceOf(row: SilenceRecord): Silence {
     until: row.until_at,
     comment: row.comment,
     by: JSON.parse(row.by) as Silence["by"],
-    ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
+    endedAt: row.ended_at ?? undefined,
   };
 }

@@ -55,8 +55,8 @@ function eventOf({ id, name, payload, received_at, handled_at, cause }: EventRow
     name,
     payload: parsed(payload),
     receivedAt: received_at,
-    ...(by === undefined ? {} : { cause: by }),
-    ...(handled_at === null ? {} : { handledAt: handled_at }),
+    cause: by,
+    handledAt: handled_at ?? undefined,
   };
 }
 

@@ -64,7 +64,7 @@ export function createRunQueries(connection: Connection): Queries {
         const last = lastStarted.get(hookId)?.at;
         return {
           at: started.all(hookId, since).map(({ at }) => at),
-          ...(typeof last === "number" ? { lastStartedAt: last } : {}),
+          lastStartedAt: typeof last === "number" ? last : undefined,
         };
       }),
     waiting: () => read(() => new Map(waiting.all().map(({ hookId, count }) => [hookId, count]))),

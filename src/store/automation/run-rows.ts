@@ -113,9 +113,9 @@ function columnsOf(row: RunRecord) {
     isRepeatable: row.repeatable === 1,
     createdAt: row.created_at,
     dueAt: row.due_at,
-    ...(row.started_at === null ? {} : { startedAt: row.started_at }),
-    ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
-    ...(row.lease_owner === null ? {} : { leaseOwner: row.lease_owner }),
-    ...(row.lease_until === null ? {} : { leaseUntil: row.lease_until }),
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+    leaseOwner: row.lease_owner ?? undefined,
+    leaseUntil: row.lease_until ?? undefined,
   };
 }

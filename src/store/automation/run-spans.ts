@@ -57,9 +57,9 @@ function spanOf(record: SpanRecord): RunSpan {
     id: record.id,
     hookId: record.hook_id,
     createdAt: record.created_at,
-    ...(record.dispatch_id === null ? {} : { dispatchId: record.dispatch_id }),
-    ...(record.cause === null ? {} : { cause: JSON.parse(record.cause) as Cause }),
-    ...(record.started_at === null ? {} : { startedAt: record.started_at }),
-    ...(record.ended_at === null ? {} : { endedAt: record.ended_at }),
+    dispatchId: record.dispatch_id ?? undefined,
+    cause: record.cause === null ? undefined : (JSON.parse(record.cause) as Cause),
+    startedAt: record.started_at ?? undefined,
+    endedAt: record.ended_at ?? undefined,
   };
 }

@@ -42,7 +42,7 @@ export function stateOf({ hook_id, schedule, last_at, next_at }: TriggerRow): Tr
   return {
     hookId: hook_id,
     schedule,
-    ...(last_at === null ? {} : { lastAt: last_at }),
-    ...(next_at === null ? {} : { nextAt: next_at }),
+    lastAt: last_at ?? undefined,
+    nextAt: next_at ?? undefined,
   };
 }

@@ -12,11 +12,10 @@ import type { Logger } from "../../lib/logger.js";
 import { storeError } from "../errors.js";
 import { markDatabase } from "../identity.js";
 import { requireSound } from "../inspect.js";
-import { migrate, requireMigrated } from "../migrate.js";
 import { moveAside } from "../move-aside.js";
+import { createSchema, HISTORY_SCHEMA, requireSchema } from "../schema.js";
 import { openJournalDatabase } from "./database.js";
 import { createLocalLink, createWorkerLink, type LinkOptions } from "./link.js";
-import { journalMigrations } from "./migrations/index.js";
 import type { JournalReply } from "./protocol.js";
 import { createJournalReader, type JournalReader } from "./reader.js";
 import { Sender } from "./sender.js";
@@ -119,7 +118,7 @@ async function openForReading({ file, readonly, mark }: JournalOptions): Promise
     const database = openJournalDatabase(file, "creator");
     try {
       if (statSync(file).size <= CHECKED_BYTES) requireSound(database, file);
-      await migrate(database, file, journalMigrations);
+      createSchema(database, file, HISTORY_SCHEMA);
       if (mark !== undefined) markDatabase(database, mark);
     } finally {
       database.close();
@@ -127,7 +126,7 @@ async function openForReading({ file, readonly, mark }: JournalOptions): Promise
   }
   const database = openJournalDatabase(file, "reader");
   try {
-    requireMigrated(database, file, journalMigrations);
+    requireSchema(database, file, HISTORY_SCHEMA);
     return database;
   } catch (thrown) {
     database.close();

@@ -4,25 +4,19 @@
  * unless there is half a character among them, which only UTF-16 can say.
  */
 import type { DispatchRecord } from "../../domain/journal.js";
-import { FirstRecords } from "./first-records.js";
 import { PackedRecords } from "./packed-records.js";
-import type { Header, Records } from "./records.js";
+import type { Header } from "./records.js";
 import { ValueReader } from "./value-reader.js";
 import { ValueWriter } from "./value-writer.js";
 
-/** The first number, with texts in UTF-8; one more in UTF-16. (A segment of lines begins with a bracket.) */
-const WITHOUT_GLOSSARY = 1;
-const WITH_GLOSSARY = 3;
+/** The first number: how texts are written. */
+const UTF8 = 1;
+const UTF16 = 2;
 /** That, the number of records, the bytes up to the lengths of texts, the number of texts. */
 const HEAD_BYTES = 16;
 
 /** `parts`: what stands before the texts. */
-export function packOf(
-  length: number,
-  parts: readonly Uint8Array[],
-  texts: readonly string[],
-  format = WITH_GLOSSARY,
-): Uint8Array {
+export function packOf(length: number, parts: readonly Uint8Array[], texts: readonly string[]): Uint8Array {
   const lengths = new ValueWriter(texts.length * 2 + 64);
   for (const text of texts) lengths.count(text.length);
   const text = texts.join("\n");
@@ -32,7 +26,7 @@ export function packOf(
   const textAt = lengthsAt + lengths.at;
   // With memory of its own: it goes to another thread.
   const pack = Buffer.allocUnsafeSlow(textAt + Buffer.byteLength(text, encoding));
-  pack.writeUInt32LE(isUtf8 ? format : format + 1, 0);
+  pack.writeUInt32LE(isUtf8 ? UTF8 : UTF16, 0);
   pack.writeUInt32LE(length, 4);
   pack.writeUInt32LE(lengthsAt - HEAD_BYTES, 8);
   pack.writeUInt32LE(texts.length, 12);
@@ -46,31 +40,24 @@ export function packOf(
   return pack;
 }
 
-export function isPack(bytes: Uint8Array): boolean {
-  const format = bytes[0] ?? 0;
-  return format >= WITHOUT_GLOSSARY && format <= WITH_GLOSSARY + 1;
-}
-
-export class Pack implements Records {
+export class Pack {
   readonly bytes: Buffer;
   readonly length: number;
   /** All texts, with line breaks between them. */
   readonly text: string;
-  readonly #format: number;
   readonly #lengthsAt: number;
   /** Where each text begins, and where one more would. */
   readonly #starts: Uint32Array;
   /** Those that were asked for. */
   readonly #texts: (string | undefined)[];
   readonly #headers: (Header | undefined)[];
-  readonly #records: Records;
+  readonly #records: PackedRecords;
 
   constructor(given: Uint8Array) {
     const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
-    const isUtf8 = bytes[0] === WITHOUT_GLOSSARY || bytes[0] === WITH_GLOSSARY;
+    const isUtf8 = bytes.readUInt32LE(0) === UTF8;
     this.bytes = bytes;
     this.length = bytes.readUInt32LE(4);
-    this.#format = bytes.readUInt32LE(0) - (isUtf8 ? 0 : 1);
     this.#lengthsAt = HEAD_BYTES + bytes.readUInt32LE(8);
     this.#starts = new Uint32Array(bytes.readUInt32LE(12) + 1);
     this.#texts = new Array(this.#starts.length - 1);
@@ -79,14 +66,13 @@ export class Pack implements Records {
     for (let i = 1; i < this.#starts.length; i++) this.#starts[i] = (this.#starts[i - 1] ?? 0) + from.count() + 1;
     this.text = bytes.toString(isUtf8 ? "utf8" : "utf16le", from.at);
     from.at = HEAD_BYTES;
-    const kind = this.#format === WITH_GLOSSARY ? PackedRecords : FirstRecords;
-    this.#records = new kind(from, this.length);
+    this.#records = new PackedRecords(from, this.length);
   }
 
   /** The same with every text in it, keys included, as `change` gives it back. */
   withTexts(change: (text: string) => string): Pack {
     const texts = Array.from({ length: this.#starts.length - 1 }, (_, place) => change(this.#textAt(place)));
-    return new Pack(packOf(this.length, [this.bytes.subarray(HEAD_BYTES, this.#lengthsAt)], texts, this.#format));
+    return new Pack(packOf(this.length, [this.bytes.subarray(HEAD_BYTES, this.#lengthsAt)], texts));
   }
 
   header(index: number): Header {

@@ -10,10 +10,10 @@ import {
   HAS_RESULT,
 } from "./frame.js";
 import { readGlossary } from "./glossary.js";
-import { type Header, type Records, type RunHeader, readRun, recordOf } from "./records.js";
+import { type Header, type RunHeader, readRun, recordOf } from "./records.js";
 import type { ValueReader } from "./value-reader.js";
 
-export class PackedRecords implements Records {
+export class PackedRecords {
   readonly length: number;
   readonly #in: ValueReader;
   readonly #starts: Uint32Array;

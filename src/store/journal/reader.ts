@@ -11,8 +11,9 @@ import {
 import { historyError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
+import { Pack } from "./pack.js";
 import { type Header, hasFailed } from "./records.js";
-import { recordsOf, type SegmentRow } from "./segments.js";
+import type { SegmentRow } from "./segments.js";
 import { foreignRunTrait, idTrait, mayHold, traitsOf } from "./traits.js";
 
 export type JournalReader = Pick<Journal, "get" | "getByRun" | "list"> & {
@@ -82,7 +83,7 @@ function createSearch(database: Database) {
       if (!mayHold(segment.traits, traits)) continue;
       const row = packs.get(segment.n);
       if (!row) continue;
-      const records = recordsOf(row);
+      const records = new Pack(row.pack);
       const from = before?.segment === segment.n ? before.index : records.length;
       for (let index = from - 1; index >= 0; index--)
         if (isWanted(records.header(index)))

@@ -3,12 +3,6 @@ import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js
 import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLACE, HAS_REASON, IS_UNANSWERED } from "./frame.js";
 import type { ValueReader } from "./value-reader.js";
 
-export interface Records {
-  readonly length: number;
-  header(index: number): Header;
-  dispatch(index: number): DispatchRecord;
-}
-
 /** What a record is searched by. */
 export interface Header {
   id: string;
@@ -51,12 +45,12 @@ export function recordOf(
     dryRun: isDryRun,
     outcome,
     runs,
-    ...(phase === undefined ? {} : { phase }),
-    ...(cause === undefined ? {} : { cause }),
-    ...(conversation === undefined ? {} : { conversation }),
-    ...(messageId === undefined ? {} : { messageId }),
-    ...(result === undefined ? {} : { result }),
-    ...(provenance === undefined ? {} : { provenance }),
+    phase,
+    cause,
+    conversation,
+    messageId,
+    result,
+    provenance,
   };
 }
 

@@ -3,10 +3,9 @@
  * gateway makes small batches; small segments at the end are joined now and then, so that a search need not ask thousands.
  */
 import type { Database } from "better-sqlite3";
-import { Lines } from "./lines.js";
-import { isPack, Pack } from "./pack.js";
+import { Pack } from "./pack.js";
 import { Packer } from "./packer.js";
-import type { Header, Records } from "./records.js";
+import type { Header } from "./records.js";
 import { Traits } from "./traits.js";
 
 const SMALL_RECORDS = 200;
@@ -28,10 +27,6 @@ export interface SegmentWriter {
   sweep(before: number, maxRows: number): { removed: number; more: boolean };
   /** After a rollback. */
   forget(): void;
-}
-
-export function recordsOf({ pack }: Pick<SegmentRow, "pack">): Records {
-  return isPack(pack) ? new Pack(pack) : new Lines(pack.toString("utf8"));
 }
 
 export function createSegmentWriter(database: Database): SegmentWriter {
@@ -63,7 +58,7 @@ export function createSegmentWriter(database: Database): SegmentWriter {
     const packer = new Packer();
     for (const { n } of rows) {
       const row = packs.get(n);
-      if (row) addFitting(packer, recordsOf(row), () => true);
+      if (row) addFitting(packer, new Pack(row.pack), () => true);
     }
     const joined = new Pack(packer.take());
     const last = rows.at(-1)?.n ?? 0;
@@ -101,7 +96,7 @@ export function createSegmentWriter(database: Database): SegmentWriter {
         // Some of it stays.
         const row = packs.get(n);
         const packer = new Packer();
-        if (row) addFitting(packer, recordsOf(row), ({ at }, index) => index >= excess && at >= before);
+        if (row) addFitting(packer, new Pack(row.pack), ({ at }, index) => index >= excess && at >= before);
         const kept = packer.length;
         if (kept > 0) replace.run(...columnsOf(new Pack(packer.take())), n);
         else remove.run(n);
@@ -115,7 +110,7 @@ export function createSegmentWriter(database: Database): SegmentWriter {
   };
 }
 
-function addFitting(packer: Packer, from: Records, isWanted: (header: Header, index: number) => boolean): void {
+function addFitting(packer: Packer, from: Pack, isWanted: (header: Header, index: number) => boolean): void {
   for (let i = 0; i < from.length; i++) if (isWanted(from.header(i), i)) packer.addAgain(from.dispatch(i));
 }
 

@@ -34,7 +34,7 @@ export function createJournalWriter(database: Database, { file, session, secrets
             return { kind: "written", batch: request.batch };
           } catch (thrown) {
             const { code, message, hint } = historyError(thrown, file);
-            return { kind: "refused", batch: request.batch, code, message, ...(hint === undefined ? {} : { hint }) };
+            return { kind: "refused", batch: request.batch, code, message, hint };
           }
         case "sweep":
           try {

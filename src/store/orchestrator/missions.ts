@@ -87,6 +87,6 @@ function rowOf({ data, owed, report }: Row): MissionRow {
   return {
     mission: JSON.parse(data) as Mission,
     owed: owed === null ? [] : (JSON.parse(owed) as OwedTelling[]),
-    ...(report === null ? {} : { report: JSON.parse(report) as MissionReport }),
+    report: report === null ? undefined : (JSON.parse(report) as MissionReport),
   };
 }

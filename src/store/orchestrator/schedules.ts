@@ -44,5 +44,5 @@ export function createSchedules({ database, read, write }: Connection, insertMis
 }
 
 function scheduleOf({ data, next_at }: Row): Schedule {
-  return { ...(JSON.parse(data) as Omit<Schedule, "nextAt">), ...(next_at === null ? {} : { nextAt: next_at }) };
+  return { ...(JSON.parse(data) as Omit<Schedule, "nextAt">), nextAt: next_at ?? undefined };
 }

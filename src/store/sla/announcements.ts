@@ -89,9 +89,9 @@ function toAnnouncement(row: Row): SlaAnnouncement {
     status: row.status,
     attempts: row.attempts,
     dueAt: row.due_at,
-    ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(row.by === null ? {} : { by: row.by }),
-    ...(row.news === null ? {} : { news: JSON.parse(row.news) }),
+    reason: row.reason ?? undefined,
+    by: row.by ?? undefined,
+    news: row.news === null ? undefined : JSON.parse(row.news),
     signal: JSON.parse(row.signal),
   };
 }

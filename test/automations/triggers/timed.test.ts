@@ -11,8 +11,7 @@ import { newId } from "../../../src/lib/id.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { createAutomationStore } from "../../../src/store/automation/automation.js";
 import { connect, openDatabase } from "../../../src/store/connection.js";
-import { migrate } from "../../../src/store/migrate.js";
-import { migrations } from "../../../src/store/migrations/index.js";
+import { createSchema, GATEWAY_SCHEMA } from "../../../src/store/schema.js";
 import { temporaryFolder } from "../../store/support/open-test-store.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
@@ -28,7 +27,7 @@ afterEach(async () => {
 /** One process on the file, as far as SQLite can tell. */
 async function openStore(file: string): Promise<AutomationStore> {
   const database = openDatabase(file, { durability: "none", readonly: false });
-  await migrate(database, file, migrations);
+  createSchema(database, file, GATEWAY_SCHEMA);
   const connection = connect(file, database, { clock: systemClock, lockWaitMs: 10_000 });
   closers.push(() => connection.close());
   return createAutomationStore(connection);
@@ -95,7 +94,7 @@ function draft(hookId: string, { kind, reason, dueAt }: DueStart, now: number): 
 
 /** Oldest first. */
 async function runsOf({ store }: Started, hookId?: string): Promise<AutomationRun[]> {
-  const runs = await store.runs.list({ limit: 1000, ...(hookId === undefined ? {} : { hookId }) });
+  const runs = await store.runs.list({ limit: 1000, hookId });
   return runs.reverse();
 }
 
