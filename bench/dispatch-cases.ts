@@ -297,7 +297,7 @@ async function measure(plan: Plan, base: Plan | undefined, isMixed: boolean): Pr
     all.push(ns);
     if (baseNs !== undefined) ratios.push(ns / baseNs);
   }
-  return { ns: middle(all), ...(base === undefined ? {} : { ratio: middle(ratios) }) };
+  return { ns: middle(all), ratio: base && middle(ratios) };
 }
 
 const [, , name, baseName, mode] = process.argv;

@@ -59,7 +59,7 @@ function plan(): Job[] {
     .filter((name) => PATTERN.test(name))
     .flatMap((name) => {
       const base = baseOf(name);
-      return modesOf(name).map((mode) => ({ name, mode, ns: [], ratios: [], ...(base === undefined ? {} : { base }) }));
+      return modesOf(name).map((mode) => ({ name, mode, ns: [], ratios: [], base }));
     });
 }
 

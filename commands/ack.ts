@@ -27,7 +27,7 @@ export function ack(deps: CommandDeps): Command {
       const action = {
         kind: "ack" as const,
         assign: options.assign === true,
-        ...(untilAt === undefined ? {} : { untilAt }),
+        untilAt,
       };
       const acted = await desk.act(
         await idOf(desk, options.id, context),

@@ -23,12 +23,12 @@ export function answer(parts: AnswerParts): CommandAnswer {
   return {
     message: {
       text: text.filter((part) => part !== undefined && part !== false && part !== "").join("\n\n"),
-      ...(rows.length > 0 ? { buttons: rows } : {}),
-      ...(card ? { card } : {}),
-      ...(attachments && attachments.length > 0 ? { attachments } : {}),
+      buttons: rows.length > 0 ? rows : undefined,
+      card,
+      attachments: attachments && attachments.length > 0 ? attachments : undefined,
     },
     data,
-    ...(audited ? { audited } : {}),
+    audited,
     ...(isQuestion ? { outcome: "refused", isQuestion } : outcome && outcome !== "done" ? { outcome } : {}),
   };
 }
@@ -87,5 +87,5 @@ export async function choosing<T>(option: string, typed: string, work: Promise<T
 }
 
 export function badUsage(message: string, hint?: string): HookgateError {
-  return new HookgateError({ code: "BAD_USAGE", message, ...(hint ? { hint } : {}) });
+  return new HookgateError({ code: "BAD_USAGE", message, hint: hint || undefined });
 }

@@ -72,8 +72,8 @@ export function fireHook(deps: CommandDeps): Command {
         point: target.point,
         payload: given.payload,
         dryRun,
-        ...(phase ? { phase } : {}),
-        ...(target.kind === "hook" ? { hookId: target.hook.id } : {}),
+        phase,
+        hookId: target.kind === "hook" ? target.hook.id : undefined,
       });
       return showFiring(deps, context, target, given, text, await readableDispatch(deps, context, record));
     },

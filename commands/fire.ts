@@ -63,9 +63,9 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
       recordEmpty: true,
       signal: context.signal,
       refuseClaim: point.name === "inbound_claim" ? deps.refuseClaim : undefined,
-      ...(phase === undefined ? {} : { phase }),
-      ...(hookId === undefined ? {} : { only: hookId }),
-      ...(access === undefined ? {} : { access }),
+      phase,
+      only: hookId,
+      access,
       onRun: (run) => {
         ended.push(run);
         end(run.hookId);

@@ -132,8 +132,8 @@ function fireAgain(
     point,
     payload: parsed.data,
     dryRun,
-    ...(past.phase === "before" || past.phase === "after" ? { phase: past.phase } : {}),
-    ...(run ? { hookId: run.hookId } : {}),
+    phase: past.phase === "before" || past.phase === "after" ? past.phase : undefined,
+    hookId: run?.hookId,
   });
 }
 

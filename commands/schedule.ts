@@ -120,12 +120,12 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
   const adding = schedulesOf(deps).add({
     planId,
     expression: cron,
-    ...(typeof timezone === "string" ? { timezone } : {}),
-    ...(typeof name === "string" ? { id: name } : {}),
+    timezone: typeof timezone === "string" ? timezone : undefined,
+    id: typeof name === "string" ? name : undefined,
     by: whoIs(context.operator),
     // The same when the command is handled once more after a crash.
-    ...(context.causeId === undefined ? {} : { once: context.causeId }),
-    ...(context.at === undefined ? {} : { address: context.at }),
+    once: context.causeId,
+    address: context.at,
   });
   const added = await choosing("id", planId, adding);
   return answer({

@@ -166,11 +166,11 @@ export function dispatchData(dispatch: DispatchRecord, isOpen: boolean, effects?
   return {
     ...dispatch,
     payload: open(dispatch.payload, isOpen, by),
-    ...(dispatch.result === undefined ? {} : { result: open(dispatch.result, isOpen, by) }),
+    result: dispatch.result === undefined ? undefined : open(dispatch.result, isOpen, by),
     runs: dispatch.runs.map((run) => ({
       ...run,
-      ...(run.error === undefined ? {} : { error: clip(run.error, 2000) }),
-      ...(run.diff === undefined ? {} : { diff: open(run.diff, isOpen, by) }),
+      error: run.error && clip(run.error, 2000),
+      diff: run.diff && open(run.diff, isOpen, by),
       withheld: effects?.get(run.id)?.withheld,
       toSend: effects?.get(run.id)?.toSend,
       notKnown: effects?.get(run.id)?.notKnown,

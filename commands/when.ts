@@ -47,13 +47,13 @@ export function readWhenAndWhy(
   if (why === "" || isWhen(by, now, timezone)) {
     // `2h 30m`
     if (why !== "" && isWhen(whole, now, timezone)) return { when: readWhen(whole, now, timezone) };
-    return { when: readWhen(by, now, timezone), ...(why === "" ? {} : { reason: why }) };
+    return { when: readWhen(by, now, timezone), reason: why === "" ? undefined : why };
   }
   for (let count = Math.min(3, words.length); count > 0; count--) {
     const head = `${String(by)} ${words.slice(0, count).join(" ")}`;
     if (!isWhen(head, now, timezone)) continue;
     const rest = words.slice(count).join(" ");
-    return { when: readWhen(head, now, timezone), ...(rest === "" ? {} : { reason: rest }) };
+    return { when: readWhen(head, now, timezone), reason: rest === "" ? undefined : rest };
   }
   return { when: readWhen(by, now, timezone), reason: why };
 }

@@ -47,8 +47,8 @@ export function whoami(): Command {
           role: operator.role ?? null,
           person,
           platformRoles: roleIds.map((id) => `${operator.platform}:role:${id}`),
-          ...(at ? { at } : {}),
-          ...(config ? { config } : {}),
+          at,
+          config: config || undefined,
         },
       });
     },

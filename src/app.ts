@@ -173,7 +173,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       variable: env.variable,
       destinations,
       isOwnFile: ownFileTest(databaseFiles(env.DATABASE_URL), dotEnvFile()),
-      ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+      resolve: options.resolve,
       processes,
       models,
       startMission: (planId, start) => startMission(missions, planId, start),

@@ -38,7 +38,7 @@ export function load(name: string): Exports {
   const cachedData = readCode(name, textSum);
   const script = new Script(text.toString("latin1"), {
     filename: fileOf(name).href,
-    ...(cachedData ? { cachedData } : {}),
+    cachedData,
   });
   const module = { exports: {} };
   const run = script.runInThisContext() as Chunk;

@@ -363,7 +363,8 @@ export class CatchUp {
 
   /** https://discord.com/developers/docs/resources/channel#list-public-archived-threads */
   async #archived(route: `/${string}`, before?: string) {
-    const query = new URLSearchParams({ limit: String(PAGE), ...(before === undefined ? {} : { before }) });
+    const query = new URLSearchParams({ limit: String(PAGE) });
+    if (before !== undefined) query.set("before", before);
     const answer = await unlessHidden(this.#get(route, query));
     if (answer === undefined) return [];
     const parsed = archivedThreadsPayload.safeParse(answer);

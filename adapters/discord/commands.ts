@@ -114,8 +114,8 @@ function withoutDefaults(command: SlashCommand): object {
     ...command,
     options: command.options.map(({ choices, autocomplete, ...option }) => ({
       ...option,
-      ...(autocomplete ? { autocomplete } : {}),
-      ...(choices.length > 0 ? { choices } : {}),
+      autocomplete: autocomplete || undefined,
+      choices: choices.length > 0 ? choices : undefined,
     })),
   };
 }

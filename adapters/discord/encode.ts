@@ -123,8 +123,8 @@ function embedText(embed: Record<string, unknown>): string {
 function allowedMentions(mentions: OutboundMessage["mentions"]): PartBody["allowed_mentions"] {
   return {
     parse: mentions?.everyone ? ["everyone"] : [],
-    ...(mentions?.users?.length ? { users: mentions.users.slice(0, 100) } : {}),
-    ...(mentions?.roles?.length ? { roles: mentions.roles.slice(0, 100) } : {}),
+    users: mentions?.users?.length ? mentions.users.slice(0, 100) : undefined,
+    roles: mentions?.roles?.length ? mentions.roles.slice(0, 100) : undefined,
     replied_user: false,
   };
 }

@@ -18,7 +18,7 @@ export function modalBody(form: Form, token: string): object {
           label: field.label,
           style: field.long ? 2 : 1,
           required: field.required ?? false,
-          ...(field.value === undefined ? {} : { value: field.value.slice(0, MAX_VALUE) }),
+          value: field.value?.slice(0, MAX_VALUE),
         },
       ],
     })),

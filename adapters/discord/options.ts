@@ -31,7 +31,7 @@ export function discordOptions(config: DiscordConfig, surroundings: DiscordSurro
   const { token, apiUrl, outgoing = PUBLIC_ONLY } = surroundings;
   return {
     token,
-    ...(apiUrl === undefined ? {} : { apiUrl }),
+    apiUrl,
     isMessageContentWanted: config.message_content,
     isCommandRegistrationWanted: config.register_commands,
     connectTimeoutMs: config.connect_timeout,

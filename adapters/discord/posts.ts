@@ -126,7 +126,7 @@ function failed({ status, body }: PostAnswer, asked: { url: string; body: unknow
   const told = {
     message: typeof message === "string" ? message : `${status}: ${STATUS_CODES[status] ?? "refused"}`,
     code: typeof code === "number" ? code : 0,
-    ...(typeof errors === "object" && errors !== null ? { errors: errors as Record<string, never> } : {}),
+    errors: typeof errors === "object" && errors !== null ? (errors as Record<string, never>) : undefined,
   };
   const isOwn = typeof message === "string" && typeof code === "number";
   return new DiscordAPIError(told, isOwn ? code : NOT_DISCORDS, status, "POST", asked.url, asked);

@@ -2,11 +2,13 @@
  * REST through @discordjs/rest, made to say "not now" at once instead of waiting or retrying inside: the gateway alone
  * decides what follows. Messages into channels go beside it (`posts.ts`).
  */
+
 import { DiscordAPIError, REST, type RESTOptions, type ResponseLike } from "@discordjs/rest";
 import { Agent } from "undici";
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { exchange, limited } from "./exchange.js";
 import { limitMs } from "./limit.js";
 import { MAX_LIMIT_MS, MessageBuckets } from "./message-buckets.js";
@@ -57,7 +59,7 @@ export function openRest(
   };
   const rest = new TokenKeepingRest({
     version: "10",
-    ...(options.apiUrl === undefined ? {} : { api: options.apiUrl.replace(/\/+$/, "") }),
+    ...withoutUndefined({ api: options.apiUrl?.replace(/\/+$/, "") }),
     agent,
     retries: 0,
     timeout: Math.max(options.requestTimeoutMs, options.uploadTimeoutMs),

@@ -160,7 +160,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     nonce: operation.nonce,
     enforce_nonce: true,
     ...upload.request,
-    ...(replyToId === undefined ? {} : { message_reference: { message_id: replyToId, fail_if_not_exists: false } }),
+    message_reference: replyToId === undefined ? undefined : { message_id: replyToId, fail_if_not_exists: false },
   };
   try {
     if (!upload.extra.files) return { kind: "sent", messageId: await context.posts.post(chatId, body) };

@@ -100,5 +100,5 @@ export function noteCard(channels: Channels, chatId: string, { isPlain, request 
 /** An edit replaces everything: what the new version lacks goes away. */
 export function whole({ request, extra }: Upload): Record<string, unknown> {
   const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
-  return { embeds: [], components: [], ...rest, ...(extra.files ? { attachments: [] } : {}) };
+  return { embeds: [], components: [], ...rest, attachments: extra.files ? [] : rest.attachments };
 }

@@ -18,7 +18,7 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
     if (message.silent) body.silent = true;
     if (i === 0 && message.prompt) body.placeholder = placeholderOf(message.prompt);
-    return { text: previewOf(part), body: { ...body }, ...(file ? { hasFile: true } : {}) };
+    return { text: previewOf(part), body: { ...body }, hasFile: file ? true : undefined };
   });
 }
 
@@ -41,7 +41,7 @@ export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
     { ...part, body },
     ...more.map((piece, i) => ({
       text: piece.text,
-      body: { text: piece.text, ...(i === more.length - 1 ? buttons : {}) },
+      body: { text: piece.text, ...(i === more.length - 1 ? buttons : undefined) },
     })),
   ];
 }

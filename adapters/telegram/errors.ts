@@ -23,8 +23,8 @@ export function readFailure(thrown: unknown): ApiFailure {
       // Telegram's own servers say 420; the Bot API makes 429 of it, but not always.
       status: status === 420 ? 429 : status,
       description,
-      ...(waitS === undefined ? {} : { retryAfterMs: waitS * 1000 }),
-      ...(migrate_to_chat_id === undefined ? {} : { movedTo: String(migrate_to_chat_id) }),
+      retryAfterMs: waitS === undefined ? undefined : waitS * 1000,
+      movedTo: migrate_to_chat_id === undefined ? undefined : String(migrate_to_chat_id),
     };
   }
   const inner = thrown instanceof HttpError ? thrown.error : thrown;

@@ -45,7 +45,7 @@ export function telegramOptions(config: TelegramConfig, surroundings: TelegramSu
   return {
     token,
     apiUrl: apiUrl.replace(/\/+$/, ""),
-    ...(config.mode === "webhook" ? { webhook: webhookOptions(config, webhookSecret) } : {}),
+    webhook: config.mode === "webhook" ? webhookOptions(config, webhookSecret) : undefined,
     isCommandRegistrationWanted: config.register_commands,
     pollTimeoutMs: config.poll_timeout,
     requestTimeoutMs: config.request_timeout,

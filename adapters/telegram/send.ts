@@ -181,7 +181,7 @@ async function notice(
   const isFitting = text.length <= NOTICE_MAX && !keyboard && !file;
   if (!first) return { kind: "interaction-closed", error: "a press is answered once" };
   try {
-    const answer = { callback_query_id: token, ...(isFitting ? { text } : {}) };
+    const answer = { callback_query_id: token, text: isFitting ? text : undefined };
     await transport.call((api) => api.answerCallbackQuery(answer), signal);
   } catch (thrown) {
     const failure = readFailure(thrown);
@@ -214,7 +214,7 @@ async function change(
   const common = {
     chat_id: chatIdOf(address),
     message_id: Number(messageId),
-    ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
+    reply_markup: body.keyboard && { inline_keyboard: body.keyboard },
   };
   const words = (text: string) => editWords(context, common, { ...body, text }, signal);
   if (!body.file) await words(body.text);
@@ -272,11 +272,10 @@ function withoutThread({ threadId: _, ...chat }: Address): Address {
 function optionsOf({ silent, keyboard, placeholder, replyToId }: PartBody) {
   if (!silent && !keyboard && !placeholder && replyToId === undefined) return undefined;
   return {
-    ...(silent ? { disable_notification: true } : {}),
+    disable_notification: silent || undefined,
     ...markupOf({ keyboard, placeholder }),
-    ...(replyToId === undefined
-      ? {}
-      : { reply_parameters: { message_id: replyToId, allow_sending_without_reply: true } }),
+    reply_parameters:
+      replyToId === undefined ? undefined : { message_id: replyToId, allow_sending_without_reply: true },
   };
 }
 
@@ -290,12 +289,12 @@ function markupOf({ keyboard, placeholder }: Pick<PartBody, "keyboard" | "placeh
 const NO_PREVIEW = { is_disabled: true };
 
 function textOf({ text, entities }: PartBody) {
-  return { text, ...(entities && { entities: whole(entities) }), link_preview_options: NO_PREVIEW };
+  return { text, entities: entities && whole(entities), link_preview_options: NO_PREVIEW };
 }
 
 function captionOf({ text, entities }: PartBody) {
   if (text === "") return {};
-  return { caption: text, ...(entities ? { caption_entities: whole(entities) } : {}) };
+  return { caption: text, caption_entities: entities && whole(entities) };
 }
 
 /** A link needs its address, and nothing else may have one. */
@@ -305,7 +304,7 @@ function whole(entities: NonNullable<PartBody["entities"]>) {
     if (type === "text_link") return { type, ...place, url: url ?? "" };
     // Only the id is read: https://core.telegram.org/bots/api#messageentity
     if (type === "text_mention") return { type, ...place, user: { id: user?.id ?? 0, is_bot: false, first_name: "" } };
-    if (type === "pre") return { type, ...place, ...(language === undefined ? {} : { language }) };
+    if (type === "pre") return { type, ...place, language };
     return { type, ...place };
   });
 }

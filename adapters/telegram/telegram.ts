@@ -191,7 +191,7 @@ async function serve(
     inviteUrl: `https://t.me/${me.username}?startgroup=true`,
   };
   const state = (phase: AdapterState["phase"], reason?: string, hint?: string) =>
-    gateway.state({ phase, ...known, ...(reason === undefined ? {} : { reason }), hint });
+    gateway.state({ phase, ...known, reason, hint });
   const commands = gateway.commands();
   const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
   const intake = new Intake({ self, gateway, transport, cursors, clock, logger });

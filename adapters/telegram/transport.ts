@@ -226,8 +226,8 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
       {
         path: request.path,
         method: request.body === undefined ? "GET" : "POST",
-        ...(request.contentType === undefined ? {} : { headers: { "content-type": request.contentType } }),
-        ...(request.body === undefined ? {} : { body: request.body }),
+        headers: request.contentType === undefined ? undefined : { "content-type": request.contentType },
+        body: request.body,
         headersTimeout: request.timeoutMs,
         bodyTimeout: request.timeoutMs,
       },

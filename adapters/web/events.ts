@@ -27,19 +27,19 @@ export function messageOf(row: WebChatMessage, facts: RowFacts): InboundMessage 
     platform: PLATFORM,
     botId: BOT_ID,
     chatId: row.roomId,
-    ...(row.threadId === undefined ? {} : { threadId: row.threadId }),
+    threadId: row.threadId,
     userId: row.userId ?? "",
-    ...(row.userName === undefined ? {} : { displayName: row.userName }),
+    displayName: row.userName,
     text: facts.isDm ? row.text : withoutMention(row.text, facts.gatewayName),
     attachments: body.attachments ?? [],
-    ...(row.replyToId === undefined ? {} : { replyToId: String(row.replyToId) }),
-    ...(facts.replyTo === undefined ? {} : { replyToUserId: facts.replyTo.userId ?? BOT_ID }),
+    replyToId: row.replyToId === undefined ? undefined : String(row.replyToId),
+    replyToUserId: facts.replyTo && (facts.replyTo.userId ?? BOT_ID),
     isDm: facts.isDm,
     isGroupMention: !facts.isDm && (repliesToUs || row.text.startsWith("/") || mentions(row.text, facts.gatewayName)),
     messageId: String(row.id),
     isEdit: false,
     receivedAt: row.at,
-    ...(body.writtenBy === undefined ? {} : { writtenBy: body.writtenBy }),
+    writtenBy: body.writtenBy,
   };
 }
 
@@ -80,7 +80,7 @@ export function deletedEvent(row: WebChatMessage): InboundEvent {
     eventId: `delete:${row.id}`,
     address: addressOfRow(row),
     messageId: String(row.id),
-    ...(row.userId === undefined ? {} : { userId: row.userId }),
+    userId: row.userId,
     at: row.deletedAt ?? row.at,
   };
 }
@@ -112,6 +112,6 @@ export function addressOfRow(row: { roomId: string; threadId?: string | undefine
     platform: PLATFORM,
     botId: BOT_ID,
     chatId: row.roomId,
-    ...(row.threadId === undefined ? {} : { threadId: row.threadId }),
+    threadId: row.threadId,
   };
 }

@@ -72,24 +72,22 @@ function webCard(
 ): WebCard {
   const format = plain ? "plain" : "markdown";
   return {
-    ...(title ? { title } : {}),
-    ...(text ? { html: htmlOf(text, format, plain) } : {}),
-    ...(url && isSafeUrl(url) ? { url } : {}),
-    ...(tone ? { tone } : {}),
-    ...(fields?.length
-      ? {
-          fields: fields.map(({ name, value, inline = false }) => ({
-            name,
-            html: htmlOf(value, format, plain),
-            inline,
-          })),
-        }
-      : {}),
-    ...(footer ? { footer } : {}),
+    title: title || undefined,
+    html: text ? htmlOf(text, format, plain) : undefined,
+    url: url && isSafeUrl(url) ? url : undefined,
+    tone,
+    fields: fields?.length
+      ? fields.map(({ name, value, inline = false }) => ({
+          name,
+          html: htmlOf(value, format, plain),
+          inline,
+        }))
+      : undefined,
+    footer: footer || undefined,
   };
 }
 
 /** The action stays here: the page gets the token only. */
 function webButton({ label, style = "secondary", url, token }: Button): WebButton {
-  return { label, style, ...(url && isSafeUrl(url) ? { url } : {}), ...(token === undefined ? {} : { token }) };
+  return { label, style, url: url && isSafeUrl(url) ? url : undefined, token };
 }

@@ -74,15 +74,15 @@ export function edit(
     const isRepeat = body.editNonce === nonce;
     // The row's own time makes the event's id: two edits in one millisecond must not look like one.
     const at = Math.max(clock.now(), (row.editedAt ?? row.at) + 1);
-    const next: RowBody = { ...body, ...writingOf({ writtenBy }), html: renderHtml(text), editNonce: nonce };
+    const next: RowBody = { ...body, writtenBy, html: renderHtml(text), editNonce: nonce };
     const stored = isRepeat ? undefined : await parts.store.edit(row.id, { text, body: next, at });
     return { stored, event: editedEvent };
   });
 }
 
 const writingOf = ({ nonce, writtenBy }: Partial<Writing>): Pick<RowBody, "nonce" | "writtenBy"> => ({
-  ...(nonce === undefined ? {} : { nonce }),
-  ...(writtenBy === undefined ? {} : { writtenBy }),
+  nonce,
+  writtenBy,
 });
 
 export function remove(parts: InboundParts, person: WebPerson, messageId: number) {
@@ -109,7 +109,7 @@ export function react(parts: InboundParts, person: WebPerson, messageId: number,
       on === (mine !== undefined)
         ? undefined
         : await parts.store.edit(row.id, { text: row.text, body: { ...body, reactions } });
-    return { stored, ...(on ? { event: (row: WebChatMessage) => reactionEvent(row, reaction, room.isDm) } : {}) };
+    return { stored, event: on ? (row: WebChatMessage) => reactionEvent(row, reaction, room.isDm) : undefined };
   });
 }
 
@@ -133,7 +133,7 @@ export async function press(parts: InboundParts, person: WebPerson, pressing: Pr
       receivedAt: at,
     },
     token: pressing.token,
-    ...(pressing.values ? { values: pressing.values } : {}),
+    values: pressing.values,
     interaction: interactionOf(id, person.id, at),
   });
   return acknowledge;
@@ -171,8 +171,8 @@ async function create(parts: InboundParts, person: WebPerson, creation: Creation
     stored = await parts.store.post(
       {
         roomId: room.id,
-        ...(creation.threadId === undefined ? {} : { threadId: creation.threadId }),
-        ...(creation.replyToId === undefined ? {} : { replyToId: creation.replyToId }),
+        threadId: creation.threadId,
+        replyToId: creation.replyToId,
         userId: person.id,
         userName: person.name,
         text: creation.text,
@@ -228,7 +228,7 @@ function change(
 
 async function factsOf(parts: InboundParts, row: WebChatMessage, room: WebRoom): Promise<RowFacts> {
   const replyTo = row.replyToId === undefined ? undefined : await parts.store.get(row.replyToId);
-  return { isDm: room.isDm, gatewayName: parts.gatewayName, ...(replyTo ? { replyTo } : {}) };
+  return { isDm: room.isDm, gatewayName: parts.gatewayName, replyTo };
 }
 
 /** A thread hangs under a message of the same room that is in no thread itself; a reply answers a message of the same room. */

@@ -181,7 +181,7 @@ export class Offers {
     const events: InboundEvent[] = [];
     if (row.userId !== undefined) {
       const replyTo = row.replyToId === undefined ? undefined : await this.#parts.store.get(row.replyToId);
-      const facts = { isDm: room.isDm, gatewayName: this.#parts.gatewayName, ...(replyTo ? { replyTo } : {}) };
+      const facts = { isDm: room.isDm, gatewayName: this.#parts.gatewayName, replyTo };
       const wasEmptied = row.deletedAt !== undefined && row.text === "";
       if (row.at >= since && !wasEmptied) events.push(createdEvent(row, facts));
       if (row.editedAt !== undefined && row.editedAt >= since && !wasEmptied) events.push(editedEvent(row, facts));

@@ -57,10 +57,10 @@ async function create(parts: OutboundParts, operation: Create): Promise<SendResu
   const posted = await parts.store.post(
     {
       roomId: room.id,
-      ...(address.threadId === undefined ? {} : { threadId: address.threadId }),
-      ...(replyToId === undefined ? {} : { replyToId }),
+      threadId: address.threadId,
+      replyToId,
       // In one's own direct conversation everything is private already.
-      ...(visibleTo === undefined || (room.isDm && room.ownerId === visibleTo) ? {} : { visibleTo }),
+      visibleTo: visibleTo === undefined || (room.isDm && room.ownerId === visibleTo) ? undefined : visibleTo,
       text: part.text,
       body,
       at: parts.clock.now(),
@@ -81,7 +81,7 @@ function edit(parts: OutboundParts, messageId: string, { part }: Pick<Edit, "par
     const { replyToId: _, ...body } = decodeBody(part);
     return parts.store.edit(row.id, {
       text: part.text,
-      body: { ...body, ...(reactions ? { reactions } : {}) },
+      body: { ...body, reactions: reactions ?? body.reactions },
       at: parts.clock.now(),
     });
   });

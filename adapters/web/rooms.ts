@@ -73,7 +73,7 @@ export function createRooms({ store, configured, gatewayName, people, perPerson 
       return Promise.all(
         rooms.map(async ({ id, name, isDm }) => {
           const newest = lastVisible(person, await store.history(id, undefined, LOOK_BACK));
-          return { id, name, isDm, ...(newest === undefined ? {} : { lastMessageId: newest }) };
+          return { id, name, isDm, lastMessageId: newest };
         }),
       );
     },

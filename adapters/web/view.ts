@@ -41,7 +41,7 @@ export function viewMessage(person: WebPerson, message: WebChatMessage, gatewayN
       // No sign in it may turn the direction of the text: `gnp.exe` would read `exe.png`.
       filename: shownName(file.filename ?? "") ?? `${file.type} ${index + 1}`,
       mimeType: file.mimeType,
-      ...(file.sizeBytes === undefined ? {} : { sizeBytes: file.sizeBytes }),
+      sizeBytes: file.sizeBytes,
       url: `/api/messages/${message.id}/attachments/${index}`,
     }));
   if (body.reactions?.length) view.reactions = groupReactions(body.reactions);

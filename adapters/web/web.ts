@@ -136,10 +136,8 @@ export function createWebAdapter({
       isGroup: (chatId) => !chatId.startsWith("dm-"),
       privateAddress: () => undefined,
       placeName: ({ chatId }) => rooms.nameOf(chatId),
-      ...(pageUrl && {
-        // The page finds the thread of a message by itself.
-        linkTo: ({ chatId }, messageId) => `${pageUrl()}/#${encodeURIComponent(chatId)}/${messageId}`,
-      }),
+      // The page finds the thread of a message by itself.
+      linkTo: pageUrl && (({ chatId }, messageId) => `${pageUrl()}/#${encodeURIComponent(chatId)}/${messageId}`),
     },
     encode: (message, _at, options) => encodeWeb(message, options),
     async send(operation) {

@@ -40,7 +40,7 @@ export async function done(
   const text = [said, note].filter(Boolean).join(" ");
   return {
     message: { text: one ? `${text} ${code(first.id)}` : text },
-    data: { changed, alerts: alerts.map(alertData), ...(note === undefined ? {} : { note }) },
+    data: { changed, alerts: alerts.map(alertData), note },
     isNote: true,
   };
 }

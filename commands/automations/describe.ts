@@ -48,7 +48,7 @@ export function placeText({ file, line }: Place): string {
 export function definitionData(definition: Definition): Record<string, unknown> {
   const { description, trigger, place, context, run, execution, cooldownMs, concurrency, maxPerHour } = definition;
   return {
-    ...(description === undefined ? {} : { description }),
+    description,
     trigger,
     place: placeText(place),
     steps: context.map(({ step }) => step.name),
@@ -56,7 +56,7 @@ export function definitionData(definition: Definition): Record<string, unknown> 
     execution,
     cooldownMs,
     concurrency,
-    ...(maxPerHour === undefined ? {} : { maxPerHour }),
+    maxPerHour,
     whenBusy: definition.whenBusy,
   };
 }

@@ -121,7 +121,7 @@ export async function readableRun(
   const isAboutFailure = run.status === "failed" || run.status === "timed_out" || run.status === "queued";
   return {
     ...run,
-    ...(run.statusReason !== undefined && isAboutFailure ? { statusReason: ofErrors } : {}),
+    statusReason: run.statusReason !== undefined && isAboutFailure ? ofErrors : run.statusReason,
     attempts: run.attempts.map((attempt) => readableAttempt(attempt, ofErrors)),
   };
 }

@@ -40,7 +40,7 @@ export async function explainGates(
     ...(maxPerHour === undefined ? [] : [`${maxPerHour} in an hour`]),
   ].join(", ");
   return {
-    ...(refusal === undefined ? {} : { refusal: { gate: refusal.gate, reason: refusal.reason } }),
+    refusal: refusal && { gate: refusal.gate, reason: refusal.reason },
     text: [
       refusal === undefined
         ? `✓ gates: open (${limits}).`

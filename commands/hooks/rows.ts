@@ -61,13 +61,13 @@ export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const rows = await Promise.all(
     deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), startedOf, cutOffOf)),
   );
-  return { rows, ...(remark ? { remark } : {}) };
+  return { rows, remark: remark || undefined };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
   const row = await readRow(deps, rowOf(hook, stats), await startedRuns(deps, hook.id), cutOffFinder(deps));
-  return { row, ...(remark ? { remark } : {}) };
+  return { row, remark: remark || undefined };
 }
 
 async function readRow(
@@ -189,15 +189,15 @@ function rowOf(hook: HookInfo, known: Stats["stats"]): HookRow {
     id: hook.id,
     family: familyOf(hook.hook),
     point: hook.hook,
-    ...(hook.phase ? { phase: hook.phase } : {}),
+    phase: hook.phase,
     enabled: hook.enabled,
     priority: hook.priority,
-    ...(hook.pluginId ? { pluginId: hook.pluginId } : {}),
-    ...(stats?.lastFiredAt === undefined ? {} : { lastFiredAt: stats.lastFiredAt }),
-    ...(stats?.lastOutcome === undefined ? {} : { lastOutcome: stats.lastOutcome }),
+    pluginId: hook.pluginId || undefined,
+    lastFiredAt: stats?.lastFiredAt,
+    lastOutcome: stats?.lastOutcome,
     fires: stats?.fires ?? 0,
     failures: stats?.failures ?? 0,
-    ...(stats?.p95Ms === undefined ? {} : { p95Ms: stats.p95Ms }),
+    p95Ms: stats?.p95Ms,
     totalFires: stats?.totalFires ?? 0,
     neverFired: known !== undefined && stats?.lastFiredAt === undefined,
   };

@@ -69,7 +69,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
     ],
     card: {
       title: hook.id,
-      ...(definition?.description ? { text: plain(definition.description) } : {}),
+      text: definition?.description ? plain(definition.description) : undefined,
       tone: problems.length > 0 ? "bad" : hook.enabled ? "good" : "neutral",
       fields,
     },
@@ -77,10 +77,11 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       ...row,
       ...effectData(effect),
       ...hook,
-      ...(switched ? { switched } : {}),
+      switched,
       problems,
       broken: broken && brokenData(broken),
-      ...(definition ? { definition: definitionData(definition), stuck } : {}),
+      definition: definition && definitionData(definition),
+      stuck: definition && stuck,
     },
     buttons: [
       [

@@ -183,7 +183,7 @@ async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
         conversation: conversationOf(row.event),
         address: addressOf(row.event),
         at: row.receivedAt,
-        ...(by === undefined ? {} : { by }),
+        by,
       };
     }),
     ...deliveries.map(

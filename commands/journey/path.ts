@@ -74,19 +74,15 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
       message: asked,
       found: true,
       id,
-      ...(row
-        ? {
-            inbox: {
-              id: `m${row.id}`,
-              kind: row.event.kind,
-              status: row.status,
-              outcome: row.outcome,
-              claimedBy: row.claimedBy,
-              reason: row.reason ?? row.error,
-              receivedAt: row.receivedAt,
-            },
-          }
-        : {}),
+      inbox: row && {
+        id: `m${row.id}`,
+        kind: row.event.kind,
+        status: row.status,
+        outcome: row.outcome,
+        claimedBy: row.claimedBy,
+        reason: row.reason ?? row.error,
+        receivedAt: row.receivedAt,
+      },
       deliveries: deliveries.map((delivery) => ({
         id: delivery.id,
         status: delivery.status,

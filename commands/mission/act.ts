@@ -19,8 +19,8 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
     by: whoIs(context.operator),
     cause: context.givenBy ?? { kind: "command", id: context.causeId ?? "http", depth: 0 },
     // The same when the command is handled once more after a crash.
-    ...(context.causeId === undefined ? {} : { once: `command:${context.causeId}` }),
-    ...(context.at === undefined ? {} : { address: context.at }),
+    once: context.causeId === undefined ? undefined : `command:${context.causeId}`,
+    address: context.at,
   });
   const mission = await choosing("id", planId, begin);
   return answer({
@@ -47,7 +47,7 @@ export async function cancelMission(deps: CommandDeps, context: CommandContext):
   const { reason } = context.options;
   const mission = await missionsOf(deps).cancel(id, {
     by: whoIs(context.operator),
-    ...(typeof reason === "string" && reason.trim() !== "" ? { reason: reason.trim() } : {}),
+    reason: typeof reason === "string" && reason.trim() !== "" ? reason.trim() : undefined,
   });
   return answer({
     text: [`**${plain(title)}** is being cancelled; what runs of it is ended. ${code(id)}`],

@@ -21,7 +21,7 @@ export async function missionPicture(
   const rows = await Promise.all(
     tasks.map(async (task, i) => ({
       label: task.retries === 0 ? task.title : `${task.title} (${task.attempts} attempts)`,
-      ...(task.score === undefined ? {} : { score: task.score }),
+      score: task.score,
       ended: isEnded(task.status) ? endOf(task.status) : undefined,
       bars: i < MOST_ROWS ? barsOf(task, await desk.store.events(task.taskId, MOST_EVENTS), now) : [],
     })),

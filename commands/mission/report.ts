@@ -39,7 +39,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
         `Files: ${files.slice(0, MAX_FILES).map(code).join(", ")}${files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : ""}`,
     ],
     data: report,
-    ...(picture ? { attachments: [picture] } : {}),
+    attachments: picture && [picture],
   });
 }
 

@@ -35,7 +35,7 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
     ],
     data: {
       ...missionData(mission),
-      ...(link === undefined ? {} : { link }),
+      link,
       tasks: tasks.map((task) => taskData(task, mayHearHere(desk, context, task))),
     },
     buttons: [buttonsOf(mission)],
@@ -106,7 +106,9 @@ function taskData(task: Task, mayHearIt: boolean) {
   const { id, title, status, group, assignTo, attempt, retries, startedAt, endedAt, reason, hold, assessment } = task;
   return {
     ...{ id, title, status, group, assignTo, attempt, retries, startedAt, endedAt },
-    ...(assessment?.globalScore === undefined ? {} : { score: assessment.globalScore }),
-    ...(mayHearIt ? { reason, hold, assessment } : {}),
+    score: assessment?.globalScore,
+    reason: mayHearIt ? reason : undefined,
+    hold: mayHearIt ? hold : undefined,
+    assessment: mayHearIt ? assessment : undefined,
   };
 }

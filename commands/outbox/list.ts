@@ -190,7 +190,7 @@ export function deliveryRow(delivery: Delivery): LetterRow {
     conversation: delivery.conversation,
     at: delivery.createdAt,
     attempts: tries(delivery),
-    ...(delivery.reason === undefined ? {} : { reason: delivery.reason }),
+    reason: delivery.reason,
     ambiguous: isAmbiguous(delivery),
   };
 }
@@ -203,7 +203,7 @@ export function inboxRow(row: InboxRow): LetterRow {
     conversation: conversationOf(row.event),
     at: row.receivedAt,
     attempts: row.attempts,
-    ...(row.error === undefined ? {} : { reason: row.error }),
+    reason: row.error,
     ambiguous: isMaybeHandled(row),
   };
 }

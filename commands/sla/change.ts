@@ -24,8 +24,8 @@ export async function extendClock(deps: CommandDeps, context: CommandContext): P
     ...(when.kind === "length"
       ? { byMs: when.ms }
       : { toAt: when.kind === "at" ? when.at : needAlerts(deps).nextBusinessHour() }),
-    ...(typeof expected === "number" ? { was: expected } : {}),
-    ...(reason === undefined ? {} : { reason }),
+    was: typeof expected === "number" ? expected : undefined,
+    reason,
     by: actorOf(context),
   });
   if (!extended) throw notFound("open clock", clock.id, [], "`/sla list` shows them.", "id");

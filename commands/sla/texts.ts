@@ -52,6 +52,6 @@ export function clockData({ clock, usedMs, percentUsed, leftMs, resumesAt, timez
     percentUsed,
     leftMs,
     resumesAt,
-    ...(timezone === undefined ? {} : { timezone }),
+    timezone,
   };
 }

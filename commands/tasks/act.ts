@@ -96,7 +96,7 @@ export async function actOnTask(
         await desk.handIn(id, {
           actor,
           onVeto: "refuse",
-          ...(text === undefined ? {} : { result: { ok: true, output: text, durationMs: sinceStart(task, clock) } }),
+          result: text === undefined ? undefined : { ok: true, output: text, durationMs: sinceStart(task, clock) },
         }),
       );
     case "decline":

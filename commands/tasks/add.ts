@@ -38,10 +38,10 @@ export async function addTask(
   context.need(desk.roleFor(assignTo));
   const creating = desk.create({ title, assignTo, ...fieldsOf(deps, context, desk) }, actorOf(context), {
     // The same when the command is handled once more.
-    ...(causeId === undefined ? {} : { id: `t_${causeId}` }),
-    ...(attempt === undefined ? {} : { attempt }),
-    ...(at === undefined ? {} : { address: at }),
-    ...(options.draft === true ? { status: "draft" as const } : {}),
+    id: causeId === undefined ? undefined : `t_${causeId}`,
+    attempt,
+    address: at,
+    status: options.draft === true ? ("draft" as const) : undefined,
   });
   const task = await choosing(names.to, to ?? "me", creating);
   return answer({
@@ -70,22 +70,21 @@ function fieldsOf({ clock }: CommandDeps, context: CommandContext, desk: TaskDes
     ?.split(/[,\s]+/)
     .filter((id) => id !== "");
   return {
-    ...(typeof description === "string" ? { description } : {}),
-    ...(due === undefined ? {} : { deadline: whenOf(String(due), clock.now()) }),
-    ...(dependsOn === undefined ? {} : { dependsOn }),
-    ...(typeof group === "string" ? { group } : {}),
-    ...(typeof priority === "number" ? { priority } : {}),
-    ...(typeof retries === "number"
-      ? {
-          retryPolicy: {
+    description: textOf(description),
+    deadline: due === undefined ? undefined : whenOf(String(due), clock.now()),
+    dependsOn,
+    group: textOf(group),
+    priority: typeof priority === "number" ? priority : undefined,
+    retryPolicy:
+      typeof retries === "number"
+        ? {
             maxRetries: retries,
-            ...(backoff === undefined ? {} : { backoffMs: durationOf("backoff", String(backoff)) }),
-          },
-        }
-      : {}),
-    ...(timeout === undefined ? {} : { maxDuration: durationOf("timeout", String(timeout)) }),
-    ...(typeof expect === "string" ? { expectations: expectationsFrom(expect, context, desk) } : {}),
-    ...(approve === true ? { needsApproval: true } : {}),
+            backoffMs: backoff === undefined ? undefined : durationOf("backoff", String(backoff)),
+          }
+        : undefined,
+    maxDuration: timeout === undefined ? undefined : durationOf("timeout", String(timeout)),
+    expectations: typeof expect === "string" ? expectationsFrom(expect, context, desk) : undefined,
+    needsApproval: approve === true ? true : undefined,
   };
 }
 

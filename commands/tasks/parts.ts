@@ -118,7 +118,7 @@ export function personOf({ platform, userId, displayName }: Operator): string {
 export function actorOf({ operator, causeId, givenBy }: CommandContext, reason?: string): Actor {
   return {
     by: personOf(operator),
-    ...(reason === undefined || reason === "" ? {} : { reason }),
+    reason: reason === undefined || reason === "" ? undefined : reason,
     cause: givenBy ?? { kind: "command", id: causeId ?? "http", depth: 0 },
   };
 }

@@ -1,8 +1,10 @@
 /** A task in a line, and as data. */
+
 import { isEnded, type Task } from "../../src/domain/task.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { saidText } from "../../src/lib/markdown/escape.js";
+import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { readableReasons } from "../hook-reasons.js";
 import { code, plain } from "../text.js";
 
@@ -25,15 +27,15 @@ export function taskData(task: Task, isOpen: boolean): Record<string, unknown> {
   const facts = isOpen ? { ...open, ...withoutUndefined(told) } : open;
   return {
     ...facts,
-    ...(run === undefined ? {} : { run: { id: run.id, startedAt: run.startedAt } }),
-    ...(result === undefined ? {} : { result: { ok: result.ok, durationMs: result.durationMs, ...exitOf(result) } }),
+    run: run && { id: run.id, startedAt: run.startedAt },
+    result: result && { ok: result.ok, durationMs: result.durationMs, ...exitOf(result) },
   };
 }
 
 function exitOf({ exitCode, httpStatus }: NonNullable<Task["result"]>) {
   return {
-    ...(exitCode === undefined ? {} : { exitCode }),
-    ...(httpStatus === undefined ? {} : { httpStatus }),
+    exitCode,
+    httpStatus,
   };
 }
 
@@ -59,8 +61,4 @@ export function passedOn(
 export function dueText({ deadline, status }: Task, now: number): string {
   if (deadline === undefined || isEnded(status)) return "";
   return deadline > now ? `in ${formatDuration(deadline - now)}` : `${formatDuration(now - deadline)} overdue`;
-}
-
-function withoutUndefined(facts: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }

@@ -1,9 +1,11 @@
 /** `/task show ID`: one task whole, with its history: who made what of it, and why. */
+
 import { hasRole } from "../../src/domain/identity.js";
 import { saidElsewhere, type Task } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { answer, commandButton } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
@@ -39,8 +41,8 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
     ],
     data: {
       ...taskData(task, maySeeOutput),
-      ...(link === undefined ? {} : { link }),
-      ...(maySeeOutput && task.result !== undefined ? { result: task.result } : {}),
+      link,
+      ...(maySeeOutput ? withoutUndefined({ result: task.result }) : undefined),
       history: events.map((event) => (maySeeOutput || event.kind !== "transition" ? event : withoutReason(event))),
     },
     buttons: [buttonsOf(task, desk, context)],

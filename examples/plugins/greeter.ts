@@ -15,7 +15,7 @@ export default definePlugin({
       if (access === "denied" || isBot || (!isDm && !config.groups)) return;
       const person = `${platform}:${userId}`;
       if ((await store.get(person)) !== undefined) return;
-      const at = { platform, botId, chatId, ...(threadId === undefined ? {} : { threadId }) };
+      const at = { platform, botId, chatId, threadId };
       const name = plainName(message.displayName ?? message.username ?? "friend");
       const text = config.text.replaceAll("{name}", () => name);
       // `once`: should the process die before the note is written, the greeting is still not sent twice.

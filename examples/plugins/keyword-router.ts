@@ -35,8 +35,8 @@ export default definePlugin({
       const { reply, route_to: routeTo } = fitting;
       return {
         handled: true,
-        ...(reply === undefined ? {} : { reply }),
-        ...(routeTo === undefined ? {} : { routeTo }),
+        reply,
+        routeTo,
       };
     });
   },

@@ -179,7 +179,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     store,
     silences,
     readers: createReaders({ isReader: async (at, userId) => parts.isReader?.(at, userId), clock, logger }),
-    ...(parts.policy === undefined ? {} : { policy: parts.policy }),
+    policy: parts.policy,
     admins: parts.admins,
     placeName: (at) => parts.placeName?.(at),
     direct(ref) {
@@ -309,7 +309,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const isOne = alerts.length === 1 && changed > 0;
       const taken = isTaken && isOne ? await parts.taken?.(first, by, role) : undefined;
       const note = action.kind === "escalate" && isOne ? await escalatedText(first, telling) : taken;
-      return { alerts, changed, ...(note === undefined ? {} : { note }) };
+      return { alerts, changed, note };
     },
     async extended(fingerprint, by, reason) {
       const known = await store.latest(fingerprint);

@@ -1,7 +1,9 @@
 /** Matchers of silences, routes and rules, written as operators know them: `severity=critical`, `policy=~first.*`, `queue!=spam`. */
+
 import { RE2JS } from "re2js";
 import { type Alert, SEVERITIES } from "../domain/alert.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { definedOf } from "../lib/without-undefined.js";
 
 export type Matcher = (labels: Labels) => boolean;
 export type Labels = Readonly<Record<string, string>>;
@@ -16,9 +18,7 @@ export function labelsOf({ id, severity, signal }: Pick<Alert, "id" | "severity"
     severity,
     source: source.kind,
     "source.id": source.id,
-    ...(source.policyId === undefined ? {} : { policy: source.policyId }),
-    ...(entity === undefined ? {} : { entity: entity.type, "entity.id": entity.id }),
-    ...(clock === undefined ? {} : { clock: clock.name }),
+    ...definedOf({ policy: source.policyId, entity: entity?.type, "entity.id": entity?.id, clock: clock?.name }),
   };
 }
 

@@ -80,10 +80,10 @@ export class Plan {
       alertId: this.alert.id,
       at: this.now,
       event,
-      ...(this.isNew && this.events.length === 0 ? {} : { from: this.alert.state }),
+      from: this.isNew && this.events.length === 0 ? undefined : this.alert.state,
       to,
       actor,
-      ...(reason === undefined ? {} : { reason }),
+      reason,
     });
     this.#redraw = true;
   }

@@ -109,7 +109,7 @@ export function isInForce({ from, until, endedAt }: Silence, now: number): boole
 
 function inForceOf({ id, comment, until, by, matchers: [first = "", ...more] }: Silence): InForce {
   const muted = more.length === 0 ? /^policy=(.+)$/.exec(first)?.[1] : undefined;
-  return { id, comment, until, by: by.name, ...(muted === undefined ? {} : { mutes: muted }) };
+  return { id, comment, until, by: by.name, mutes: muted };
 }
 
 /** `untilOf`: the end of the window that now is in. `nextOf`: when the next one begins. */

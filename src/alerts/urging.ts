@@ -13,7 +13,7 @@ export function takeRoutes({ alert, now }: Plan, routes: readonly Route[]): void
   const isFirst = alert.urged === undefined;
   const isLate = !isFirst && alert.state === "firing" && alert.firedAt !== now;
   const urged = { ...alert.urged };
-  for (const { name } of routes) urged[name] ??= { reminders: 0, steps: 0, ...(isLate ? { since: now } : {}) };
+  for (const { name } of routes) urged[name] ??= { reminders: 0, steps: 0, since: isLate ? now : undefined };
   // An alert of the time when they were counted once for all.
   if (isFirst && routes[0]) urged[routes[0].name] = { reminders: alert.reminders, steps: alert.steps };
   alert.urged = urged;

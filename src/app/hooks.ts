@@ -55,7 +55,7 @@ export function brokenEventsOf(problems: LoadedConfig["problems"]): ReadonlyMap<
 export function withBrokenEvents(hooks: LoadedHooks, { problems }: LoadedConfig): LoadedHooks {
   const events = [...brokenEventsOf(problems).keys()].map((name): BrokenHook => {
     const own = problems.filter(({ event }) => event === name);
-    const place = { file: own[0]?.file ?? "", ...(own[0]?.line === undefined ? {} : { line: own[0].line }) };
+    const place = { file: own[0]?.file ?? "", line: own[0]?.line };
     return { id: eventName(name), place, critical: false, problems: own };
   });
   return { ...hooks, broken: [...hooks.broken, ...events] };

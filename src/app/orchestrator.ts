@@ -83,10 +83,10 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
       const [platform = "", userId = ""] = directPerson(at)?.split(":") ?? [];
       return highestRole(["operator", parts.roleOf(platform, userId) ?? "operator"]);
     },
-    ...(assess === undefined ? {} : { assess }),
-    ...(taskChanged === undefined ? {} : { taskChanged }),
-    ...(heldBack === undefined ? {} : { heldBack }),
-    ...(entityChanged === undefined ? {} : { entityChanged }),
+    assess,
+    taskChanged,
+    heldBack,
+    entityChanged,
     owner: newId("o", clock.now()),
     clock,
     logger: logger.child({ flow: "orchestrator" }),

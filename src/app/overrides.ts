@@ -38,9 +38,9 @@ export async function createOverrides(configured: Configured, store: Pick<Store,
     const isSaidAnew = now?.enabled !== before?.enabled;
     const enabled = isSaidAnew ? (now?.enabled ?? switched.get(id)) : byHook[id]?.enabled;
     const override: Override = {
-      ...(enabled === undefined ? {} : { enabled }),
-      ...(now?.timeout === undefined ? {} : { timeoutMs: now.timeout }),
-      ...(now?.failure_policy === undefined ? {} : { failurePolicy: now.failure_policy }),
+      enabled,
+      timeoutMs: now?.timeout,
+      failurePolicy: now?.failure_policy,
     };
     if (Object.keys(override).length === 0) delete byHook[id];
     else byHook[id] = override;

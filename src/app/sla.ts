@@ -1,4 +1,5 @@
 /** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
+
 import type { AlertPolicy } from "../alerts/alerting.js";
 import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
@@ -11,6 +12,7 @@ import { isEnded } from "../domain/task.js";
 import type { WatchedEntity } from "../domain/watched.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { withoutUndefined } from "../lib/without-undefined.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { watchedMission } from "../orchestrator/missions/watched.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
@@ -72,13 +74,9 @@ export function policyOf({ policies }: SlaConfig, id: string | undefined): Alert
   if (found === undefined) return undefined;
   const { routes, buttons, remind: { every, times, at_least } = {} } = found;
   return {
-    ...(routes === undefined ? {} : { routes }),
-    ...(buttons === undefined ? {} : { buttons }),
-    remind: {
-      ...(every === undefined ? {} : { every }),
-      ...(times === undefined ? {} : { times }),
-      ...(at_least === undefined ? {} : { at_least }),
-    },
+    routes,
+    buttons,
+    remind: withoutUndefined({ every, times, at_least }),
   };
 }
 
@@ -92,7 +90,7 @@ export async function moveDeadline(
 ): Promise<void> {
   const by = name === who ? who : `${who} (${name})`;
   if (type === "mission") await missions.setDeadline(id, at, by);
-  else await tasks.setDeadline(id, at, { by, ...(reason === undefined ? {} : { reason }) });
+  else await tasks.setDeadline(id, at, { by, reason });
 }
 
 /** With the link to where it can be read now. */
@@ -121,7 +119,7 @@ export async function standingOf(
     given: desk.standOf(clock),
     extension: extensionText(clock),
     copy: await copyOf(clock.entity),
-    ...(clock.dueAt === undefined ? {} : { dueAt: clock.dueAt }),
-    ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
+    dueAt: clock.dueAt,
+    pausedFor: clock.pausedFor,
   };
 }

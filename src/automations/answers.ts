@@ -82,8 +82,8 @@ async function runs(
   const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
   const found = await store.automation.runs.list({
     limit: Math.max(limit, 1),
-    ...(hookId === undefined ? {} : { hookId }),
-    ...(status === undefined ? {} : { status }),
+    hookId,
+    status,
   });
   const findPurge = purgeFinder({ store });
   return Promise.all(
@@ -123,8 +123,8 @@ async function messages({ store }: AnswerParts, { limit, since, text }: Wanted):
   const pages = pagesOf<InboxRow>((before) =>
     store.inbox.list({
       limit: LOOKED_AT_ONCE,
-      ...(status === undefined ? {} : { status }),
-      ...(before === undefined ? {} : { before: before.id }),
+      status,
+      before: before?.id,
     }),
   );
   for await (const { event, status: now, receivedAt, outcome } of pages) {
@@ -156,8 +156,8 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
   const pages = pagesOf<Delivery>((before) =>
     store.outbox.list({
       limit: LOOKED_AT_ONCE,
-      ...(status === undefined ? {} : { status }),
-      ...(before === undefined ? {} : { before: before.id }),
+      status,
+      before: before?.id,
     }),
   );
   for await (const one of pages) {
@@ -204,9 +204,9 @@ async function dispatches(
   const outcome = oneOf(OUTCOMES, text("outcome"), "outcome");
   const found = await store.journal.list({
     limit,
-    ...(point === undefined ? {} : { point }),
-    ...(hookId === undefined ? {} : { hookId }),
-    ...(outcome === undefined ? {} : { outcome }),
+    point,
+    hookId,
+    outcome,
   });
   return Promise.all(
     found

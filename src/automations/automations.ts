@@ -222,7 +222,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       hookId,
       runId: row.id,
       outcome: outcome.status,
-      ...(reason === undefined ? {} : { reason }),
+      reason,
       durationMs: last && (last.endedAt === undefined ? undefined : Math.max(0, last.endedAt - last.startedAt)),
     };
     registry
@@ -258,7 +258,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     throw new HookgateError({
       code: "HOOK_NOT_FOUND",
       message: `There is no configured hook "${id}"`,
-      ...(near === undefined ? {} : { hint: `Did you mean "${near}"?` }),
+      hint: near === undefined ? undefined : `Did you mean "${near}"?`,
     });
   }
 
@@ -289,7 +289,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       const reloaded = { hooks: live.size, added, changed, removed };
       logger.info({ file, ...reloaded }, "hooks reloaded");
       await registry
-        .fireVoid("config.reloaded", { ...(file === undefined ? {} : { file }), ...reloaded })
+        .fireVoid("config.reloaded", { file, ...reloaded })
         .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "config.reloaded failed"));
       return { ...reloaded, broken };
     },

@@ -68,7 +68,7 @@ export function manualPayload(definition: Definition, reason: string, input: unk
     trigger: "manual",
     reason,
     due: new Date(now).toISOString(),
-    ...(isMap ? { input } : {}),
+    input: isMap ? input : undefined,
   };
 }
 

@@ -116,9 +116,9 @@ function payloadOf(definition: Definition, { payload, reason }: HandFiring, { re
 function progressOf({ signal, began, stepBegan, stepEnded, handlerBegan }: HandFiring): Progress {
   return {
     signal,
-    ...(began === undefined ? {} : { began }),
-    ...(stepBegan === undefined ? {} : { stepBegan }),
-    ...(stepEnded === undefined ? {} : { stepEnded }),
-    ...(handlerBegan === undefined ? {} : { handlerBegan }),
+    began,
+    stepBegan,
+    stepEnded,
+    handlerBegan,
   };
 }

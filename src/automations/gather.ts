@@ -3,6 +3,7 @@
 import type { StepRecord } from "../domain/automation.js";
 import { formatDuration } from "../lib/duration.js";
 import { errorMessage } from "../lib/errors.js";
+import { withoutUndefined } from "../lib/without-undefined.js";
 import { errorWithoutPaths } from "./paths.js";
 import { isTimeout } from "./program.js";
 import type { Progress } from "./run/progress.js";
@@ -57,8 +58,8 @@ export async function gather(
     judged.push({
       name: one.step.name,
       outcome,
-      ...(one.skip === undefined ? {} : { skip: one.skip }),
-      ...(holds === undefined ? {} : { holds }),
+      skip: one.skip,
+      holds,
     });
     const record = recordOf(one.step.name, outcome, holds === true, latencyMs);
     records.push(record);
@@ -158,7 +159,7 @@ export function templateScope(context: RunContext, outcomes: readonly StepOutcom
     event: context.event,
     steps: outcomes,
     now: context.clock.now(),
-    ...(context.lastRunAt === undefined ? {} : { lastRunAt: context.lastRunAt }),
+    lastRunAt: context.lastRunAt,
   };
 }
 
@@ -171,7 +172,7 @@ function recordOf(name: string, outcome: StepOutcome, isSkipping: boolean, laten
 const resultOf = ({ value, isEmpty, isOk }: StepResult) => ({
   ...value,
   empty: isEmpty,
-  ...(isOk === undefined ? {} : { ok: isOk }),
+  ...withoutUndefined({ ok: isOk }),
 });
 
 /** A required step must not only end but be ok, where there is such a thing. */

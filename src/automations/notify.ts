@@ -107,7 +107,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     const replyToId = thread === undefined ? undefined : await options.messageIdOf(thread.rootId);
     const deliveryId = await options.send(
       at,
-      { ...message, ...(replyToId === undefined ? {} : { replyToId }) },
+      { ...message, replyToId },
       { cause, deliveryId: newId("d", clock.now()) },
     );
     await keyValue.set(SCOPE, key, { rootId: thread?.rootId ?? deliveryId, deliveryId, count, since, isOver: false });

@@ -65,7 +65,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
       async send(at, message, { cause, once }) {
         const problem = await parts.destinationProblem?.(at);
         if (problem !== undefined) throw new HookgateError({ code: "DESTINATION_UNKNOWN", message: problem });
-        return gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) });
+        return gateway.send(at, message, { cause, deliveryId: once === undefined ? undefined : deliveryOf(once) });
       },
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
       query: parts.ask,
@@ -74,7 +74,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
         // Half a megabyte of HTTP client, for whoever has hooks that use it.
         const { guardedRequest } = await import("../lib/outgoing/request.js");
         const { allow, resolve } = parts;
-        return guardedRequest(url, { ...request, allow, ...(resolve === undefined ? {} : { resolve }) });
+        return guardedRequest(url, { ...request, allow, resolve });
       },
       processes,
       models,

@@ -42,9 +42,14 @@ export function registerDefinition(registry: HookRegistry, definition: Definitio
   return registry.register({
     ...optionsOf(definition, point),
     hook: definition.point,
-    ...(isLifecycle ? { phase: definition.phase } : {}),
+    phase: isLifecycle ? definition.phase : undefined,
     handler,
   } as Parameters<HookRegistry["register"]>[0]);
+}
+
+function failurePolicyOf({ onFailure }: Definition, { model }: HookPoint): RegisterOptions["failurePolicy"] {
+  if (onFailure === "closed") return model === "turn" ? "required" : "fail-closed";
+  return onFailure === "fallback" ? "fallback" : undefined;
 }
 
 function optionsOf(definition: Definition, point: HookPoint): RegisterOptions {
@@ -56,13 +61,13 @@ function optionsOf(definition: Definition, point: HookPoint): RegisterOptions {
     after: definition.after,
     before: definition.before,
     critical: definition.critical,
-    ...(match === undefined ? {} : { match }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(sees === undefined ? {} : { sees }),
-    ...(capabilities === undefined ? {} : { capabilities }),
-    ...(onFailure === "closed" ? { failurePolicy: point.model === "turn" ? "required" : "fail-closed" } : {}),
-    ...(onFailure === "fallback" ? { failurePolicy: "fallback", fallback } : {}),
+    match,
+    timeoutMs,
+    priority,
+    sees,
+    capabilities,
+    failurePolicy: failurePolicyOf(definition, point),
+    fallback: onFailure === "fallback" ? fallback : undefined,
   };
 }
 

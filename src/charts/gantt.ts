@@ -84,7 +84,7 @@ export function ganttChart(title: string, rows: readonly GanttRow[], timezone: s
             return row.bars.length === 0 ? [] : [[end, end, index]];
           }),
           renderItem: (_: unknown, api: Drawing) => drawResult(api, resultOf(shown[api.value(2)])),
-          ...(isDueShown ? { markLine: dueLine(dueAt) } : {}),
+          markLine: isDueShown ? dueLine(dueAt) : undefined,
         },
       ],
     },
@@ -146,10 +146,11 @@ function clockOf(timezone: string, spanMs: number): (ms: number) => string {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: timezone,
     hourCycle: "h23",
-    ...(isLong ? { day: "numeric", month: "short" } : {}),
+    day: isLong ? "numeric" : undefined,
+    month: isLong ? "short" : undefined,
     hour: "2-digit",
     minute: "2-digit",
-    ...(spanMs < 600_000 ? { second: "2-digit" } : {}),
+    second: spanMs < 600_000 ? "2-digit" : undefined,
   });
   return (ms) => format.format(ms);
 }

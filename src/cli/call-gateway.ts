@@ -27,7 +27,7 @@ const errorSchema = z.object({
 export type Call = NamedCall | { line: string };
 export interface NamedCall {
   name: string;
-  options: Record<string, OptionValue>;
+  options: Record<string, OptionValue | undefined>;
 }
 
 export interface GatewayPlace {
@@ -75,7 +75,8 @@ export async function callGateway(
   const answer = answerSchema.safeParse(body);
   if (answer.success) return answer.data;
   const told = errorSchema.safeParse(body);
-  if (told.success) throw new HookgateError({ ...told.data.error, ...(status === 403 ? { code: "FORBIDDEN" } : {}) });
+  if (told.success)
+    throw new HookgateError({ ...told.data.error, code: status === 403 ? "FORBIDDEN" : told.data.error.code });
   throw new HookgateError({
     code: "NOT_HOOKGATE",
     message: `What answers at ${place.url} is no gateway of this version (status ${status}).`,

@@ -44,7 +44,7 @@ function pointData(point: AnyPoint) {
     vetoable: point.vetoable,
     summary: point.summary,
     payload: z.toJSONSchema(point.payload, { unrepresentable: "any" }),
-    ...(point.result ? { result: z.toJSONSchema(point.result, { unrepresentable: "any" }) } : {}),
+    result: point.result && z.toJSONSchema(point.result, { unrepresentable: "any" }),
     example: point.example,
   };
 }

@@ -53,7 +53,7 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
     .action(async ({ config, newDatabase }: { config?: string; newDatabase?: boolean }) => {
       const stopSignal = untilStopped(terminal);
       const { start } = await import("./start.js");
-      const options = { ...(config ? { path: config } : {}), newDatabase: newDatabase === true };
+      const options = { path: config || undefined, newDatabase: newDatabase === true };
       done(await start(options, stopSignal, terminal));
     });
   program
@@ -75,12 +75,7 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
     .option("-c, --config <file>", "the configuration file")
     .option("--json", "print JSON")
     .action(async ({ config, json }: { config?: string } & JsonFlag) =>
-      done(
-        await (await import("./check.js")).check(
-          { ...(config ? { path: config } : {}), json: json === true },
-          terminal,
-        ),
-      ),
+      done(await (await import("./check.js")).check({ path: config || undefined, json: json === true }, terminal)),
     );
   program
     .command("points")
@@ -96,12 +91,7 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
     .option("-c, --config <file>", "the configuration file")
     .option("--json", "print JSON")
     .action(async ({ config, json }: { config?: string } & JsonFlag) =>
-      done(
-        await (await import("./doctor.js")).doctor(
-          { ...(config ? { path: config } : {}), json: json === true },
-          terminal,
-        ),
-      ),
+      done(await (await import("./doctor.js")).doctor({ path: config || undefined, json: json === true }, terminal)),
     );
 }
 
@@ -132,7 +122,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
       .description("all hooks, or those that match")
       .argument("[filter]", "part of an id or point; on, off, failing, never"),
   ).action((filter: string | undefined, flags: JsonFlag) =>
-    live({ name: "hooks", options: { action: "list", ...(filter ? { id: filter } : {}) }, view: "hooks" }, flags),
+    live({ name: "hooks", options: { action: "list", id: filter || undefined }, view: "hooks" }, flags),
   );
   for (const [action, summary] of [
     ["show", "one hook, whole"],
@@ -149,7 +139,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
       .argument("[id]", "the hook, a hook point or a message; the last message when left out")
       .argument("[message]", "a message id or a dispatch"),
   ).action((id: string | undefined, message: string | undefined, flags: JsonFlag) =>
-    live({ name: "hooks", options: { action: "why", ...(id ? { id } : {}), ...(message ? { message } : {}) } }, flags),
+    live({ name: "hooks", options: { action: "why", id: id || undefined, message: message || undefined } }, flags),
   );
   json(
     hooks
@@ -158,10 +148,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
       .argument("[filter]", "part of an id")
       .option("--page <number>", "which page", integer),
   ).action((filter: string | undefined, { page, ...flags }: { page?: number } & JsonFlag) =>
-    live(
-      { name: "hooks", options: { action: "next", ...(filter ? { id: filter } : {}), ...(page ? { page } : {}) } },
-      flags,
-    ),
+    live({ name: "hooks", options: { action: "next", id: filter || undefined, page: page || undefined } }, flags),
   );
   json(
     hooks
@@ -202,8 +189,8 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
         options: {
           id,
           payload,
-          ...(flags.dryRun ? { "dry-run": true } : {}),
-          ...(flags.phase ? { phase: flags.phase } : {}),
+          "dry-run": flags.dryRun,
+          phase: flags.phase || undefined,
         },
       },
       flags,
@@ -219,8 +206,8 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
     live(
       {
         name: "runs",
-        options: { ...(filter ? { filter } : {}), ...(flags.page ? { page: flags.page } : {}) },
-        ...(filter === "last" ? {} : { view: "runs" as const }),
+        options: { filter: filter || undefined, page: flags.page || undefined },
+        view: filter === "last" ? undefined : ("runs" as const),
       },
       flags,
     ),
@@ -232,7 +219,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
       .argument("<id>", "a dispatch or a run")
       .option("--reveal", "show what people wrote; recorded"),
   ).action((id: string, flags: { reveal?: boolean } & JsonFlag) =>
-    live({ name: "run", options: { id, ...(flags.reveal ? { reveal: true } : {}) } }, flags),
+    live({ name: "run", options: { id, reveal: flags.reveal } }, flags),
   );
   json(
     program
@@ -241,7 +228,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
       .argument("<id>", "a dispatch or a run")
       .option("--live", "let hooks send and write"),
   ).action((id: string, flags: { live?: boolean } & JsonFlag) =>
-    live({ name: "replay", options: { id, ...(flags.live ? { live: true } : {}) } }, flags),
+    live({ name: "replay", options: { id, live: flags.live } }, flags),
   );
   json(
     program
@@ -283,7 +270,7 @@ function addOutbox(
     live(
       {
         name: "outbox",
-        options: { action: "list", ...(status ? { id: status } : {}), ...(flags.page ? { page: flags.page } : {}) },
+        options: { action: "list", id: status || undefined, page: flags.page || undefined },
         view: "letters",
       },
       flags,
@@ -296,7 +283,7 @@ function addOutbox(
       .argument("<id>")
       .option("--reveal", "show what it says; recorded"),
   ).action((id: string, flags: { reveal?: boolean } & JsonFlag) =>
-    live({ name: "outbox", options: { action: "show", id, ...(flags.reveal ? { reveal: true } : {}) } }, flags),
+    live({ name: "outbox", options: { action: "show", id, reveal: flags.reveal } }, flags),
   );
   json(
     outbox
@@ -305,7 +292,7 @@ function addOutbox(
       .argument("<id>", "a delivery, m12 for an inbox message, or all")
       .option("--no-confirmed", "after a restore: it was not handled since the backup, so handle it again"),
   ).action((id: string, { confirmed, ...flags }: { confirmed: boolean } & JsonFlag) =>
-    live({ name: "outbox", options: { action: "retry", id, ...(confirmed ? {} : { confirmed: false }) } }, flags),
+    live({ name: "outbox", options: { action: "retry", id, confirmed: confirmed ? undefined : false } }, flags),
   );
   json(
     outbox
@@ -318,7 +305,7 @@ function addOutbox(
     live(
       {
         name: "outbox",
-        options: { action: "release", id, ...(flags.confirmed === undefined ? {} : { confirmed: flags.confirmed }) },
+        options: { action: "release", id, confirmed: flags.confirmed },
       },
       flags,
     ),

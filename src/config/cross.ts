@@ -226,6 +226,6 @@ function platforms(config: Config): CrossProblem[] {
     const message = platformProblem(text);
     if (message === undefined) return [];
     const expected = "web, discord or telegram before the first colon";
-    return [{ path, message, expected, got: text, ...(ofKey === undefined ? {} : { ofKey }) }];
+    return [{ path, message, expected, got: text, ofKey }];
   });
 }

@@ -114,7 +114,7 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
         ),
       ),
   };
-  return { rest, problems, ...(bad.every(isOfPlatform) ? { env: rest } : {}) };
+  return { rest, problems, env: bad.every(isOfPlatform) ? rest : undefined };
 }
 
 /** Where the variables are read from besides the environment, links followed. */

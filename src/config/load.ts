@@ -117,17 +117,17 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
       ...placeOf?.(draftPath, ofKey),
       path: path.join("."),
       ...problem,
-      ...(problem.person === undefined && onlyOf(path)),
+      ...(problem.person === undefined ? onlyOf(path) : undefined),
     });
   }
   return {
     ...finish(config, env, file, problems),
     mark,
-    ...(isBlank ? { isBlank } : {}),
-    ...(draft === undefined ? {} : { draft: { config: draft, env: rest } }),
-    ...(placeOf === undefined ? {} : { placeOf }),
-    ...(pathOf === undefined ? {} : { pathOf }),
-    ...(isFollowUp === undefined ? {} : { isFollowUp }),
+    isBlank,
+    draft: draft && { config: draft, env: rest },
+    placeOf,
+    pathOf,
+    isFollowUp,
   };
 }
 
@@ -139,7 +139,7 @@ function finish(
 ): LoadedConfig {
   const isUsable = !problems.some(isOfAll);
   const whole = isUsable && config && env ? { config: { ...config, events: soundOf(config, problems) }, env } : {};
-  return { ...whole, ...(file ? { file } : {}), problems };
+  return { ...whole, file: file || undefined, problems };
 }
 
 interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "isBlank" | "placeOf" | "pathOf" | "isFollowUp"> {
@@ -160,8 +160,8 @@ function readYaml(file: string): ReadFile {
   const problems = issues.flatMap((issue) => problemsOf(issue, file, yaml));
   const config = data ?? withoutBroken(raw, problems);
   return {
-    ...(config ? { config } : {}),
-    ...(draft ? { draft } : {}),
+    config,
+    draft,
     problems,
     isBlank: source.trim() === "",
     placeOf: (path, ofKey) => yaml.placeOf(originalOf(path), ofKey),
@@ -219,20 +219,20 @@ function problemsOf({ path, issue }: FoundIssue, file: string, yaml: YamlSource)
         ...yaml.placeOf([...path, key], true),
         path: [...path, key].join("."),
         message: `unknown setting "${key}"${near ? ` (did you mean "${near}"?)` : ""}`,
-        ...(known.length > 0 ? { expected: `one of ${known.join(", ")}` } : {}),
+        expected: known.length > 0 ? `one of ${known.join(", ")}` : undefined,
         got: key,
         ...ofPart,
       };
     });
   const values = "values" in issue && Array.isArray(issue.values) ? issue.values.map(String) : [];
+  const typeExpected = "expected" in issue ? typeName(String(issue.expected)) : undefined;
   return [
     {
       file,
       ...yaml.placeOf(path),
       path: path.join("."),
       message: issue.message,
-      ...("expected" in issue ? { expected: typeName(String(issue.expected)) } : {}),
-      ...(values.length > 0 ? { expected: values.join(" | ") } : {}),
+      expected: values.length > 0 ? values.join(" | ") : typeExpected,
       ...ofPart,
       got: shown(valueAt(yaml.value, path)),
     },

@@ -45,7 +45,7 @@ export function parseAddress(text: string): Address | undefined {
   try {
     const [platform, botId, chatId, threadId] = parts.map(decodeURIComponent);
     if (!platform || !chatId) return undefined;
-    return { platform, botId: botId ?? "", chatId, ...(threadId === undefined ? {} : { threadId }) };
+    return { platform, botId: botId ?? "", chatId, threadId };
   } catch {
     return undefined; // a stray % is no address
   }

@@ -9,7 +9,7 @@ export function shortenMessage(message: OutboundMessage): OutboundMessage {
   const size = charactersOf(message);
   if (size <= MAX_CHARACTERS) return message;
   const take = cutter(size, message.format);
-  return { ...message, text: take(message.text), ...(message.card ? { card: shortenCard(message.card, take) } : {}) };
+  return { ...message, text: take(message.text), card: message.card && shortenCard(message.card, take) };
 }
 
 /** How many characters it had before `shortenMessage`; undefined when it was not shortened. */
@@ -66,7 +66,7 @@ function shortenCard(card: Card, take: Take): Card {
     ...rest,
     ...kept("title", title, take),
     ...kept("text", text, take),
-    ...(fields ? { fields: fields.flatMap((field) => shortenField(field, take)) } : {}),
+    fields: fields?.flatMap((field) => shortenField(field, take)),
     ...kept("footer", footer, take),
   };
 }

@@ -203,8 +203,8 @@ export class Adapters {
     const before = one.state;
     // The bot account stays known while it is being reconnected: addresses carry it.
     const next: AdapterState = {
-      ...(before.botId === undefined ? {} : { botId: before.botId }),
-      ...(before.botName === undefined ? {} : { botName: before.botName }),
+      botId: before.botId,
+      botName: before.botName,
       inviteUrl: before.inviteUrl,
       ...state,
     };

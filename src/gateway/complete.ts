@@ -23,7 +23,7 @@ export async function complete(
   if (!command || !option) return [];
   if (command.role !== "anyone" && !hasRole(role, command.role)) return [];
   const list = listOf(option, given);
-  const asking = { operator: { ...person, ...(role === undefined ? {} : { role }) }, given };
+  const asking = { operator: { ...person, role }, given };
   const values = list === undefined ? [] : await valuesOf(list, asking, commands, parts);
   const hasWords = list === "words" || (list !== undefined && !option.completeFor);
   const { action } = given;

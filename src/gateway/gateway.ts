@@ -342,7 +342,8 @@ class RunningGateway implements Gateway {
         const pause = pauses?.ofPlatform(state.platform, now);
         return {
           ...state,
-          ...(pause ? { pausedUntil: pause.until, pauseReason: pause.reason } : {}),
+          pausedUntil: pause?.until,
+          pauseReason: pause?.reason,
           listening: listeningOf(state.platform, access[state.platform], this.#peopleOn(state.platform)),
           conversationsWaiting: this.#parking.waiting(state.platform),
         };
@@ -485,10 +486,10 @@ class RunningGateway implements Gateway {
       cause,
       expiresAt: now + (ttlMs ?? config.ttl),
       plugin,
-      ...(isCourtesy ? { isCourtesy } : {}),
-      ...(skipsHooks ? { skipsHooks } : {}),
-      ...(interaction ? { interaction } : {}),
-      ...(visibleTo === undefined ? {} : { visibleTo }),
+      isCourtesy: isCourtesy || undefined,
+      skipsHooks: skipsHooks || undefined,
+      interaction,
+      visibleTo,
       urgency,
     };
     if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);

@@ -162,7 +162,7 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
         message,
         isPress: true,
         shownLine: plan.shownLine,
-        ...(interaction ? { interaction } : {}),
+        interaction,
         ...where,
       };
       return answerCommand(row, call, inbound);

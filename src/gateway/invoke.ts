@@ -34,9 +34,9 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       parsed: call ? parseOptions(command, call.rest) : checkOptions(command, options),
       operator,
       source: invocation.source ?? "api",
-      ...(at ? { at } : {}),
-      ...(givenBy === undefined ? {} : { givenBy }),
-      ...(once === undefined ? {} : { causeId: once }),
+      at,
+      givenBy,
+      causeId: once,
       progress() {
         // The caller waits for the whole answer.
       },

@@ -25,8 +25,8 @@ export async function runBackground(
     attempt,
     cause,
     recordId: run.id,
-    ...(run.conversation === undefined ? {} : { conversation: run.conversation }),
-    ...(run.messageId === undefined ? {} : { messageId: run.messageId }),
+    conversation: run.conversation,
+    messageId: run.messageId,
   };
   return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(
     entry,
@@ -69,7 +69,7 @@ class BackgroundDispatch extends Dispatch {
         this.point.model === "turn" ? checkContributions(value, entry.capabilities, entry.execution) : [];
       this.note(entry, startedMs, {
         outcome: "passed",
-        ...(contributions.length === 0 ? {} : { diff: contributions }),
+        diff: contributions.length === 0 ? undefined : contributions,
       });
       return undefined;
     } catch (error) {

@@ -210,7 +210,7 @@ export function invalid(id: string, message: string, hint?: string): HookgateErr
   return new HookgateError({
     code: "HOOK_REGISTRATION_INVALID",
     message: `Hook "${id}": ${message}`,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
 }
 
@@ -332,10 +332,10 @@ export function infoOf(entry: Entry): HookInfo {
     id: entry.id,
     hook: point.name,
     model: point.model,
-    ...(entry.phase === undefined ? {} : { phase: entry.phase }),
+    phase: entry.phase,
     priority: entry.priority,
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(entry.pluginId === undefined ? {} : { pluginId: entry.pluginId }),
+    name: options.name,
+    pluginId: entry.pluginId,
     place: entry.place,
     enabled: entry.enabled,
     critical: options.critical ?? false,
@@ -343,10 +343,10 @@ export function infoOf(entry: Entry): HookInfo {
     failurePolicy: entry.failurePolicy,
     timeoutMs: entry.timeoutMs,
     visibility: options.visibility ?? "debug",
-    ...(point.model === "modifying" ? { sees: seenBy(options, point) } : {}),
+    sees: point.model === "modifying" ? seenBy(options, point) : undefined,
     after: options.after ?? [],
     before: options.before ?? [],
-    ...(point.model === "turn" ? { capabilities: [...entry.capabilities] } : {}),
-    ...(options.match === undefined ? {} : { match: options.match }),
+    capabilities: point.model === "turn" ? [...entry.capabilities] : undefined,
+    match: options.match,
   };
 }

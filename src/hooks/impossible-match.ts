@@ -89,11 +89,11 @@ function limitPlatforms(schema: JsonSchema): JsonSchema {
   };
   return {
     ...schema,
-    ...(properties && {
-      properties: Object.fromEntries(Object.entries(properties).map(([field, one]) => [field, limit(field, one)])),
-    }),
-    ...(typeof items === "object" && !Array.isArray(items) && { items: limitPlatforms(items as JsonSchema) }),
-    ...(anyOf && { anyOf: anyOf.map(limitPlatforms) }),
+    properties: properties
+      ? Object.fromEntries(Object.entries(properties).map(([field, one]) => [field, limit(field, one)]))
+      : schema.properties,
+    items: typeof items === "object" && !Array.isArray(items) ? limitPlatforms(items as JsonSchema) : schema.items,
+    anyOf: anyOf ? anyOf.map(limitPlatforms) : schema.anyOf,
   };
 }
 

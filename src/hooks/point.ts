@@ -147,7 +147,7 @@ export function ownPoint<
     name: spec.name,
     model: spec.model,
     payload: spec.payload as z.ZodType<z.output<P>>,
-    ...(spec.result === undefined ? {} : { result: spec.result as z.ZodType<z.output<R>> }),
+    result: spec.result === undefined ? undefined : (spec.result as z.ZodType<z.output<R>>),
     vetoable: spec.vetoable ?? canVeto(spec.model, phases, spec.result),
     phases,
     sees: spec.sees,
@@ -155,8 +155,8 @@ export function ownPoint<
     isSync: spec.isSync,
     summary: spec.summary,
     example: spec.example,
-    ...(spec.journalled === undefined ? {} : { journalled: spec.journalled }),
-    ...(spec.resultProblem === undefined ? {} : { resultProblem: spec.resultProblem }),
+    journalled: spec.journalled,
+    resultProblem: spec.resultProblem,
   };
 }
 

@@ -99,7 +99,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
   return {
     status,
     body: {
-      error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) },
+      error: { code: error.code, message: error.message, hint: error.hint },
     },
   };
 }

@@ -94,7 +94,7 @@ export function createMetrics(): Metrics {
       },
     },
     journal: (next) => ({
-      ...(next.leavesOutRaw ? { leavesOutRaw: true } : {}),
+      leavesOutRaw: next.leavesOutRaw,
       record(dispatch, names) {
         next.record(dispatch, names);
         dispatches(dispatch.point, dispatch.outcome);

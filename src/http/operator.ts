@@ -5,5 +5,5 @@ import type { HttpParts } from "./route.js";
 
 export function operatorOf({ id, name }: Person, gateway: HttpParts["gateway"]): Operator {
   const role = gateway.identify("web", id);
-  return { platform: "web", userId: id, displayName: name, ...(role === undefined ? {} : { role }) };
+  return { platform: "web", userId: id, displayName: name, role };
 }

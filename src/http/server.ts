@@ -278,9 +278,7 @@ function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
   app.route({
     method: route.method,
     url: route.path,
-    ...(route.perMinute === undefined
-      ? {}
-      : { config: { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } } }),
+    config: route.perMinute === undefined ? undefined : { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } },
     handler: (request, reply) => route.run(parts, request, reply),
   });
 }

@@ -59,7 +59,7 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
     return {
       fields: new Map(),
       required: NONE,
-      ...(one === undefined ? {} : { items: one }),
+      items: one,
       isOpen: one === undefined,
       isScalar: false,
     };
@@ -92,7 +92,7 @@ function join(forms: readonly Properties[], holdAll: boolean): Properties {
   return {
     fields,
     required: new Set(required),
-    ...(items.length === 0 ? {} : { items: items.length === 1 ? (items[0] as JsonSchema) : { anyOf: items } }),
+    items: items.length === 0 ? undefined : items.length === 1 ? (items[0] as JsonSchema) : { anyOf: items },
     isOpen: forms.some((form) => form.isOpen),
     isScalar: forms.every((form) => form.isScalar),
   };

@@ -119,12 +119,12 @@ export function createAsked(parts: AskedParts): Asked {
       to: "pending",
       actor: { ...actor, reason: actor.reason ?? "to be done again" },
       still,
-      ...(task.attempt > 0 ? { point: "task:retry" as const } : {}),
-      change: ({ interrupted }) => ({
+      point: task.attempt > 0 ? ("task:retry" as const) : undefined,
+      change: ({ interrupted, retries }) => ({
         run: undefined,
         // It is the same run still; what a person sets going may be cut off as often as at first.
-        ...(interrupted === undefined ? {} : { interrupted: { ...interrupted, crashes: 0 } }),
-        ...(status === "blocked" ? {} : { retries: 0 }),
+        interrupted: interrupted && { ...interrupted, crashes: 0 },
+        retries: status === "blocked" ? retries : 0,
       }),
       timing: now,
       onVeto: "refuse",
@@ -143,7 +143,7 @@ export function createAsked(parts: AskedParts): Asked {
         kind: "moved",
         task: await amend(id, actor, {
           ...{ kind: "changed", note, still, change },
-          ...(task.hold?.kind === "assignee" ? { timing: now } : {}),
+          timing: task.hold?.kind === "assignee" ? now : undefined,
         }),
       };
     }

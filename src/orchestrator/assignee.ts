@@ -32,7 +32,7 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
       name: assignTo,
       owner: `person:${runner.person.user}`,
       person: runner.person,
-      ...(runner.max_duration === undefined ? {} : { maxDurationMs: runner.max_duration }),
+      maxDurationMs: runner.max_duration,
     };
   if (runner) return { kind: "runner", name: assignTo, owner: assignTo, runner };
   const near = nearest(assignTo, Object.keys(runners));

@@ -61,11 +61,11 @@ export function cardOf(view: CardView): OutboundMessage {
       text: [description(task), ...(view.isOpen ? said(view) : [unsaid(view)]), note(view)]
         .filter((part) => part !== "")
         .join("\n\n"),
-      ...(tone === undefined ? {} : { tone }),
+      tone,
       fields: fieldsOf(view),
       footer: task.id,
     },
-    ...(buttons.length === 0 ? {} : { buttons: [buttons] }),
+    buttons: buttons.length === 0 ? undefined : [buttons],
   };
 }
 

@@ -174,7 +174,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     create: (input, actor, origin = {}) =>
       createTask(input, actor, origin, { config, store, registry, attempts: parts.attempts, committed, clock }),
     progressOf: running.progressOf,
-    status: () => ({ counts: counts.all, running: running.size, ...(held === undefined ? {} : { held }) }),
+    status: () => ({ counts: counts.all, running: running.size, held }),
     reconfigured() {
       if (phase !== "running") return;
       dispatch.look();

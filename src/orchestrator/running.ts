@@ -161,7 +161,7 @@ function masked({ how, result }: Ending, mask: (text: string) => string): Ending
     result: {
       ...result,
       output: mask(result.output),
-      ...(result.error === undefined ? {} : { error: mask(result.error) }),
+      error: result.error && mask(result.error),
     },
   };
 }

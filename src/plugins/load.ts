@@ -166,7 +166,7 @@ export function failure(code: string, message: string, hint?: string, cause?: un
   return new HookgateError({
     code,
     message,
-    ...(hint === undefined ? {} : { hint }),
-    ...(cause === undefined ? {} : { cause }),
+    hint,
+    cause,
   });
 }

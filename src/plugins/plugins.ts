@@ -307,16 +307,16 @@ export function createPlugins(options: PluginsOptions): Plugins {
   function infoOf({ entry, live, file, loadedAt, isCritical }: Holder, reason: string | undefined): PluginInfo {
     return {
       module: entry.module,
-      ...(file === undefined ? {} : { file }),
-      ...(live === undefined ? {} : { id: live.id }),
+      file,
+      id: live?.id,
       state: entry.enabled ? (live ? "loaded" : "broken") : "off",
-      ...(reason === undefined ? {} : { reason }),
+      reason,
       critical: entry.critical || isCritical,
       hooks: live?.hooks ?? [],
       warnings: live?.warnings ?? [],
       points: live?.points ?? [],
       hasRoute: live !== undefined && routes.has(live.id),
-      ...(loadedAt === undefined ? {} : { loadedAt }),
+      loadedAt,
     };
   }
 

@@ -172,8 +172,8 @@ function withOwnNames(hook: StagedHook, pluginId: string, own: ReadonlySet<strin
     ...hook,
     options: {
       ...hook.options,
-      ...(after ? { after: resolve(after) } : {}),
-      ...(before ? { before: resolve(before) } : {}),
+      after: after ? resolve(after) : hook.options.after,
+      before: before ? resolve(before) : hook.options.before,
     },
   };
 }

@@ -30,10 +30,7 @@ const config = configSchema.parse({
     destinations: { "web:web:general": { per_minute: 100_000 } },
   },
 });
-const app = await startApp(
-  { config, ...(env ? { env } : {}), problems: [] },
-  { version: "0.0.0", logger: silentLogger },
-);
+const app = await startApp({ config, env, problems: [] }, { version: "0.0.0", logger: silentLogger });
 const log = join(folder, "taken.log");
 const logFile = openSync(log, "a");
 const taken = new Set(linesOf(log));

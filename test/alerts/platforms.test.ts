@@ -56,7 +56,7 @@ beforeAll(async () => {
       HOOKGATE_TOKEN: TOKEN,
       ...Object.assign({}, ...all.map((one) => one.env)),
     });
-    app = await startApp({ config, ...(env ? { env } : {}), problems: [] }, { version: "0.0.0", logger: silentLogger });
+    app = await startApp({ config, env, problems: [] }, { version: "0.0.0", logger: silentLogger });
     await until(
       async () => (await app.gateway.status()).adapters.every(({ phase }) => phase === "online"),
       "all platforms being online",

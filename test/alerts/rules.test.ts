@@ -105,7 +105,7 @@ beforeAll(async () => {
     ...Object.assign({}, ...all.map((one) => one.env)),
   });
   const options = { version: "0.0.0", logger: silentLogger, clock };
-  app = await startApp({ config, ...(env ? { env } : {}), problems: [] }, options);
+  app = await startApp({ config, env, problems: [] }, options);
   await until(
     async () => (await app.gateway.status()).adapters.every(({ phase }) => phase === "online"),
     "all platforms being online",
@@ -177,8 +177,8 @@ describe("an alert is told", () => {
     await shows("telegram", /Odd form[\s\S]*Firing since/);
     const calls = telegram.callsOf("sendMessage").filter(({ payload }) => String(payload.text).includes("Odd form"));
     expect(calls.length).toBeGreaterThan(1);
-    expect(calls.at(-1)?.payload).not.toHaveProperty("entities");
-    expect(calls.at(-1)?.payload).not.toHaveProperty("parse_mode");
+    expect(calls.at(-1)?.payload).not.toHaveProperty("entities", expect.anything());
+    expect(calls.at(-1)?.payload).not.toHaveProperty("parse_mode", expect.anything());
   });
 
   it("when its chat takes messages again that had too many", async () => {

@@ -127,7 +127,7 @@ export async function watch(
         withdraw: (deliveryId, reason) => rig.gateway.withdraw(deliveryId, reason),
         edit: (deliveryId, message, sending) => handedOver(message, rig.gateway.edit(deliveryId, message, sending)),
       },
-      ...(policy === undefined ? {} : { policy }),
+      policy,
       admins: () => [parseAddress(ADMINS)].filter((at) => at !== undefined),
       direct,
       personOf,

@@ -94,7 +94,7 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
       async send(at: Address, message, { once }) {
         const known = once === undefined ? undefined : sent.get(once);
         if (known !== undefined) return known;
-        said.push({ kind: "send", at: formatAddress(at), message, ...(once === undefined ? {} : { once }) });
+        said.push({ kind: "send", at: formatAddress(at), message, once });
         const id = `d_${said.length}`;
         if (once !== undefined) sent.set(once, id);
         return id;

@@ -1,8 +1,10 @@
 /** The product as a process of its own with operator-defined hooks, used as people use it: they write in the web chat and give commands. */
+
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
+import { definedOf } from "../../src/lib/without-undefined.js";
 import { openSqlite } from "../../src/store/driver.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
@@ -42,11 +44,11 @@ export async function hookedGateway(
   async function api(method: string, path: string, body?: unknown): Promise<unknown> {
     const answer = await fetch(`${gateway.url}/api${path}`, {
       method,
-      headers: {
+      headers: definedOf({
         authorization: `Bearer ${TOKEN}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        "content-type": body === undefined ? undefined : "application/json",
+      }),
+      body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);

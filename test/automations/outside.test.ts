@@ -30,7 +30,7 @@ const post = (url: string, options: Record<string, unknown> = {}) => ({
   http: {
     url,
     secret_env: ["OUT_SECRET", "OUT_SECRET_OLD"],
-    ...(options.attempts === 1 ? {} : { backoff: "10ms", max_backoff: "100ms" }),
+    ...(options.attempts === 1 ? undefined : { backoff: "10ms", max_backoff: "100ms" }),
     ...options,
   },
 });

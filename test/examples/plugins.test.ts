@@ -10,7 +10,7 @@ import { type Rig, type RigOptions, restart, startRig } from "../gateway/rig.js"
 const ROOT = resolve(import.meta.dirname, "../..");
 const example = (name: string, config?: Record<string, unknown>) => ({
   module: `dist/examples/plugins/${name}.js`,
-  ...(config ? { config } : {}),
+  config,
 });
 
 async function load(rig: Rig, entries: unknown[]): Promise<Rig> {
@@ -235,7 +235,7 @@ describe("bridge", () => {
       chatId: "-200",
       messageId: "t1",
       displayName: "Bob",
-      ...(copy ? { replyToId: copy } : {}),
+      replyToId: copy,
     });
     await rig.idle();
     expect(discord.texts("100")).toEqual(["**Bob**: hello back"]);

@@ -151,7 +151,7 @@ function addressIn(stack: Stack, name: PlatformName, { chatId, threadId }: Place
     platform: name,
     botId: stack.platforms[name].botId(),
     chatId,
-    ...(threadId === undefined ? {} : { threadId }),
+    threadId,
   };
 }
 

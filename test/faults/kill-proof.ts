@@ -207,7 +207,7 @@ async function writeOnWeb(stack: Stack, place: Place, text: string): Promise<str
       const answer = await fetch(`${stack.gateway.url}/api/rooms/${place.chatId}/messages`, {
         method: "POST",
         headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
-        body: JSON.stringify({ text, nonce, ...(place.threadId ? { threadId: place.threadId } : {}) }),
+        body: JSON.stringify({ text, nonce, threadId: place.threadId || undefined }),
       }).catch(() => undefined);
       if (!answer?.ok) return void (await sleep(20));
       return String(((await answer.json()) as { message: { id: number } }).message.id);

@@ -116,7 +116,7 @@ async function api(
   const answer = await fetch(`${stack.gateway.url}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${tokens[who]}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    body: body === undefined ? undefined : JSON.stringify(body),
   });
   return { status: answer.status, body: await answer.json() };
 }

@@ -37,21 +37,19 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
     say: async (place, who, text, facts = {}) =>
       fake.people.says(text, {
         ...where(place, who),
-        ...(facts.replyToId ? { replyToId: facts.replyToId } : {}),
-        ...(facts.attachment
-          ? {
-              attachments: [
-                {
-                  id: fake.world.snowflake(),
-                  filename: "note.txt",
-                  size: 5,
-                  url: `${fake.apiUrl}/note.txt`,
-                  proxy_url: `${fake.apiUrl}/note.txt`,
-                  content_type: "text/plain",
-                },
-              ],
-            }
-          : {}),
+        replyToId: facts.replyToId || undefined,
+        attachments: facts.attachment
+          ? [
+              {
+                id: fake.world.snowflake(),
+                filename: "note.txt",
+                size: 5,
+                url: `${fake.apiUrl}/note.txt`,
+                proxy_url: `${fake.apiUrl}/note.txt`,
+                content_type: "text/plain",
+              },
+            ]
+          : undefined,
       }).id,
     edit: async (place, who, id, text) => fake.people.edits(id, text, where(place, who)),
     remove: async (place, who, id) => fake.people.deletes(id, where(place, who)),
@@ -98,7 +96,7 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
       fake.calls.filter(carriesContent).map((call) => ({
         kind: call.kind,
         text: seenOf({ id: "", ...(call.body as object) } as Parsed).text,
-        ...(call.messageId ? { messageId: call.messageId } : {}),
+        messageId: call.messageId || undefined,
       })),
   };
 }

@@ -377,13 +377,13 @@ describe("a background run that the end of the process cut off", () => {
     const { data } = await invoke(stack.gateway.url, "/runs lineup limit=1");
     const [{ id, attempts }] = (data as { runs: [{ id: string; attempts: object[] }] }).runs;
     expect(attempts.at(-1)).toMatchObject({ status: "interrupted" });
-    expect(attempts.at(-1)).not.toHaveProperty("endedAt");
+    expect(attempts.at(-1)).not.toHaveProperty("endedAt", expect.anything());
     expect((await why(`/run ${id}`)).split("\n")[0]).toMatch(/^lineup ✗ interrupted · [^·]+ · message_received fired/);
     const completed = await until(
       () => jsonLines<{ runId: string }>(join(stack.gateway.folder, "completed.jsonl")).find((one) => one.runId === id),
       "hook_run_completed",
     );
-    expect(completed).not.toHaveProperty("durationMs");
+    expect(completed).not.toHaveProperty("durationMs", expect.anything());
   });
 });
 

@@ -28,7 +28,8 @@ afterAll(async () => {
 async function api(path: string, body?: unknown): Promise<string> {
   const answer = await fetch(`${gateway.url}/api${path}`, {
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    method: body === undefined ? undefined : "POST",
+    body: body === undefined ? undefined : JSON.stringify(body),
   });
   return answer.text();
 }

@@ -16,7 +16,7 @@ export function telegramPlatform(fake: FakeTelegram): FlowPlatform {
   const where = (place: Place, who: Speaker) => ({
     chatId: Number(place.chatId),
     userId: people[who],
-    ...(place.threadId === undefined ? {} : { threadId: Number(place.threadId) }),
+    threadId: place.threadId === undefined ? undefined : Number(place.threadId),
   });
   const messagesOf = (chatId: number): FakeMessage[] => [...(fake.world.chats.get(chatId)?.messages.values() ?? [])];
 
@@ -38,8 +38,8 @@ export function telegramPlatform(fake: FakeTelegram): FlowPlatform {
       String(
         fake.people.says(text, {
           ...where(place, who),
-          ...(facts.replyToId ? { replyTo: Number(facts.replyToId) } : {}),
-          ...(facts.attachment ? { file: { kind: "document", name: "note.txt", mime: "text/plain" } } : {}),
+          replyTo: facts.replyToId ? Number(facts.replyToId) : undefined,
+          file: facts.attachment ? { kind: "document", name: "note.txt", mime: "text/plain" } : undefined,
         }).message_id,
       ),
     edit: async (place, who, id, text) => void fake.people.edits(Number(id), text, where(place, who)),
@@ -86,7 +86,7 @@ export function telegramPlatform(fake: FakeTelegram): FlowPlatform {
       fake.calls.filter(carriesContent).map((call) => ({
         kind: call.kind,
         text: String(call.payload.text ?? call.payload.caption ?? ""),
-        ...(call.messageIds[0] === undefined ? {} : { messageId: String(call.messageIds[0]) }),
+        messageId: call.messageIds[0] === undefined ? undefined : String(call.messageIds[0]),
       })),
   };
 }

@@ -1,5 +1,7 @@
 /** A person in the web chat, over real HTTP. */
+
 import { randomUUID } from "node:crypto";
+import { definedOf } from "../../src/lib/without-undefined.js";
 import { TOKEN } from "../support/gateway-process.js";
 import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
 
@@ -24,11 +26,11 @@ export function webPlatform(): FlowPlatform {
   async function call<T>(who: Speaker, method: string, path: string, body?: unknown): Promise<T> {
     const answer = await fetch(`${base}/api${path}`, {
       method,
-      headers: {
+      headers: definedOf({
         authorization: `Bearer ${TOKENS[who]}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        "content-type": body === undefined ? undefined : "application/json",
+      }),
+      body: body === undefined ? undefined : JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as T;
@@ -82,7 +84,7 @@ export function webPlatform(): FlowPlatform {
         text,
         nonce: randomUUID(),
         ...thread(place),
-        ...(facts.replyToId ? { replyToId: Number(facts.replyToId) } : {}),
+        replyToId: facts.replyToId ? Number(facts.replyToId) : undefined,
         uploads,
       });
       return String(message.id);

@@ -525,7 +525,7 @@ describe("completion", () => {
           command: "outbox",
           option: "id",
           typed: "",
-          ...(action === undefined ? {} : { given: { action } }),
+          given: action === undefined ? undefined : { action },
         })
       ).map(({ value }) => value);
     expect(await ask("release")).toEqual(["d_held", "all", "held"]);

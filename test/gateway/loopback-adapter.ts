@@ -79,12 +79,12 @@ export class LoopbackPlatform {
       const message: Posted = {
         id: this.#newId(chatId),
         chatId,
-        ...(threadId === undefined ? {} : { threadId }),
+        threadId,
         text: operation.part.text,
         body: operation.part.body,
         nonce: operation.nonce,
-        ...(operation.visibleTo === undefined ? {} : { visibleTo: operation.visibleTo }),
-        ...(operation.interaction ? { through: operation.interaction.first ? "first" : "follow-up" } : {}),
+        visibleTo: operation.visibleTo,
+        through: operation.interaction && (operation.interaction.first ? "first" : "follow-up"),
         edits: 0,
         isDeleted: false,
       };
@@ -163,11 +163,11 @@ export class LoopbackAdapter implements Adapter {
       text: piece,
       body: {
         text: plain ? piece.replaceAll("*", "") : piece,
-        ...(message.mentions ? { mentions: message.mentions } : {}),
-        ...(message.replyToId === undefined || i > 0 ? {} : { replyToId: message.replyToId }),
-        ...(message.buttons && i === pieces.length - 1 ? { buttons: message.buttons } : {}),
+        mentions: message.mentions,
+        replyToId: message.replyToId === undefined || i > 0 ? undefined : message.replyToId,
+        buttons: message.buttons && i === pieces.length - 1 ? message.buttons : undefined,
       },
-      ...(message.attachments ? { hasFile: true } : {}),
+      hasFile: message.attachments ? true : undefined,
     }));
   }
 

@@ -60,7 +60,7 @@ async function asked(options: RigOptions = {}, fields = FIELDS): Promise<Rig> {
 
 const question = (rig: Rig) => rig.platform.messages.findLast(({ isDeleted }) => !isDeleted);
 async function answer(rig: Rig, text: string, facts: Partial<InboundMessage> = {}, replyToId = question(rig)?.id) {
-  await rig.say(text, { userId: "1", replyToUserId: "bot", ...(replyToId ? { replyToId } : {}), ...facts });
+  await rig.say(text, { userId: "1", replyToUserId: "bot", replyToId, ...facts });
   await rig.idle();
 }
 

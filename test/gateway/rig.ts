@@ -113,14 +113,14 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     retention: { ...retention, dedup_for },
     clock: systemClock,
     logger,
-    ...(options.disk ? { disk: options.disk } : {}),
+    disk: options.disk,
   });
   const dispatches: DispatchRecord[] = [];
   const registry = new HookRegistry({
     journal: { record: (dispatch) => void dispatches.push(dispatch) },
     clock,
     logger,
-    ...(options.allowedPlugins ? { allowedPlugins: options.allowedPlugins } : {}),
+    allowedPlugins: options.allowedPlugins,
   });
   options.hooks?.(registry);
   const platforms = options.platforms ?? [new LoopbackPlatform()];
@@ -143,9 +143,9 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     },
     clock,
     logger,
-    ...(options.routes ? { routes: options.routes } : {}),
-    ...(options.observe ? { observe: options.observe } : {}),
-    ...(options.beforeSending ? { beforeSending: options.beforeSending } : {}),
+    routes: options.routes,
+    observe: options.observe,
+    beforeSending: options.beforeSending,
     ...watching(options.watch?.({ store, registry })),
   });
   let isOpen = true;

@@ -328,8 +328,8 @@ describe("points", () => {
     for (const { name, model, payload, result, phases, summary, example } of points)
       definePoint({
         ...{ name, model, payload, summary, example },
-        ...(result === undefined ? {} : { result }),
-        ...(model === "lifecycle" ? { phases } : {}),
+        result,
+        phases: model === "lifecycle" ? phases : undefined,
       });
   });
 

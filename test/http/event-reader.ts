@@ -38,7 +38,7 @@ function parse(block: string): LiveEvent {
     block.split("\n").map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
   );
   return {
-    ...(fields.id ? { id: fields.id } : {}),
+    id: fields.id || undefined,
     event: fields.event ?? "message",
     data: JSON.parse(fields.data ?? "null"),
   };

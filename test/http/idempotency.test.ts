@@ -18,7 +18,7 @@ async function post(live: LiveApp, path: string, key: string, body?: unknown) {
   const answer = await fetch(`${live.app.url}/api/v1${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json", "idempotency-key": key },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    body: body === undefined ? undefined : JSON.stringify(body),
   });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }

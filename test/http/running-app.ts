@@ -1,4 +1,5 @@
 /** The whole product in this process, with its web chat on a free port; can stop and start again on the same disk and port. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -6,6 +7,7 @@ import { type App, startApp } from "../../src/app.js";
 import { readEnvironment } from "../../src/config/env.js";
 import { configSchema } from "../../src/config/schema.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { definedOf } from "../../src/lib/without-undefined.js";
 import { until } from "../support/until.js";
 
 export const OWNER = "the-token-of-the-owner-0001";
@@ -80,7 +82,7 @@ export async function runApp(
         {
           config: parsed,
           file: config.hooks === undefined ? undefined : join(folder, "hookgate.yaml"),
-          ...(env ? { env } : {}),
+          env,
           problems: [],
         },
         { version: "0.0.0", logger: silentLogger },
@@ -99,12 +101,12 @@ export async function runApp(
     async call(token, method, path, body, headers = {}) {
       const response = await fetch(`${need().url}${path}`, {
         method,
-        headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        headers: definedOf({
+          authorization: token === undefined ? undefined : `Bearer ${token}`,
+          "content-type": body === undefined ? undefined : "application/json",
           ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+        body: body === undefined ? undefined : JSON.stringify(body),
       });
       const text = await response.text();
       const isJson = response.headers.get("content-type")?.includes("json");

@@ -1,4 +1,5 @@
 /** What strangers and people without a role try on the running product over HTTP: tokens, sessions, floods, slow and deep bodies. */
+
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -8,6 +9,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { errorAnswer } from "../../src/http/errors.js";
 import { createUploads } from "../../src/http/uploads.js";
+import { definedOf } from "../../src/lib/without-undefined.js";
 import { storeError } from "../../src/store/errors.js";
 import { type LogLine, logTo } from "../hooks/points.js";
 import { taskedApp } from "../orchestrator/support/tasked-app.js";
@@ -234,7 +236,7 @@ describe("a body", () => {
     ] as const) {
       const response = await fetch(`${app.url}${path}`, {
         method: "POST",
-        headers: { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) },
+        headers: definedOf({ "content-type": "application/json", authorization: token && `Bearer ${token}` }),
         body: deep(40_000),
       });
       expect([path, response.status]).toEqual([path, 400]);

@@ -13,7 +13,7 @@ let owner = 0;
 const all: Processes[] = [];
 
 function processes(name = `test${process.pid}x${++owner}`, graceMs?: number): Processes {
-  const made = createProcesses({ clock: systemClock, env, owner: name, ...(graceMs === undefined ? {} : { graceMs }) });
+  const made = createProcesses({ clock: systemClock, env, owner: name, graceMs });
   all.push(made);
   return made;
 }

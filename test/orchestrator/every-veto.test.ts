@@ -141,7 +141,7 @@ const VETOES: Record<string, Veto> = {
     async look(app, id) {
       const { data } = await app.command(`/task show ${id}`);
       const [, by, reason] = /: (\S+) refused \((.*)\)$/.exec(data.reason ?? "") ?? [];
-      return { state: data.status, ...(by === undefined || reason === undefined ? {} : { by, reason }) };
+      return { state: data.status, ...(by === undefined || reason === undefined ? undefined : { by, reason }) };
     },
     refused: "failed",
     again: (id) => `/task retry ${id}`,
@@ -209,7 +209,7 @@ const VETOES: Record<string, Veto> = {
       const { data } = await app.command("/schedule list");
       const last = (data.schedules as Schedule[]).find((schedule) => schedule.id === id)?.last;
       const { kind: state = "", by, reason } = last ?? {};
-      return { state, ...(by === undefined || reason === undefined ? {} : { by, reason }) };
+      return { state, ...(by === undefined || reason === undefined ? undefined : { by, reason }) };
     },
     refused: "vetoed",
     again: (id) => `/schedule run ${id}`,
@@ -383,7 +383,7 @@ it.each(["mission:execute", "task:create", "task:transition"])(
       on: point,
       phase: "before",
       execution: "blocking",
-      ...(point === "task:transition" ? { match: { when: 'payload.to == "pending"' } } : {}),
+      match: point === "task:transition" ? { when: 'payload.to == "pending"' } : undefined,
       run: { shell: { sh: "echo 'never on a Friday' >&2; exit 2" } },
     };
     const nightly = {

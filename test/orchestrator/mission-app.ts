@@ -1,4 +1,5 @@
 /** The whole product in this process with plans, runners that are real programs, and a plugin's hooks that a test writes. */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,6 +7,7 @@ import { afterEach } from "vitest";
 import { type App, startApp } from "../../src/app.js";
 import { loadConfig } from "../../src/config/load.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { definedOf } from "../../src/lib/without-undefined.js";
 import { LeapClock } from "../support/leap-clock.js";
 import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
@@ -80,11 +82,11 @@ export async function missionApp(
   const call = async (method: string, path: string, body?: unknown, token = TOKEN) => {
     const answer = await fetch(`${need().url}${path}`, {
       method,
-      headers: {
+      headers: definedOf({
         authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        "content-type": body === undefined ? undefined : "application/json",
+      }),
+      body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await answer.text();
     // biome-ignore lint/suspicious/noExplicitAny: answers of all routes, read by the tests field by field

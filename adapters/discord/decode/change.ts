@@ -33,7 +33,7 @@ export function decodeReaction(payload: ReactionPayload, self: Self, at: number,
     userId: payload.user_id,
     emoji,
     isDm: payload.guild_id === undefined,
-    ...(payload.guild_id === undefined ? {} : { guildId: payload.guild_id }),
+    guildId: payload.guild_id,
     at,
   };
 }

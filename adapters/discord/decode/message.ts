@@ -128,7 +128,7 @@ function decodeFile(file: AttachmentPayload): Attachment {
     url: file.url,
     mimeType,
     filename: file.filename,
-    ...(file.size === undefined ? {} : { sizeBytes: file.size }),
+    sizeBytes: file.size,
   };
 }
 

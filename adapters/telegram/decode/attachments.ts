@@ -40,7 +40,7 @@ function attachment(type: Attachment["type"], file: FilePayload, mimeType: strin
     ref: file.file_id,
     url: "",
     mimeType: file.mime_type ?? mimeType,
-    ...(file.file_name === undefined ? {} : { filename: file.file_name }),
-    ...(file.file_size === undefined ? {} : { sizeBytes: file.file_size }),
+    filename: file.file_name,
+    sizeBytes: file.file_size,
   };
 }

@@ -22,12 +22,12 @@ export function decodeMessage(payload: MessagePayload, { self, receivedAt, raw }
     platform: "telegram",
     botId: self.botId,
     chatId: String(payload.chat.id),
-    ...(threadId === undefined ? {} : { threadId }),
+    threadId,
     ...author,
     text: addressing.text,
     attachments,
-    ...(reply ? { replyToId: reply.messageId } : {}),
-    ...(reply?.userId === undefined ? {} : { replyToUserId: reply.userId }),
+    replyToId: reply?.messageId,
+    replyToUserId: reply?.userId,
     isDm,
     isGroupMention: !isDm && (addressing.isForUs || isReplyToUs),
     messageId: String(payload.message_id),
@@ -55,9 +55,9 @@ function authorOf({ from, sender_chat: chat, is_automatic_forward: isAutomatic }
   if (chat)
     return {
       userId: String(chat.id),
-      ...(chat.username === undefined ? {} : { username: chat.username }),
-      ...(chat.title === undefined ? {} : { displayName: chat.title }),
-      ...(isAutomatic ? { isBot: true } : {}),
+      username: chat.username,
+      displayName: chat.title,
+      isBot: isAutomatic || undefined,
     };
   return from ? personOf(from) : undefined;
 }
@@ -66,9 +66,9 @@ export function personOf(user: UserPayload): Author {
   const displayName = [user.first_name, user.last_name].filter(Boolean).join(" ");
   return {
     userId: String(user.id),
-    ...(user.username === undefined ? {} : { username: user.username }),
-    ...(displayName === "" ? {} : { displayName }),
-    ...(user.is_bot ? { isBot: true } : {}),
+    username: user.username,
+    displayName: displayName === "" ? undefined : displayName,
+    isBot: user.is_bot || undefined,
   };
 }
 
@@ -78,7 +78,7 @@ function replyOf(payload: MessagePayload): { messageId: string; userId?: string 
   if (!replied || replied.forum_topic_created !== undefined) return undefined;
   if (payload.is_topic_message === true && replied.message_id === payload.message_thread_id) return undefined;
   const userId = replied.sender_chat?.id ?? replied.from?.id;
-  return { messageId: String(replied.message_id), ...(userId === undefined ? {} : { userId: String(userId) }) };
+  return { messageId: String(replied.message_id), userId: userId === undefined ? undefined : String(userId) };
 }
 
 /** What a message without text shows, in words: nothing that a person sent is dropped. A sticker means its emoji. */

@@ -26,7 +26,7 @@ export function decodePress(payload: CallbackPayload, { self, receivedAt, raw }:
       platform: "telegram",
       botId: self.botId,
       chatId: String(message.chat.id),
-      ...(threadId === undefined ? {} : { threadId }),
+      threadId,
       ...personOf(from),
       text: "",
       attachments: [],

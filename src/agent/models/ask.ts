@@ -43,7 +43,7 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
       prompt: request.prompt,
       tools: recorded.tools,
       stopWhen: [stepCountIs(bounds.rounds), () => hasFinished()],
-      ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+      temperature: request.temperature,
       // Repeating is the transport's: it knows Retry-After, and never runs a tool twice.
       maxRetries: 0,
       abortSignal: signal,

@@ -17,7 +17,7 @@ export function languageModel(
       return createOpenAICompatible({
         name: "model",
         baseURL: url ?? OPENAI,
-        ...(key === undefined ? {} : { apiKey: key }),
+        apiKey: key,
         fetch,
       }).chatModel(model);
     case "anthropic":

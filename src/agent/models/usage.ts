@@ -15,9 +15,9 @@ export function usageOf({ raw, ...told }: LanguageModelUsage, { price }: ModelCo
     price && isCounted ? (inputTokens * price.input + outputTokens * price.output) / 1_000_000 : undefined;
   const costUsd = reported ?? reckoned;
   return {
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(costUsd === undefined ? {} : { costUsd }),
+    inputTokens,
+    outputTokens,
+    costUsd,
   };
 }
 
@@ -30,9 +30,9 @@ export function addUsage({ model, ...sum }: ModelUsage, one: Spent): ModelUsage 
   const costUsd = added(sum.costUsd, one.costUsd);
   return {
     model,
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(costUsd === undefined ? {} : { costUsd }),
+    inputTokens,
+    outputTokens,
+    costUsd,
   };
 }
 

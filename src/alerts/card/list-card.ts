@@ -34,7 +34,7 @@ export async function listCard(card: AlertCard, telling: Telling): Promise<Outbo
       tone: toneOf(open, counts.firing ?? 0),
       footer: card.id,
     },
-    ...(open > 0 ? { buttons: buttons(card, config) } : {}),
+    buttons: open > 0 ? buttons(card, config) : undefined,
   };
 }
 

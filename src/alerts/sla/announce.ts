@@ -80,7 +80,7 @@ function undecided({ id, at, signal }: SlaAnnouncement) {
     title: `Not announced, because a hook fails: ${title}`,
     at,
     source: { kind: OWN_KIND, id: source.id },
-    ...(entity === undefined ? {} : { entity }),
+    entity,
     labels: { ...labels, kind: "undecided" },
   };
 }
@@ -123,7 +123,7 @@ async function vetoed(
   await parts.store.updateAnnouncement(announcement.id, {
     status: "vetoed",
     reason: cancelReason ?? "no reason given",
-    ...(cancelledBy === undefined ? {} : { by: cancelledBy }),
+    by: cancelledBy,
   });
 }
 

@@ -102,10 +102,7 @@ export class Clocks {
     const clocks = steps.map((step) => step.clock);
     const says = steps.flatMap((step) => step.says);
     if (clocks.length === 0 && !seen.case && !seen.seen?.length) return;
-    await store.apply(
-      { clocks, says, ...(seen.case ? { case: seen.case } : {}), ...(seen.seen ? { seen: seen.seen } : {}) },
-      now,
-    );
+    await store.apply({ clocks, says, case: seen.case, seen: seen.seen }, now);
     for (const { nextAt } of clocks) if (nextAt !== undefined) wake(nextAt);
     if (says.length > 0) announce();
   }
@@ -123,14 +120,15 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
       if (own) followed.add(own.id);
       const isExtended = own !== undefined && extend?.clockId === own.id;
       const step = follow({
-        ...(own ? { known: own } : {}),
+        known: own,
         span,
         policy,
         entity,
         now,
-        ...(changedAt === undefined ? {} : { changedAt }),
-        ...(holdUntil === undefined ? {} : { holdUntil }),
-        ...(isExtended ? { extendedMs: own.extendedMs + extend.ms, extendedBy: extend.by } : {}),
+        changedAt,
+        holdUntil,
+        extendedMs: isExtended ? own.extendedMs + extend.ms : undefined,
+        extendedBy: isExtended ? extend.by : undefined,
         newId: () => newId("c", now),
       });
       if (step) steps.push(step);
@@ -160,7 +158,7 @@ function sightingOfWork(entity: WatchedEntity, extend?: Sighting["extend"]): Sig
       const span = spanOfWork(entity, policy);
       return span ? [span] : [];
     },
-    ...(extend ? { extend } : {}),
+    extend,
   };
 }
 

@@ -43,7 +43,7 @@ export function viewOf(clock: SlaClock, policy: Policy | undefined, now: number)
     percentUsed: clock.targetMs > 0 ? usedMs / clock.targetMs : 1,
     leftMs: leftAt(clock, policy, usedMs, at),
     resumesAt: resumptionOf(clock, policy, usedMs, at),
-    ...(policy?.calendar.timezone === undefined ? {} : { timezone: policy.calendar.timezone }),
+    timezone: policy?.calendar.timezone,
   };
 }
 
@@ -68,14 +68,14 @@ export function describe(policy: Policy): Omit<PolicyView, "open" | "overdue"> {
     id,
     for: policy.for,
     measure,
-    ...(match === undefined ? {} : { match }),
-    ...(targetMs === undefined ? {} : { targetMs }),
+    match,
+    targetMs,
     calendar: calendar.name,
-    ...(calendar.timezone === undefined ? {} : { timezone: calendar.timezone }),
+    timezone: calendar.timezone,
     warnAt: warnAt.map(({ label }) => label),
-    ...(pauseWhen === undefined ? {} : { pauseWhen }),
+    pauseWhen,
     severity,
-    ...(routes === undefined ? {} : { routes }),
-    ...(runbook === undefined ? {} : { runbook }),
+    routes,
+    runbook,
   };
 }

@@ -78,7 +78,7 @@ export async function attainmentOf(
         extended: sum("extended"),
         open: await store.count({ policyId, state: "open" }),
         overdue: await store.count({ policyId, state: "overdue" }),
-        ...(counted > 0 ? { attained: met / counted } : {}),
+        attained: counted > 0 ? met / counted : undefined,
         ...quantiles(ended.map(({ usedMs }) => usedMs)),
         days: byDay([...counting, ...missed.map((one) => missedAt(one, fromMs))], policy?.calendar.timezone ?? "UTC"),
         ended,

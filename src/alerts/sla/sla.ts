@@ -107,7 +107,7 @@ export function createSla(parts: SlaParts): Sla {
   const clocks = new Clocks({
     store: store.sla,
     policies: () => policies,
-    ...(parts.current ? { current: parts.current } : {}),
+    current: parts.current,
     wake: (at) => look(DUE, at),
     announce: () => look(SAY),
     clock,

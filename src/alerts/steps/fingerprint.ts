@@ -139,7 +139,7 @@ function begun(signal: AlertSignal, now: number): Alert {
     signal,
     raisedAt: now,
     since: now,
-    ...(signal.state === "firing" ? { firedAt: now } : {}),
+    firedAt: signal.state === "firing" ? now : undefined,
     notes: [],
     reminders: 0,
     steps: 0,

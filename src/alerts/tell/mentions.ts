@@ -30,9 +30,9 @@ export function mentionsFor(
   return {
     prefix: `${written.join(" ")} `,
     mentions: {
-      ...(users.length > 0 ? { users } : {}),
-      ...(roles.length > 0 ? { roles } : {}),
-      ...(everyone ? { everyone } : {}),
+      users: users.length > 0 ? users : undefined,
+      roles: roles.length > 0 ? roles : undefined,
+      everyone: everyone || undefined,
     },
   };
 }

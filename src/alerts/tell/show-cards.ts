@@ -103,7 +103,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     shownAt: now,
     unsettledSince: now,
     isClosed: redrawAt === undefined,
-    ...(redrawAt === undefined ? {} : { redrawAt }),
+    redrawAt,
   };
   // Nobody decides about this one, and its change would be posted as a second card.
   if (root && isInDoubt(root)) {

@@ -26,10 +26,10 @@ export async function tasks(
   const [assignTo, group, missionId] = [text("assign_to"), text("group"), text("mission")];
   const found = await store.list({
     limit: since > 0 ? REACH : limit,
-    ...(status === undefined ? {} : { status: [status] }),
-    ...(assignTo === undefined ? {} : { assignTo }),
-    ...(group === undefined ? {} : { group }),
-    ...(missionId === undefined ? {} : { missionId }),
+    status: status && [status],
+    assignTo,
+    group,
+    missionId,
   });
   const wanted = found.filter(({ createdAt }) => createdAt >= since).slice(0, limit);
   return Promise.all(
@@ -59,8 +59,8 @@ export async function missions(
   const planId = text("plan");
   const found = await rows.list({
     limit: since > 0 ? REACH : limit,
-    ...(status === undefined ? {} : { status: [status] }),
-    ...(planId === undefined ? {} : { planId }),
+    status: status && [status],
+    planId,
   });
   return found
     .filter(({ createdAt }) => createdAt >= since)
@@ -83,7 +83,7 @@ export async function alerts(
   const found = await store.list({
     limit,
     ...(state === undefined ? { open: true } : { states: [state] }),
-    ...(since > 0 ? { since } : {}),
+    since: since > 0 ? since : undefined,
   });
   return found.map((alert) => ({
     id: alert.id,

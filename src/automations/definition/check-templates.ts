@@ -34,7 +34,7 @@ export function compileTemplates(
     return {
       ...one,
       rendering: compile(options, index, at, one.step),
-      ...(skip === undefined ? {} : { skip }),
+      skip,
     };
   }
 

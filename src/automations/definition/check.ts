@@ -102,7 +102,7 @@ export function checkDefinition(
       ...optional("maxPerHour", form.max_per_hour),
       whenBusy: form.when_busy ?? (isWaitedFor(execution) || !isPeriodic(trigger) ? "queue" : "skip"),
       maxQueued: form.max_queued,
-      ...(form.retry === undefined ? {} : { retry: { attempts: form.retry.attempts, backoffMs: form.retry.backoff } }),
+      retry: form.retry && { attempts: form.retry.attempts, backoffMs: form.retry.backoff },
       ...optional("notify", form.notify),
       keep: { ...optional("forMs", form.keep.for), ...optional("runs", form.keep.runs) },
       ...optional("priority", form.priority),

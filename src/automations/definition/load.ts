@@ -120,7 +120,7 @@ function brokenHook(id: string | undefined, place: Place, issues: readonly Issue
     id: id ?? nameAfter(place),
     place,
     critical: isCritical(source.value) || torn?.critical === true,
-    ...(torn?.mayHideOthers === true ? { mayHideOthers: true } : {}),
+    mayHideOthers: torn?.mayHideOthers === true ? true : undefined,
     problems: tornProblems.concat(
       issues.map(({ path, message, ofKey }) => ({
         ...about,

@@ -61,7 +61,7 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
   const run = parseHandler(raw.run, tables, issues);
-  return { issues, ...(form === undefined ? {} : { form }), unsure, body: { context, run } };
+  return { issues, form, unsure, body: { context, run } };
 }
 
 /** Of a definition whose id has issues. */
@@ -108,7 +108,7 @@ function parseStep(
     timeoutMs: timeout,
     maxBytes: max_bytes,
     required: required ?? step.isEffect === true,
-    ...(skip_if === undefined ? {} : { skipIf: skip_if }),
+    skipIf: skip_if,
   };
 }
 

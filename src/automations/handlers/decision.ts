@@ -90,6 +90,6 @@ function decisionOf(read: z.output<typeof written>): Decision {
     case "modify":
       return { kind: "modify", patch: read.patch };
     case "claim":
-      return { kind: "claim", ...(read.reply === undefined ? {} : { reply: read.reply }) };
+      return { kind: "claim", reply: read.reply };
   }
 }

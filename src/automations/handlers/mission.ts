@@ -32,7 +32,7 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
         once: `${hookId}:${runId}`,
         cause,
         signal,
-        ...(address === undefined ? {} : { address }),
+        address,
       });
       return { kind: "decided", decision: { kind: "pass" }, rendered, output: { missionId } };
     } catch (error) {

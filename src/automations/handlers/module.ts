@@ -78,7 +78,7 @@ export const moduleHandler: Handler<ModuleOptions> = {
       return {
         kind: "failed",
         error: errorWithoutPaths(error, context.folder),
-        ...(timedOut ? { timedOut } : {}),
+        timedOut: timedOut || undefined,
         isRetryable,
         rendered,
       };

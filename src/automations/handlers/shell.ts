@@ -101,12 +101,12 @@ function thrown(error: unknown, { signal, folder }: RunContext): HandlerResult {
   const timedOut = isTimeout(error) || signal.aborted;
   const known = error instanceof HookgateError ? error : undefined;
   const isRetryable = timedOut || known?.retryable === true;
-  return { kind: "failed", error: errorWithoutPaths(error, folder), ...(timedOut ? { timedOut } : {}), isRetryable };
+  return { kind: "failed", error: errorWithoutPaths(error, folder), timedOut: timedOut || undefined, isRetryable };
 }
 
 function facts(end: ProgramEnd, rendered: string): HandlerFacts {
   const { exitCode, signal, stdout, stderr } = end;
-  return { rendered, output: { exitCode, ...(signal === null ? {} : { signal }), stdout, stderr } };
+  return { rendered, output: { exitCode, signal: signal ?? undefined, stdout, stderr } };
 }
 
 const lastLines = (words: string) => words.split("\n").slice(-5).join("\n").slice(-500);

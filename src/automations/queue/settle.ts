@@ -8,7 +8,7 @@ export function closeRow(row: AutomationRun, outcome: RunOutcome, now: number): 
   const closed: AutomationRun = {
     ...rest,
     status: outcome.status,
-    ...(reason === undefined ? {} : { statusReason: reason }),
+    statusReason: reason,
     attempts: row.attempts.map((attempt) =>
       attempt.status === "running"
         ? { ...attempt, endedAt: now, status: outcome.status === "queued" ? "failed" : outcome.status }

@@ -16,7 +16,7 @@ export function contextOf(
     runId: row.id,
     attempt: row.attempt,
     firedAt: row.createdAt,
-    ...(lastRunAt === undefined ? {} : { lastRunAt }),
+    lastRunAt,
     trigger,
     eventName: definition.point,
     event: (typeof payload === "object" && payload !== null ? payload : { value: payload }) as RunContext["event"],

@@ -14,8 +14,8 @@ export function judge(result: HandlerResult, start: RunStart): RunOutcome {
       status: result.timedOut === true ? "timed_out" : "failed",
       error,
       isRetryable,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(disable === undefined ? {} : { disable }),
+      retryAfterMs,
+      disable,
     };
   }
   if (result.kind === "skipped") return { status: "skipped", by: result.by, reason: result.reason };

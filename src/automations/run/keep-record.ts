@@ -115,12 +115,13 @@ function endAttempt(
     ...last,
     endedAt: now,
     status: outcome.status === "queued" ? "failed" : outcome.status,
-    ...(error === undefined ? {} : { error: shownReason(outcome, error, history) }),
+    error: error === undefined ? last.error : shownReason(outcome, error, history),
     steps: steps.map((step) => history.value(step) as StepRecord),
-    ...(rendered === undefined ? {} : { rendered: history.text(rendered) }),
-    ...(toolCalls === undefined ? {} : { toolCalls: history.value(toolCalls) as AttemptRecord["toolCalls"] & object }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(output === undefined ? {} : { output: history.value(output) }),
+    rendered: rendered === undefined ? last.rendered : history.text(rendered),
+    toolCalls:
+      toolCalls === undefined ? last.toolCalls : (history.value(toolCalls) as AttemptRecord["toolCalls"] & object),
+    usage: usage ?? last.usage,
+    output: output === undefined ? last.output : history.value(output),
   };
   row.attempts = [...row.attempts.slice(0, -1), ended];
 }

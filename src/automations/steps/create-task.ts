@@ -70,19 +70,19 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
       {
         title,
         assignTo: to,
-        ...(description === undefined ? {} : { description }),
-        ...(group === undefined ? {} : { group }),
-        ...(priority === undefined ? {} : { priority }),
-        ...(retries === undefined ? {} : { retryPolicy: { maxRetries: retries } }),
-        ...(due === undefined ? {} : { deadline: deadlineOf(due, clock.now()) }),
-        ...(input === undefined ? {} : { input }),
+        description,
+        group,
+        priority,
+        retryPolicy: retries === undefined ? undefined : { maxRetries: retries },
+        deadline: due === undefined ? undefined : deadlineOf(due, clock.now()),
+        input,
       },
       { by: `hook:${hookId}`, cause },
       {
         id: idOf(runId, `${to}:${title}`),
         status: draft ? "draft" : "pending",
-        ...(isMarked ? { marked: { title: options.title, description: options.description } } : {}),
-        ...(address === undefined ? {} : { address }),
+        marked: isMarked ? { title: options.title, description: options.description } : undefined,
+        address,
       },
     );
     return {

@@ -104,7 +104,7 @@ async function seenBefore(path: string, text: string, context: StepContext): Pro
   const key = `file_diff:${path}`;
   const seen = (await context.reach.recall(key)) as Seen | undefined;
   const before = seen?.runId === context.runId ? seen.before : seen?.text;
-  const note: Seen = { runId: context.runId, ...(before === undefined ? {} : { before }), text };
+  const note: Seen = { runId: context.runId, before, text };
   if (!context.dryRun) await context.reach.remember(key, note);
   return before;
 }

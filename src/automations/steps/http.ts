@@ -54,7 +54,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
     const answer = await reach.request(url, {
       method: options.method,
       headers: { ...request.headers, ...login },
-      ...(request.body === undefined ? {} : { body: request.body }),
+      body: request.body,
       signal,
       timeoutMs,
       maxBytes,

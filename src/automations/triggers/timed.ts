@@ -165,14 +165,14 @@ function stateOf(
   return {
     hookId,
     schedule,
-    ...(nextAt === undefined ? {} : { nextAt }),
-    ...(lastAt === undefined ? {} : { lastAt }),
+    nextAt,
+    lastAt,
   };
 }
 
 function nextOf({ hookId, schedule, nextAt, lastAt }: TriggerState): NextFire | undefined {
   if (nextAt === undefined) return undefined;
-  return { hookId, schedule, at: nextAt, ...(lastAt === undefined ? {} : { lastAt }) };
+  return { hookId, schedule, at: nextAt, lastAt };
 }
 
 function problemOf({ definition, trigger }: Timed, state: TriggerState | undefined): TriggerProblem | undefined {

@@ -31,7 +31,7 @@ export function createTriggers(
     logger,
     async fire(change, dispatchId, cause) {
       await begun.hand(change.point, dispatchId, async (attempt) => {
-        const firing = { dispatchId, attempt, ...(cause === undefined ? {} : { cause }) };
+        const firing = { dispatchId, attempt, cause };
         const fired =
           change.point === "file.changed"
             ? registry.fireVoid(change.point, change.payload, undefined, firing)

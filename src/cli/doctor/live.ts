@@ -62,7 +62,7 @@ export async function checkLive(): Promise<Finding[]> {
         name: "gateway",
         state: "bad",
         detail: errorMessage(error),
-        ...(error instanceof HookgateError && error.hint ? { hint: error.hint } : {}),
+        hint: error instanceof HookgateError && error.hint ? error.hint : undefined,
       },
     ];
   }

@@ -61,8 +61,8 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
         isAnsweredOpenly: await isAnsweredOpenly(call, at, inbound),
       },
       causeId: causeId(row),
-      ...(by === undefined ? {} : { givenBy: by }),
-      ...(message.replyToId === undefined ? {} : { replyToId: message.replyToId }),
+      givenBy: by,
+      replyToId: message.replyToId,
       progress: (shown) => live.progress(answering(shown, call, row)),
       fire: {
         dispatchId: dispatchIdOf(row, "command_invoked"),
@@ -173,7 +173,7 @@ function answerDelivery(
       cause: causeOf(row, "command"),
       visibleTo: message.userId,
       answers: { isOperator: operator?.role !== undefined },
-      ...(interaction ? { interaction: { ...interaction, isPrivate: true } } : {}),
+      interaction: interaction && { ...interaction, isPrivate: true },
     },
     inbound,
   );

@@ -34,7 +34,8 @@ export function ask(row: LaneRow, message: InboundMessage, asking: Asking, inbou
       visibleTo: userId,
       message: {
         text: isDm ? question : `<@${userId}|${nameOf(message)}> ${question}`,
-        ...(isDm ? {} : { replyToId: referenceTo(row, message), mentions: { users: [userId] } }),
+        replyToId: isDm ? undefined : referenceTo(row, message),
+        mentions: isDm ? undefined : { users: [userId] },
         prompt: { userId, form, line, values, until: clock.now() + config.prompt_life },
       },
     },

@@ -41,7 +41,7 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
   const verdict = verdictOn(message, inbound);
   await inbound.registry.fireVoid(
     "message_deleted",
-    { message, address, messageId, at, ...verdict, ...(userId === undefined ? {} : { userId }) },
+    { message, address, messageId, at, ...verdict, userId },
     undefined,
     fireOptions(row, "message_deleted", messageId, verdict),
   );
@@ -64,7 +64,7 @@ export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: 
   const { address, messageId, userId, emoji, isDm, guildId, at } = event;
   const message = await recall(address, messageId, { at, isDm, guildId }, inbound);
   const role = inbound.identify(address.platform, userId);
-  const place = placeOf({ ...message, isDm, ...(guildId === undefined ? {} : { guildId }) }, inbound);
+  const place = placeOf({ ...message, isDm, guildId: guildId ?? message.guildId }, inbound);
   const verdict = decideAccess(inbound.access[address.platform], place, role, undefined);
   await inbound.registry.fireVoid(
     "reaction_added",
@@ -103,9 +103,9 @@ async function recall(
   const posted = await store.outbox.findByMessage(address, messageId);
   return {
     ...address,
-    ...(known.guildId === undefined ? {} : { guildId: known.guildId }),
+    guildId: known.guildId,
     userId: posted ? address.botId : "",
-    ...(posted ? { isBot: true } : {}),
+    isBot: posted ? true : undefined,
     text: (posted?.frozen ?? posted?.message)?.text ?? "",
     attachments: [],
     isDm: known.isDm ?? false,

@@ -2,12 +2,14 @@
  * Bridges: a message is posted at another address under its author's name. The pair is stored as a link when it is sent, so
  * that replies find their counterpart on either side, and edits and deletions of the original reach the copy.
  */
+
 import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { escapeMarkdown } from "../../lib/markdown/escape.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 import { judge } from "./judge.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -45,7 +47,7 @@ export async function forward(
       operation: "send",
       message: {
         ...asCopy(await withAddresses(row, message, address, inbound), address, inbound),
-        ...(replyToId === undefined ? {} : { replyToId }),
+        ...withoutUndefined({ replyToId }),
       },
       cause: causeOf(row, "forward"),
       mirrors: { address: addressOf(row.event), messageId: message.messageId },
@@ -108,9 +110,7 @@ export function asCopy(
   return {
     text: `**${escapeMarkdown(author)}**:${nested(text)}`,
     showAddresses: true,
-    ...(reachable.length > 0
-      ? { attachments: reachable.map((file) => ({ ...file, platform: message.platform })) }
-      : {}),
+    attachments: reachable.length > 0 ? reachable.map((file) => ({ ...file, platform: message.platform })) : undefined,
   };
 }
 

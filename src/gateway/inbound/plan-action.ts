@@ -55,8 +55,8 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
     command,
     parsed,
     isAllowed,
-    ...(inPlaceOf === undefined ? {} : { inPlaceOf }),
-    ...(action.isFilledIn ? { shownLine: action.line } : {}),
+    inPlaceOf,
+    shownLine: action.isFilledIn ? action.line : undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 /** Runs one operator command: role, options, run, audit, command_invoked. For chat, HTTP and the CLI alike. */
+
 import type { Address } from "../../domain/address.js";
 import type { OptionValue } from "../../domain/command.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
@@ -10,6 +11,7 @@ import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { mapTexts } from "../../lib/relative-paths.js";
 import { withShortCopies } from "../../lib/short-copy.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 import { offerChoices, type Unclear } from "../choices/offer-choices.js";
 import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";
 import { withDeadline } from "../deadline.js";
@@ -45,7 +47,7 @@ export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswe
     options,
     operator: call.operator,
     outcome,
-    ...(call.at ? { at: call.at } : {}),
+    at: call.at,
   };
   parts.background.run("command_invoked", parts.registry.fireVoid("command_invoked", payload, undefined, call.fire));
   return answer;
@@ -66,12 +68,12 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
         operator,
         source: call.source,
         options: parsed.options,
-        ...(call.at ? { at: call.at } : {}),
-        ...(call.from ? { from: call.from } : {}),
-        ...(call.causeId === undefined ? {} : { causeId: call.causeId }),
-        ...(call.fire.attempt === undefined ? {} : { attempt: call.fire.attempt }),
-        ...(call.givenBy === undefined ? {} : { givenBy: call.givenBy }),
-        ...(call.replyToId === undefined ? {} : { replyToId: call.replyToId }),
+        at: call.at,
+        from: call.from,
+        causeId: call.causeId,
+        attempt: call.fire.attempt,
+        givenBy: call.givenBy,
+        replyToId: call.replyToId,
         progress: call.progress,
         need(role, why) {
           if (!hasRole(operator.role, role)) throw new Refused(role, why);
@@ -103,7 +105,7 @@ function briefly(
   options: Readonly<Record<string, OptionValue>>,
 ) {
   const short = (text: string) => withShortCopies(text, Object.values(options));
-  return { code, message: short(message), ...(hint === undefined ? {} : { hint: short(hint) }) };
+  return { code, message: short(message), hint: hint === undefined ? undefined : short(hint) };
 }
 
 /** `boom (dice.mjs:7:11)`: the place in a plugin, where it is known. */
@@ -161,7 +163,7 @@ function refusal({ name }: Command, needed: Role | "anyone", { role }: Operator,
 
 /** The code is for programs: the command line tells bad usage from a failure by it. */
 export function failure({ code, message, hint }: Pick<HookgateError, "code" | "message" | "hint">): CommandAnswer {
-  const error = { code, message, ...(hint ? { hint } : {}) };
+  const error = { code, message, hint: hint || undefined };
   return { message: { text: `✗ ${message}${hint ? `\n${hint}` : ""}` }, data: { error }, outcome: "failed" };
 }
 
@@ -177,7 +179,7 @@ async function audit(
       operator,
       action: "command",
       target: command.name,
-      details: { ...details, ...(at ? { at } : {}) },
+      details: { ...details, ...withoutUndefined({ at }) },
       outcome,
     });
   } catch (error) {

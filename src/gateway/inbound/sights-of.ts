@@ -25,9 +25,7 @@ export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): Conv
       return deleted(row, event, handled);
     case "reaction": {
       const role = inbound.identify(event.address.platform, event.userId);
-      return [
-        { ...base(row, event), ...change(event), kind: "reacted", emoji: event.emoji, ...(role ? { role } : {}) },
-      ];
+      return [{ ...base(row, event), ...change(event), kind: "reacted", emoji: event.emoji, role }];
     }
     default:
       return [];
@@ -79,7 +77,7 @@ function deleted(row: LaneRow, event: DeletedEvent, { deliveries }: Settled): Co
 const base = (row: LaneRow, event: InboundEvent) => ({ id: causeId(row), address: addressOf(event) });
 
 function change({ messageId, at, userId }: DeletedEvent | ReactionEvent) {
-  return { messageId, at, ...(userId === undefined ? {} : { userId }) };
+  return { messageId, at, userId };
 }
 
 function moved(row: LaneRow, event: Extract<InboundEvent, { kind: "moved" }>): ConversationSight {
@@ -114,9 +112,9 @@ function facts(message: InboundMessage, inbound: Inbound) {
     userId,
     text,
     isDm,
-    ...(name === undefined ? {} : { name }),
-    ...(role === undefined ? {} : { role }),
-    ...(isBot ? { isBot } : {}),
-    ...(guildId === undefined ? {} : { guildId }),
+    name,
+    role,
+    isBot: isBot || undefined,
+    guildId,
   };
 }

@@ -90,7 +90,7 @@ async function auditCancel({ line }: Prompt, message: InboundMessage, inbound: I
     at: clock.now(),
     operator,
     action: "cancel",
-    ...(target === undefined ? {} : { target }),
+    target,
     details: { line, at: messageAddress(message) },
     outcome: "done",
   });

@@ -55,5 +55,5 @@ export function newPart(part: Bare, index: number): DeliveryPart {
 
 /** What it was to say in place of another message, as a new one. */
 export function asCreate({ index, part }: DeliveryPart): DeliveryPart {
-  return newPart({ operation: "create", ...(part ? { part } : {}) }, index);
+  return newPart({ operation: "create", part }, index);
 }

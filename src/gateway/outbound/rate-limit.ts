@@ -167,13 +167,9 @@ export class RateLimiter {
     if (!windows) {
       if (this.#chats.size >= MAX_CHATS) this.#forgetQuiet(now);
       windows = {
-        ...(perChatPerSecond === undefined ? {} : { perSecond: new Window(perChatPerSecond, 1_000) }),
-        ...(isGroup
-          ? {
-              perMinute: new Window(perGroupPerMinute, 60_000),
-              laterPerMinute: new Window(perGroupPerMinute * SHARE_OF_LATER, 60_000),
-            }
-          : {}),
+        perSecond: perChatPerSecond === undefined ? undefined : new Window(perChatPerSecond, 1_000),
+        perMinute: isGroup ? new Window(perGroupPerMinute, 60_000) : undefined,
+        laterPerMinute: isGroup ? new Window(perGroupPerMinute * SHARE_OF_LATER, 60_000) : undefined,
       };
       this.#chats.set(key, windows);
     }

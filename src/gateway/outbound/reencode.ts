@@ -59,7 +59,7 @@ export async function withoutInteraction(delivery: Delivery, adapter: Adapter, o
   const isNew = left.every((part) => part.operation === "create");
   const isPrivate = delivery.interaction?.isPrivate || delivery.isCourtesy;
   const address = isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
-  await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, ...(address ? { address } : {}) });
+  await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address });
   // It waits with the conversation's others now.
   out.look(queueOf({ id: delivery.id, address: address ?? delivery.address }));
   return "again";
@@ -76,7 +76,7 @@ export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: 
     : left.map((part) => (part.index === gone.index ? asCreate(part) : part));
   // So that later edits do not look for it again.
   const forgotten: DeliveryPart = {
-    ...newPart({ operation: "delete", ...(gone.messageId === undefined ? {} : { messageId: gone.messageId }) }, next),
+    ...newPart({ operation: "delete", messageId: gone.messageId }, next),
     status: "sent",
   };
   await out.store.outbox.reencode(delivery.id, [...parts, forgotten], address ? { address } : undefined);

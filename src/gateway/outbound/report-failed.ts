@@ -6,7 +6,7 @@ import type { Outbound } from "./sending.js";
 
 export function reportFailed(delivery: Delivery, error: string, out: Outbound): void {
   const message = delivery.frozen ?? delivery.message;
-  const own = { ...(message ? { message: isolate(message) } : {}), error, attempts: delivery.attempts };
+  const own = { message: message && isolate(message), error, attempts: delivery.attempts };
   const payload = withTarget(own, delivery);
   const options = fireOptions(delivery, "delivery_failed", delivery.told + 1);
   const told = out.registry.fireVoid("delivery_failed", payload, undefined, options);

@@ -150,20 +150,18 @@ function bareOperationOf(delivery: Delivery, part: DeliveryPart, out: Outbound):
   const { interaction } = delivery;
   const address = whereTo(delivery.address, delivery.frozen);
   const { messageId = "" } = part;
-  if (part.operation === "delete")
-    return { kind: "delete", address, messageId, ...(interaction ? { interaction } : {}) };
+  if (part.operation === "delete") return { kind: "delete", address, messageId, interaction };
   const encoded = part.part ?? { text: "", body: {} };
   const forFiles = encoded.hasFile && { isLastAttempt: isLastAttempt(delivery, out) };
-  if (part.operation === "edit")
-    return { kind: "edit", address, messageId, part: encoded, ...forFiles, ...(interaction ? { interaction } : {}) };
+  if (part.operation === "edit") return { kind: "edit", address, messageId, part: encoded, ...forFiles, interaction };
   return {
     kind: "create",
     address,
     part: encoded,
     ...forFiles,
     nonce: part.nonce,
-    ...(interaction ? { interaction: { ...interaction, first: isFirstAnswer(delivery, part) } } : {}),
-    ...(delivery.visibleTo === undefined ? {} : { visibleTo: delivery.visibleTo }),
+    interaction: interaction && { ...interaction, first: isFirstAnswer(delivery, part) },
+    visibleTo: delivery.visibleTo,
   };
 }
 

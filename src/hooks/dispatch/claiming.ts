@@ -33,7 +33,7 @@ export class ClaimingRules implements Rules<ClaimResult> {
     else
       sequence.note(entry, startedMs, {
         outcome: "claimed",
-        ...(typeof claim.reason === "string" ? { reason: claim.reason } : {}),
+        reason: typeof claim.reason === "string" ? claim.reason : undefined,
         diff: claim,
       });
     return claim !== undefined;

@@ -273,11 +273,11 @@ export abstract class Dispatch implements IsolationNote {
       payload: this.view(),
       dispatchId: this.id,
       recordedAt: this.kernel.clock.now(),
-      ...(entry.options.retry === undefined ? {} : { idempotent: true }),
-      ...(this.phase === undefined ? {} : { phase: this.phase }),
-      ...(firing?.cause === undefined ? {} : { cause: firing.cause }),
-      ...(firing?.conversation === undefined ? {} : { conversation: firing.conversation }),
-      ...(firing?.messageId === undefined ? {} : { messageId: firing.messageId }),
+      idempotent: entry.options.retry ? true : undefined,
+      phase: this.phase,
+      cause: firing?.cause,
+      conversation: firing?.conversation,
+      messageId: firing?.messageId,
     };
   }
 }

@@ -250,8 +250,7 @@ export const isAsyncFunction = (handler: unknown) =>
 
 /** How one `before` handler ended, for the journal. */
 function beforeEnd(cancellation: Cancellation, wasCancelled: boolean, snapshot: unknown, data: unknown): RunEnd {
-  if (cancellation.cancelled && !wasCancelled)
-    return { outcome: "cancelled", ...(cancellation.reason === undefined ? {} : { reason: cancellation.reason }) };
+  if (cancellation.cancelled && !wasCancelled) return { outcome: "cancelled", reason: cancellation.reason };
   const diff = diffOf(snapshot, data);
   return diff === undefined ? { outcome: "passed" } : { outcome: "modified", diff };
 }
@@ -271,8 +270,8 @@ function change(data: unknown, fallback: unknown): void {
 function beforeResult(data: unknown, { cancelled, reason, by }: Cancellation): BeforeResult<unknown> {
   return {
     cancelled,
-    ...(reason === undefined ? {} : { cancelReason: reason }),
-    ...(by === undefined ? {} : { cancelledBy: by }),
+    cancelReason: reason,
+    cancelledBy: by,
     data,
   };
 }

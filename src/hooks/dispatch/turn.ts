@@ -102,7 +102,7 @@ export class TurnDispatch extends Dispatch {
       this.#keep(entry, contributions);
       this.note(entry, startedMs, {
         outcome: "passed",
-        ...(contributions.length === 0 ? {} : { diff: contributions }),
+        diff: contributions.length === 0 ? undefined : contributions,
       });
     } catch (error) {
       this.#failRun(entry, startedMs, error, "failed");
@@ -180,7 +180,7 @@ export class TurnDispatch extends Dispatch {
     const runs = (this.recording?.runs ?? []).map(turnRun);
     this.recording?.end(this, {
       outcome: overall(this.recording.runs, undefined),
-      ...(fitted.contributions.length === 0 ? {} : { result: fitted.contributions }),
+      result: fitted.contributions.length === 0 ? undefined : fitted.contributions,
     });
     return { contributions: fitted.contributions, diagnostics: [...this.#diagnostics, ...fitted.diagnostics], runs };
   }
@@ -191,10 +191,10 @@ function turnRun({ id, hookId, outcome, reason, latencyMs, attempt, error }: Tur
     id,
     hookId,
     outcome,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
     latencyMs,
     attempt,
-    ...(error === undefined ? {} : { error }),
+    error,
   };
 }
 

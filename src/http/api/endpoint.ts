@@ -80,18 +80,18 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
             name,
             options: said(options),
             operator: operatorOf(person, gateway),
-            ...(givenBy === undefined ? {} : { givenBy }),
-            ...(once === undefined ? {} : { once: `i_${once}` }),
+            givenBy,
+            once: once === undefined ? undefined : `i_${once}`,
           }),
         );
       return answer.parse(await (once === undefined ? act() : wishes.meet(once, { params, query, body }, act)));
     },
   });
   const schemas = {
-    ...(creates && { headers: creating }),
-    ...(params && { params }),
-    ...(query && { query }),
-    ...(body && { body }),
+    headers: creates ? creating : undefined,
+    params,
+    query,
+    body,
     answer,
   };
   return { ...route, id, schemas };

@@ -34,9 +34,9 @@ function operationOf({ id, summary, schemas }: Endpoint): Record<string, unknown
       ...parametersOf(schemas.query, "query"),
       ...parametersOf(schemas.headers, "header"),
     ],
-    ...(schemas.body && {
-      requestBody: { content: { "application/json": { schema: schemaOf(schemas.body, "input") } } },
-    }),
+    requestBody: schemas.body && {
+      content: { "application/json": { schema: schemaOf(schemas.body, "input") } },
+    },
     responses: {
       200: { description: "Done.", content: { "application/json": { schema: schemaOf(schemas.answer, "output") } } },
       default: {
@@ -56,7 +56,7 @@ function parametersOf(schema: z.ZodType | undefined, place: "path" | "query" | "
       name,
       in: place,
       required: place === "path" || required.includes(name),
-      ...(description && { description }),
+      description: description || undefined,
       schema: rest,
     };
   });

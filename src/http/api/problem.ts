@@ -21,6 +21,6 @@ export function problemOf({ status, body: { error } }: ErrorAnswer): z.infer<typ
     status,
     detail: error.message,
     code: error.code,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    hint: error.hint,
   };
 }

@@ -47,7 +47,7 @@ export const runEndpoints = [
     answer: z.union([oneHookRun, dispatch]),
     command: ({ params, query }) => ({
       name: "run",
-      options: { id: params.id, ...(query.reveal === "true" ? { reveal: true } : {}) },
+      options: { id: params.id, reveal: query.reveal === "true" ? true : undefined },
     }),
   }),
   endpoint({

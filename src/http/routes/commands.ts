@@ -48,11 +48,12 @@ export const commandRoutes = [
         data,
         outcome = "done",
       } = await gateway.invoke({
-        ...(line === undefined ? {} : { line: line.startsWith("/") ? line : `/${line}` }),
-        ...(name === undefined ? {} : { name, options: options ?? {} }),
+        line: line === undefined ? undefined : line.startsWith("/") ? line : `/${line}`,
+        name,
+        options: name === undefined ? undefined : (options ?? {}),
         source,
         operator: operatorOf(person, gateway),
-        ...(givenBy === undefined ? {} : { givenBy }),
+        givenBy,
       });
       return { outcome, text: writtenOut(message), message, data: data ?? null };
     },

@@ -29,7 +29,7 @@ export const ingestRoutes = [
         name,
         headers: request.headers,
         body,
-        ...(cause === undefined ? {} : { cause }),
+        cause,
       });
       reply.code(isDuplicate ? 200 : 202);
       return { id, status: isDuplicate ? "duplicate" : "accepted" };

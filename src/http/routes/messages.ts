@@ -48,8 +48,8 @@ export const messageRoutes = [
           attachments,
           nonce: body.nonce,
           ...(await writerOf(parts, request)),
-          ...(threadId === undefined ? {} : { threadId }),
-          ...(replyToId === undefined ? {} : { replyToId }),
+          threadId,
+          replyToId,
         }),
       };
     },
@@ -74,7 +74,7 @@ export const messageRoutes = [
           roomId: params.room,
           ...given,
           ...(await writerOf(parts, request)),
-          ...(threadId === undefined ? {} : { threadId }),
+          threadId,
         }),
       };
     },
@@ -129,7 +129,7 @@ export const messageRoutes = [
       const acknowledge = await needWeb(parts).press(person, {
         messageId: params.message,
         ...pressing,
-        ...(values ? { values } : {}),
+        values,
       });
       return acknowledge.kind === "form" ? { form: acknowledge.form, token: acknowledge.token } : {};
     },

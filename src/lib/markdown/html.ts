@@ -122,7 +122,7 @@ function open(stack: Open[], tag: string, attributes: string): void {
     kind === "link"
       ? decode(/href\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)/i.exec(attributes)?.[1]?.replace(/^["']|["']$/g, "") ?? "")
       : undefined;
-  stack.push({ tag, kind, phrases: [], blocks: [], ...(url === undefined ? {} : { url }) });
+  stack.push({ tag, kind, phrases: [], blocks: [], url });
 }
 
 /** Closes up to the element of that tag; a stray end tag closes nothing. */
@@ -162,7 +162,7 @@ function blockNode(done: Open): RootContent | undefined {
       .map(plain)
       .join("")
       .replace(/^\n|\n$/g, "");
-    return { type: "code", value, ...(done.language ? { lang: done.language } : {}) };
+    return { type: "code", value, lang: done.language || undefined };
   }
   if (done.kind === "heading") {
     const depth = Number(done.tag[1]) as 1 | 2 | 3 | 4 | 5 | 6;

@@ -40,6 +40,9 @@ export function* tokensOf(text: string): Generator<{ text: string; token?: Token
 
 export const hasToken = (text: string) => text.includes("<t:") || text.includes("<@");
 
+const DATE = { day: "numeric", month: "short", year: "numeric" } as const;
+const TIME = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" } as const;
+
 /** A moment in words, with its zone, for platforms that do not know where their reader is: `21 Nov 2026, 21:05 GMT+1`. */
 export function writeMoment({ atMs, style, timezone = "UTC" }: Extract<Token, { kind: "moment" }>): string {
   const hasTime = !/[dD]/.test(style);
@@ -47,10 +50,10 @@ export function writeMoment({ atMs, style, timezone = "UTC" }: Extract<Token, { 
   try {
     return new Intl.DateTimeFormat("en-GB", {
       timeZone: timezone,
-      ...(hasDate ? { day: "numeric", month: "short", year: "numeric" } : {}),
-      ...(style === "F" ? { weekday: "short" } : {}),
-      ...(hasTime ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" } : {}),
-      ...(style === "T" ? { second: "2-digit" } : {}),
+      ...(hasDate ? DATE : undefined),
+      weekday: style === "F" ? "short" : undefined,
+      ...(hasTime ? TIME : undefined),
+      second: style === "T" ? "2-digit" : undefined,
     }).format(atMs);
   } catch {
     // A zone that this machine does not know, or a moment out of reach.

@@ -50,7 +50,7 @@ export async function guardedRequest(url: string, options: GuardedRequest = {}):
   const onAbort = () => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort);
   const timer = setTimeout(() => ending.abort(timedOut(url, timeoutMs)), timeoutMs);
-  const agent = guardedAgent({ allow, connectTimeoutMs: timeoutMs, ...(resolve ? { resolve } : {}) });
+  const agent = guardedAgent({ allow, connectTimeoutMs: timeoutMs, resolve });
   try {
     return await follow(agent, url, options, ending.signal);
   } catch (thrown) {

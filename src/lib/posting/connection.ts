@@ -151,8 +151,8 @@ function open({ server, session }: ConnectionOptions, onPiece: (length: number, 
   return connectSecurely({
     ...line,
     ALPNProtocols: ["http/1.1"],
-    ...(isIP(host) ? {} : { servername: host }),
-    ...(session ? { session } : {}),
+    servername: isIP(host) ? undefined : host,
+    session,
   });
 }
 

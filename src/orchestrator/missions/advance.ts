@@ -97,8 +97,8 @@ function changedByHooks(
 ): ChangesByHooks | { problem: string } {
   const parsed = missionSchema.safeParse(given);
   if (!parsed.success) return { problem: "a hook made the mission something that cannot be read" };
-  const { title, deadline, plan } = parsed.data;
-  const named = { title, ...(deadline === undefined ? {} : { deadline }) };
+  const { title, plan } = parsed.data;
+  const named = { title, deadline: parsed.data.deadline ?? mission.deadline };
   if (JSON.stringify(plan) === JSON.stringify(mission.plan)) return named;
   const checked = checkPlan(plan, around);
   if ("plan" in checked) return { ...named, plan: checked.plan, ...stateOfPlan(checked.plan, now) };
@@ -113,7 +113,7 @@ async function createTasks(row: MissionRow, parts: MissionParts): Promise<void> 
   // Nothing but its start has changed when hooks are asked for the first time.
   const round = changesOf(mission);
   for (const { id, spec } of plannedTasks(mission)) {
-    const origin = { id, status: "draft" as const, missionId, round, ...(address === undefined ? {} : { address }) };
+    const origin = { id, status: "draft" as const, missionId, round, address };
     const created = await parts.tasks.create(spec, origin, actorOf(mission));
     if (created.kind === "refused")
       return block(
@@ -176,7 +176,7 @@ async function judgeGate(
   const asked = await parts.registry.runBefore("quality:gate", payload, options).catch(failedClosed);
   const judged: GateState = {
     ...gateWith({ name: gate.name, group, changes, verdict }, facts),
-    ...(asked.cancelled ? { veto: vetoOf(asked, "quality:gate") } : {}),
+    veto: asked.cancelled ? vetoOf(asked, "quality:gate") : undefined,
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
   // As everywhere: what was refused did not come about, and nobody is told that it did.
@@ -192,10 +192,10 @@ function gateWith({ at: _, avgScore: __, reason: ___, ...gate }: GateState, fact
   const { at, allPassed, avgScore, reason } = facts;
   return {
     ...gate,
-    ...(at === undefined ? {} : { at }),
-    ...(allPassed === undefined ? {} : { allPassed }),
-    ...(avgScore === undefined ? {} : { avgScore }),
-    ...(reason === undefined ? {} : { reason }),
+    at,
+    allPassed: allPassed ?? gate.allPassed,
+    avgScore,
+    reason,
   };
 }
 
@@ -270,7 +270,7 @@ async function settle(row: MissionRow, change: MissionChange, parts: MissionPart
 function actorOf({ id, cause }: Mission, reason?: string): Actor {
   return {
     by: `mission:${id}`,
-    ...(reason === undefined ? {} : { reason }),
-    ...(cause === undefined ? {} : { cause }),
+    reason,
+    cause,
   };
 }

@@ -31,7 +31,7 @@ export function missionCard(mission: Mission, tasks: readonly Task[], now: numbe
       tone: TONES[status],
       footer: id,
     },
-    ...(buttons.some((row) => row.length > 0) ? { buttons } : {}),
+    buttons: buttons.some((row) => row.length > 0) ? buttons : undefined,
     silent: true,
   };
 }

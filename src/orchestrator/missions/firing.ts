@@ -7,7 +7,7 @@ import type { DispatchOptions } from "../../hooks/options.js";
 export function firing({ address, cause }: Mission, dispatchId: string): DispatchOptions {
   return {
     dispatchId,
-    ...(cause === undefined ? {} : { cause }),
-    ...(address === undefined ? {} : { conversation: formatAddress(address) }),
+    cause,
+    conversation: address && formatAddress(address),
   };
 }

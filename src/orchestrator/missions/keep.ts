@@ -31,7 +31,7 @@ export async function keep(
     const mission = changed(now.mission, { ...change, changes: changesOf(now.mission) + 1 });
     const next = report ?? now.report;
     const [isOurs] = await Promise.all([
-      parts.store.commit({ mission, owed: [...now.owed, ...owe], ...(next === undefined ? {} : { report: next }) }),
+      parts.store.commit({ mission, owed: [...now.owed, ...owe], report: next }),
       isAnswer ? parts.attempts.forget(mission.id) : undefined,
     ]);
     if (!isOurs) continue;

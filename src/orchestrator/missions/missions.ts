@@ -164,7 +164,7 @@ export function createMissions(parts: MissionParts): Missions {
     async run({ once, ...start }) {
       const id = once === undefined ? undefined : idOnce(once);
       const known = id === undefined ? undefined : await store.get(id);
-      return known?.mission ?? stored(missions.draft({ ...start, ...(id === undefined ? {} : { id }) }));
+      return known?.mission ?? stored(missions.draft({ ...start, id }));
     },
     plans: () => plans.list(),
     roleToRun(planId) {
@@ -189,7 +189,7 @@ export function createMissions(parts: MissionParts): Missions {
     },
     cancel: (id, { by, reason }) =>
       change(id, ({ cancel }) => ({
-        cancel: cancel ?? { by, ...(reason === undefined ? {} : { reason }), at: clock.now() },
+        cancel: cancel ?? { by, reason, at: clock.now() },
       })),
     async setDeadline(id, deadline, by) {
       const mission = await change(id, () => ({ deadline }));

@@ -27,13 +27,13 @@ export function newMission({ id, planId, plan, by, at, scheduleId, address, caus
     plan,
     status: "pending",
     createdAt: at,
-    ...(deadline === undefined ? {} : { deadline }),
+    deadline,
     createdBy: by,
-    ...(scheduleId === undefined ? {} : { scheduleId }),
+    scheduleId,
     ...stateOfPlan(plan, at),
     tasksCreated: false,
-    ...(address === undefined ? {} : { address }),
-    ...(cause === undefined ? {} : { cause }),
+    address,
+    cause,
   };
 }
 
@@ -88,15 +88,13 @@ function specOf(
     description: task.description ?? "",
     assignTo: task.assignTo ?? defaults.assignTo ?? "",
     group,
-    ...(expectations === undefined ? {} : { expectations }),
-    ...(task.dependsOn === undefined ? {} : { dependsOn: task.dependsOn.map((name) => taskIds[name] as string) }),
-    ...(maxDuration === undefined ? {} : { maxDuration: parseDuration(maxDuration) }),
-    ...(retry === undefined
-      ? {}
-      : { retryPolicy: { maxRetries: retry.maxRetries, backoffMs: parseDuration(retry.backoff ?? "") ?? 0 } }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(needsApproval === undefined ? {} : { needsApproval }),
-    ...(input === undefined ? {} : { input }),
+    expectations,
+    dependsOn: task.dependsOn?.map((name) => taskIds[name] as string),
+    maxDuration: maxDuration === undefined ? undefined : parseDuration(maxDuration),
+    retryPolicy: retry && { maxRetries: retry.maxRetries, backoffMs: parseDuration(retry.backoff ?? "") ?? 0 },
+    deadline,
+    priority,
+    needsApproval,
+    input,
   };
 }

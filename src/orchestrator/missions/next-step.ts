@@ -73,7 +73,7 @@ function restOf(mission: Mission, open: readonly GroupState[], tasks: readonly T
   if (shut.length > 0)
     return { kind: "rest", status: "held", reason: `the gate ${shut.map(({ name }) => name).join(", ")} is shut` };
   const stuck = ofOpen.find(({ hold }) => hold !== undefined);
-  return { kind: "rest", status: "held", ...(stuck ? { reason: `${stuck.title}: ${stuck.hold?.reason}` } : {}) };
+  return { kind: "rest", status: "held", reason: stuck && `${stuck.title}: ${stuck.hold?.reason}` };
 }
 
 export function tasksOf({ taskIds }: Mission, group: PlanGroup, all: readonly Task[]): Task[] {

@@ -1,7 +1,9 @@
 /** A mission as SLA clocks know it. */
+
 import { formatAddress } from "../../domain/address.js";
 import { isMissionOver, type Mission } from "../../domain/mission.js";
 import type { WatchedEntity } from "../../domain/watched.js";
+import { definedOf } from "../../lib/without-undefined.js";
 
 export function watchedMission(mission: Mission): WatchedEntity {
   const { id, title, status, createdAt, startedAt, endedAt, deadline, address, reason, planId } = mission;
@@ -11,17 +13,17 @@ export function watchedMission(mission: Mission): WatchedEntity {
     title,
     status,
     createdAt,
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(endedAt === undefined ? {} : { endedAt }),
-    ...(isMissionOver(status) && status !== "done" ? { abandoned: true } : {}),
-    ...(status === "blocked" ? { pausedFor: reason ?? "a hook refused it" } : {}),
+    startedAt,
+    deadline,
+    endedAt,
+    abandoned: isMissionOver(status) && status !== "done" ? true : undefined,
+    pausedFor: status === "blocked" ? (reason ?? "a hook refused it") : undefined,
     owner: mission.createdBy,
-    ...(address === undefined ? {} : { link: formatAddress(address) }),
+    link: address && formatAddress(address),
     facts: {
       planId,
       tasks: Object.keys(mission.taskIds).length,
-      ...(mission.scheduleId === undefined ? {} : { scheduleId: mission.scheduleId }),
+      ...definedOf({ scheduleId: mission.scheduleId }),
     },
   };
 }

@@ -25,12 +25,12 @@ export function evaluateGate(gate: GateSpec, tasks: readonly Task[]): Evaluation
   const scores = seen.flatMap(({ score }) => score ?? []);
   const avgScore = scores.length === 0 ? undefined : scores.reduce((sum, score) => sum + score, 0) / scores.length;
   const allPassed = seen.every(({ status }) => status === "done");
-  const facts = { ...(avgScore === undefined ? {} : { avgScore }), allPassed, tasks: seen };
+  const facts = { avgScore, allPassed, tasks: seen };
   const missing = missingOf(gate, facts);
   return {
     verdict: missing.length === 0 ? "passed" : "held",
     ...facts,
-    ...(missing.length === 0 ? {} : { reason: missing.join("; ") }),
+    reason: missing.length === 0 ? undefined : missing.join("; "),
   };
 }
 
@@ -56,7 +56,7 @@ function missingOf(
 
 function gateTaskOf({ id, title, status, assessment }: Task): GateTask {
   const score = assessment?.globalScore;
-  return { taskId: id, title, status, ...(score === undefined ? {} : { score }) };
+  return { taskId: id, title, status, score };
 }
 
 /** Why a gate is shut, for people. */

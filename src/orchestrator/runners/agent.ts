@@ -2,9 +2,11 @@
  * A language model does the work, with tools: it reports, starts the other runners that its configuration names, and finishes with
  * a verdict. One that only answers is done with its answer.
  */
+
 import { z } from "zod";
 import type { ModelAnswer, Models, ModelTool } from "../../domain/model.js";
 import { asData, newDataTag, withoutMarks, withTags } from "../../lib/data-marks.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 import type { AgentConfig } from "../config.js";
 import { briefOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 
@@ -19,7 +21,7 @@ export function agentRunner(config: AgentConfig, { models, tool }: AgentParts): 
     let verdict: Verdict | undefined;
     const tag = newDataTag();
     const answer = await models.ask({
-      ...(config.model === undefined ? {} : { model: config.model }),
+      model: config.model,
       system: [config.system, rulesOf(tag)].filter((text) => text !== "").join("\n\n"),
       prompt: promptOf(job, tag),
       tools: [
@@ -36,7 +38,7 @@ export function agentRunner(config: AgentConfig, { models, tool }: AgentParts): 
         rounds: config.max_rounds,
         outputTokens: config.max_output_tokens,
         totalTokens: config.max_tokens,
-        ...(config.max_cost_usd === undefined ? {} : { costUsd: config.max_cost_usd }),
+        costUsd: config.max_cost_usd,
       },
       signal: job.signal,
     });
@@ -88,7 +90,7 @@ function reportTool({ progress }: Job): ModelTool<z.output<typeof reportArgs>> {
     description: "Reports your progress to people who watch the task.",
     args: reportArgs,
     async run({ now, percent }) {
-      progress({ now, ...(percent === undefined ? {} : { percent }) });
+      progress(withoutUndefined({ now, percent }));
       return { reported: true };
     },
   };
@@ -136,10 +138,10 @@ function endingOf(answer: ModelAnswer, verdict: Verdict | undefined, { signal }:
     const { done, summary, data, files } = verdict;
     const facts = {
       output: summary,
-      ...(data === undefined ? {} : { data }),
-      ...(files === undefined ? {} : { files }),
+      data,
+      files,
     };
-    return { how: "ended", result: { ok: done, ...facts, ...(done ? {} : { error: summary.slice(0, 2_000) }) } };
+    return { how: "ended", result: { ok: done, ...facts, error: done ? undefined : summary.slice(0, 2_000) } };
   }
   switch (answer.kind) {
     case "answered":

@@ -7,6 +7,7 @@ import type { Clock } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { Destinations } from "../../lib/outgoing/destinations.js";
 import { sign } from "../../lib/webhook-signature.js";
+import { definedOf } from "../../lib/without-undefined.js";
 import type { HttpConfig } from "../config.js";
 import { briefOf, dataOf, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 
@@ -43,7 +44,7 @@ export function httpRunner(config: HttpConfig, parts: HttpParts): Runner {
       });
       const output = answer.body.toString("utf8");
       const data = answer.truncated ? undefined : dataOf(output);
-      const facts = { output, httpStatus: answer.status, ...(data === undefined ? {} : { data }) };
+      const facts = { output, httpStatus: answer.status, data };
       if (answer.status >= 200 && answer.status < 300) return { how: "ended", result: { ok: true, ...facts } };
       const error = `${new URL(config.url).host} answered ${answer.status}`;
       return { how: "ended", result: { ok: false, ...facts, error } };
@@ -74,9 +75,10 @@ function headersOf(
     "content-type": "application/json",
     "webhook-id": runId,
     "webhook-timestamp": String(Math.floor(at / 1000)),
-    ...(config.bearer_env === undefined ? {} : { authorization: `Bearer ${secret(config.bearer_env)}` }),
-    ...(config.sign_env === undefined
-      ? {}
-      : { "webhook-signature": sign({ id: runId, at, body }, [secret(config.sign_env)]) }),
+    ...definedOf({
+      authorization: config.bearer_env === undefined ? undefined : `Bearer ${secret(config.bearer_env)}`,
+      "webhook-signature":
+        config.sign_env === undefined ? undefined : sign({ id: runId, at, body }, [secret(config.sign_env)]),
+    }),
   };
 }

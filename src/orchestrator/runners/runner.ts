@@ -46,12 +46,12 @@ export function briefOf({ task, runId }: Pick<Job, "task" | "runId">): Record<st
   const { id, title, description, group, missionId, input, feedback, lastError, attempt, deadline } = task;
   return {
     ...{ id, runId, attempt, title, description },
-    ...(group === undefined ? {} : { group }),
-    ...(missionId === undefined ? {} : { missionId }),
-    ...(input === undefined ? {} : { input }),
-    ...(feedback === undefined ? {} : { feedback }),
-    ...(lastError === undefined ? {} : { lastError }),
-    ...(deadline === undefined ? {} : { deadline: new Date(deadline).toISOString() }),
+    group,
+    missionId,
+    input,
+    feedback,
+    lastError,
+    deadline: deadline === undefined ? undefined : new Date(deadline).toISOString(),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Reads what a program prints, line by line: marks for the card and the result, and the last lines to look at. */
+import { withoutUndefined } from "../../lib/without-undefined.js";
 import type { Progress } from "./runner.js";
 
 const LAST_LINES = 8;
@@ -18,7 +19,7 @@ export function outputReader(progress: (shown: Progress) => void): OutputReader 
   function line(text: string, from: "stdout" | "stderr"): Progress {
     const [, percent, now] = from === "stdout" ? (/^::progress\s+(\d{1,3})\s*(.*)$/.exec(text) ?? []) : [];
     if (percent !== undefined)
-      return { percent: Math.min(100, Number(percent)), ...(now === undefined || now === "" ? {} : { now }) };
+      return withoutUndefined({ percent: Math.min(100, Number(percent)), now: now || undefined });
     const [, file] = from === "stdout" ? (/^::file\s+(.+)$/.exec(text) ?? []) : [];
     if (file !== undefined) {
       if (files.length < MOST_FILES && !files.includes(file.trim())) files.push(file.trim());

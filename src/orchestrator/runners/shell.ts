@@ -3,10 +3,12 @@
  * `::progress 40 packing` and `::file build/site.zip` on standard output are for the card and the result. Its whole process group
  * ends with it.
  */
+
 import { resolve } from "node:path";
 import { errorMessage } from "../../lib/errors.js";
 import type { Processes, ProgramEnd } from "../../lib/process.js";
 import { secretMask } from "../../lib/secret.js";
+import { definedOf, withoutUndefined } from "../../lib/without-undefined.js";
 import type { ShellConfig } from "../config.js";
 import { briefOf, dataOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 import { outputReader } from "./shell-output.js";
@@ -55,8 +57,10 @@ function variablesOf({ task, runId }: Job): Record<string, string> {
     HOOKGATE_TASK_TITLE: text(task.title),
     HOOKGATE_TASK_DESCRIPTION: text(task.description),
     HOOKGATE_TASK_ATTEMPT: String(task.attempt),
-    ...(task.feedback === undefined ? {} : { HOOKGATE_TASK_FEEDBACK: text(task.feedback) }),
-    ...(task.input === undefined ? {} : { HOOKGATE_TASK_INPUT: text(task.input) }),
+    ...definedOf({
+      HOOKGATE_TASK_FEEDBACK: task.feedback === undefined ? undefined : text(task.feedback),
+      HOOKGATE_TASK_INPUT: task.input === undefined ? undefined : text(task.input),
+    }),
   };
 }
 
@@ -66,8 +70,8 @@ function endingOf(end: ProgramEnd, files: string[], { signal }: Job, mask: (text
   const facts = {
     output: words,
     exitCode: end.exitCode,
-    ...(data === undefined ? {} : { data }),
-    ...(files.length === 0 ? {} : { files }),
+    data,
+    files: files.length === 0 ? undefined : files,
   };
   if (end.how === "exited" && end.exitCode === 0) return { how: "ended", result: { ok: true, ...facts } };
   const how = end.how === "timed_out" ? "timed_out" : end.how === "aborted" ? howOf(signal) : "ended";
@@ -99,7 +103,6 @@ const withoutMarks = (text: string) => text.replace(MARK, "");
 function masked<T extends { now?: string; output?: string }>(shown: T, mask: (text: string) => string): T {
   return {
     ...shown,
-    ...(shown.now === undefined ? {} : { now: mask(shown.now) }),
-    ...(shown.output === undefined ? {} : { output: mask(shown.output) }),
+    ...withoutUndefined({ now: shown.now && mask(shown.now), output: shown.output && mask(shown.output) }),
   };
 }

@@ -82,7 +82,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
         if (has?.source === "chat")
           logger.warn({ schedule: file.id }, "a schedule of a plan has the name of one from chat");
         else if (!has || !isSame(has, wanted))
-          await plan({ ...wanted, ...(has?.paused ? { paused: has.paused } : {}) });
+          await plan({ ...wanted, paused: has?.paused ? has.paused : wanted.paused });
       }
     }
     for (const { id, source } of known.values()) if (source === "plan" && !kept.has(id)) await store.forget(id);
@@ -133,8 +133,8 @@ export function createSchedules(parts: ScheduleParts): Schedules {
         source: "chat",
         createdBy: by,
         createdAt: clock.now(),
-        ...(address === undefined ? {} : { address }),
-        ...(once === undefined ? {} : { once }),
+        address,
+        once,
       });
     },
     async pause(id, by) {

@@ -18,5 +18,5 @@ export const dispatchIdOf = (scheduleId: string, start: number | string) => `sch
 
 /** With `undefined` fields left out. */
 export function withNext({ nextAt: _, ...schedule }: Schedule, nextAt: number | undefined): Schedule {
-  return { ...schedule, ...(nextAt === undefined ? {} : { nextAt }) };
+  return { ...schedule, nextAt };
 }

@@ -57,7 +57,7 @@ export async function begin(
       planId,
       by: hand?.by ?? `schedule:${scheduleId}`,
       scheduleId,
-      ...(address === undefined ? {} : { address }),
+      address,
     });
     const told: OwedTelling = { point: "schedule:trigger", dispatchId: `${dispatchId}_told`, payload };
     return { outcome: { ...facts, kind: "started", missionId }, row: { mission, owed: [told] } };

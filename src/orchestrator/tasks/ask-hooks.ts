@@ -65,12 +65,12 @@ const askers: Record<Point, Ask> = {
   async "task:complete"(registry, task, _wish, options) {
     const answer = await registry.runBefore("task:complete", completePayload(task), options);
     const result = taskResult.safeParse(answer.data.result);
-    return { ...answer, ...(result.success ? { changes: { result: result.data } } : {}) };
+    return { ...answer, changes: result.success ? { result: result.data } : undefined };
   },
   async "task:fail"(registry, task, _wish, options) {
     const answer = await registry.runBefore("task:fail", failPayload(task), options);
     const { reason } = answer.data;
-    return { ...answer, ...(typeof reason === "string" ? { changes: { reason } } : {}) };
+    return { ...answer, changes: typeof reason === "string" ? { reason } : undefined };
   },
 };
 
@@ -87,21 +87,21 @@ export const transitionPayload = (task: Task, from: Task["status"], to: Task["st
   to,
   task,
   by,
-  ...(reason === undefined ? {} : { reason }),
+  reason,
 });
 
 export const completePayload = (task: Task) => ({
   taskId: task.id,
   task,
-  ...(task.result === undefined ? {} : { result: task.result }),
-  ...(task.assessment === undefined ? {} : { assessment: task.assessment }),
+  result: task.result,
+  assessment: task.assessment,
 });
 
 export const failPayload = (task: Task) => ({
   taskId: task.id,
   task,
-  ...(task.result === undefined ? {} : { result: task.result }),
-  ...(task.reason === undefined ? {} : { reason: task.reason }),
+  result: task.result,
+  reason: task.reason,
 });
 
 /** What the journal is told of a dispatch about this task; the depth cuts hooks and tasks that make each other. */
@@ -109,7 +109,7 @@ export function firedFor(task: Task, { cause }: Pick<Actor, "cause">): DispatchO
   const depth = Math.max(cause?.depth ?? 0, task.cause?.depth ?? 0);
   return {
     cause: { kind: "task", id: task.id, depth },
-    ...(task.address === undefined ? {} : { conversation: formatAddress(task.address) }),
+    conversation: task.address && formatAddress(task.address),
   };
 }
 

@@ -18,6 +18,7 @@ import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { PLAIN } from "../../lib/plain-issues.js";
 import { issuesOf, pathText } from "../../lib/schema-issues.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 import { assigneeOf, assigneeProblem } from "../assignee.js";
 import type { OrchestratorConfig } from "../config.js";
 import { withChanges } from "../parts.js";
@@ -98,8 +99,8 @@ export async function createTask(
     to: task.status,
     by: actor.by,
     attempt: 0,
-    ...(actor.reason === undefined ? {} : { reason: actor.reason }),
-    ...(actor.cause === undefined ? {} : { cause: actor.cause }),
+    reason: actor.reason,
+    cause: actor.cause,
   };
   const inserting = store.insert(task, event, task.status === "pending" ? { dueAt: now } : {});
   const forgetting = attempts.forget(owner);
@@ -126,12 +127,12 @@ async function afterHooks(
   const answer = await registry
     .runBefore(
       "task:create",
-      { ...withoutUndefined(wanted), id, ...(origin.missionId === undefined ? {} : { missionId: origin.missionId }) },
+      { ...withoutUndefined(wanted), id, missionId: origin.missionId },
       {
         dispatchId,
         attempt,
         cause: actor.cause ?? { kind: "task", id, depth },
-        ...(origin.address === undefined ? {} : { conversation: formatAddress(origin.address) }),
+        conversation: origin.address && formatAddress(origin.address),
         refuseChange: (data) => changeProblem(data, wanted, id, { config, store, clock }),
       },
     )
@@ -192,8 +193,4 @@ function dependencyProblem(other: string, id: string, store: Pick<TaskStore, "is
 
 function invalid(message: string): HookgateError {
   return new HookgateError({ code: "TASK_INVALID", message: `This is no task: ${message}.` });
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
 }

@@ -1,5 +1,7 @@
 /** A task as `task:create` shows it: what it was made from, and its id. */
+
 import type { Task, TaskDraft } from "../../domain/task.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 
 export function draftOf(task: Task): TaskDraft {
   const { id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input } = task;
@@ -8,5 +10,5 @@ export function draftOf(task: Task): TaskDraft {
     ...{ id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input },
     ...{ retryPolicy, deadline, priority, missionId },
   };
-  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined)) as TaskDraft;
+  return withoutUndefined(draft);
 }

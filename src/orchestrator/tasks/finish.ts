@@ -66,12 +66,14 @@ export function createFinish(
       to,
       actor,
       still: (now) => now.status === task.status && (still?.(now) ?? true),
-      change: (): Changes => ({
+      change: (now): Changes => ({
         run: undefined,
         // Whoever does it without having begun tried it all the same: each try is judged by itself.
-        ...(task.status === "assigned" ? { attempt: task.attempt + 1 } : {}),
-        ...(result === undefined ? {} : { result, lastError: undefined }),
-        ...(to === "review" ? { assessment: undefined, assessmentRound: undefined } : {}),
+        attempt: task.status === "assigned" ? now.attempt + 1 : now.attempt,
+        result: result ?? now.result,
+        lastError: result ? undefined : now.lastError,
+        assessment: to === "review" ? undefined : now.assessment,
+        assessmentRound: to === "review" ? undefined : now.assessmentRound,
       }),
       timing: () => (to === "review" ? { dueAt: clock.now() } : {}),
       onVeto,
@@ -81,13 +83,13 @@ export function createFinish(
   async function fail(id: string, failure: Failure): Promise<Transitioned> {
     const { actor, error, still, result, assessment, feedback, mayRetry = true, onVeto = "hold" } = failure;
     const task = await need(id);
-    const change = (): Changes => ({
+    const change = (now: Task): Changes => ({
       run: undefined,
       interrupted: undefined,
       lastError: error,
-      ...(result === undefined ? {} : { result }),
-      ...(assessment === undefined ? {} : { assessment }),
-      ...(feedback === undefined ? {} : { feedback }),
+      result: result ?? now.result,
+      assessment: assessment ?? now.assessment,
+      feedback: feedback ?? now.feedback,
     });
     let reason = error;
     if (mayRetry && !isEnded(task.status) && task.retries < task.retryPolicy.maxRetries) {
@@ -99,7 +101,7 @@ export function createFinish(
         point: "task:retry",
         actor: { ...actor, reason: `retry ${retry} of ${task.retryPolicy.maxRetries}${after}: ${error}` },
         still: (now) => now.status === task.status && (still?.(now) ?? true),
-        change: () => ({ ...change(), retries: retry }),
+        change: (now) => ({ ...change(now), retries: retry }),
         timing: () => ({ dueAt: clock.now() + pauseMs }),
         onVeto: "leave",
       };
@@ -114,7 +116,7 @@ export function createFinish(
       actor: { ...actor, reason },
       change,
       onVeto,
-      ...(still === undefined ? {} : { still }),
+      still,
     });
   }
 

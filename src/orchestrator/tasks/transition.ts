@@ -100,7 +100,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
       case "hold":
         return { kind: "vetoed", task: await hold(task.id, veto, wish), ...veto };
       case "refuse": {
-        const actor = { by, reason, ...(wish.actor.cause === undefined ? {} : { cause: wish.actor.cause }) };
+        const actor = { by, reason, cause: wish.actor.cause };
         const note = `${wish.actor.by} wanted ${task.status} → ${wish.to}; ${point} refused`;
         const said = await amend(task.id, actor, { kind: "refused", note });
         return { kind: "vetoed", task: said, ...veto };
@@ -119,7 +119,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
       const next = withChanges(wanted, {
         version: task.version + 1,
         status: to,
-        ...(to === task.status ? {} : { changedAt: clock.now() }),
+        changedAt: to === task.status ? task.changedAt : clock.now(),
         hold: mark,
         reason: `${WISHED[wish.to] ?? `the change to ${wish.to.replaceAll("_", " ")}`} vetoed by ${veto.by}: ${veto.reason}`,
       });
@@ -170,7 +170,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
     const now = clock.now();
     return withChanges(task, {
       hold: undefined,
-      ...(GOES_ON.has(wish.to) ? {} : { interrupted: undefined }),
+      interrupted: GOES_ON.has(wish.to) ? task.interrupted : undefined,
       ...wish.change?.(task),
       version: task.version + 1,
       status: wish.to,
@@ -182,12 +182,12 @@ export function createTransitions(parts: TransitionParts): Transitions {
 
   function eventOf(task: Task, next: Task, { to, actor, point }: Wish): TaskEvent {
     return {
-      ...entry(task, { ...actor, ...(next.reason === undefined ? {} : { reason: next.reason }) }),
+      ...entry(task, { ...actor, reason: next.reason ?? actor.reason }),
       kind: "transition",
       from: task.status,
       to,
       attempt: next.attempt,
-      ...(point === undefined ? {} : { points: [point] }),
+      points: point && [point],
     };
   }
 
@@ -197,7 +197,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
       taskId: task.id,
       at: clock.now(),
       by: actor.by,
-      ...(actor.reason === undefined ? {} : { reason: actor.reason }),
+      reason: actor.reason,
       ...causeOf(actor),
       attempt: task.attempt,
     };

@@ -1,7 +1,9 @@
 /** A task as SLA clocks see it. */
+
 import { formatAddress } from "../../domain/address.js";
 import { isEnded, type Task } from "../../domain/task.js";
 import type { WatchedEntity } from "../../domain/watched.js";
+import { definedOf } from "../../lib/without-undefined.js";
 
 export function watchedOf(task: Task): WatchedEntity {
   const { id, title, status, createdAt, startedAt, deadline, endedAt } = task;
@@ -12,19 +14,18 @@ export function watchedOf(task: Task): WatchedEntity {
     title,
     status,
     createdAt,
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(endedAt === undefined ? {} : { endedAt }),
-    ...(isEnded(status) && status !== "done" ? { abandoned: true } : {}),
-    ...(pausedFor === undefined ? {} : { pausedFor }),
+    startedAt,
+    deadline,
+    endedAt,
+    abandoned: isEnded(status) && status !== "done" ? true : undefined,
+    pausedFor,
     owner: (task.owner ?? task.assignTo).replace(/^person:/, ""),
-    ...(task.address === undefined ? {} : { link: formatAddress(task.address) }),
+    link: task.address && formatAddress(task.address),
     facts: {
       assignTo: task.assignTo,
       priority: task.priority,
       attempt: task.attempt,
-      ...(task.group === undefined ? {} : { group: task.group }),
-      ...(task.missionId === undefined ? {} : { mission: task.missionId }),
+      ...definedOf({ group: task.group, mission: task.missionId }),
     },
   };
 }

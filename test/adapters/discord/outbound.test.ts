@@ -51,7 +51,7 @@ const edit = (messageId: string, message: OutboundMessage, interaction?: Interac
     address: address(),
     messageId,
     part: part(message),
-    ...(interaction ? { interaction } : {}),
+    interaction,
   });
 
 async function sentId(message: OutboundMessage, chatId?: string): Promise<string> {
@@ -262,7 +262,7 @@ describe("trouble", () => {
     "a success whose answer is %s is ambiguous, of text, of a file, of a private word; of an edit a retry",
     async (_, body, contentType) => {
       const garble = (method: string, path: string) =>
-        fake.fail({ method, path, action: { kind: "garble", body, ...(contentType ? { contentType } : {}) } });
+        fake.fail({ method, path, action: { kind: "garble", body, contentType: contentType || undefined } });
       const unreadable = { kind: "ambiguous", error: expect.stringMatching(/^Discord's answer cannot be read$/) };
       garble("POST", "/messages$");
       expect(await rig.say({ text: "x" })).toMatchObject(unreadable);

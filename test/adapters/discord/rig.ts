@@ -181,7 +181,7 @@ export async function startRig(fake: FakeDiscord, given: RigOptions = {}): Promi
           address: { ...address, chatId: extra.chatId ?? address.chatId },
           part,
           nonce: extra.nonce ?? `n${nonces++}`,
-          ...(extra.interaction ? { interaction: extra.interaction } : {}),
+          interaction: extra.interaction,
         });
       return result;
     },

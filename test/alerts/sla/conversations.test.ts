@@ -395,7 +395,7 @@ describe("a conversation's clocks", () => {
     await desk.customer("anybody there?", { chatId: "dm-7" });
     await desk.pass(4 * MINUTE);
     const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
-    const answer = await desk.staff("yes", { chatId: "desk", isDm: false, ...(copy ? { replyToId: copy.id } : {}) });
+    const answer = await desk.staff("yes", { chatId: "desk", isDm: false, replyToId: copy?.id });
     expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
     expect(await desk.clocks()).toContain("first ended met 4");
     // Taken back in the staff's chat, it is taken back for the customer, too.
@@ -448,8 +448,7 @@ describe("a conversation's clocks", () => {
     );
     await desk.customer("anybody there?", { chatId: "dm-7" });
     const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
-    const reply = (text: string) =>
-      desk.staff(text, { chatId: "desk", isDm: false, ...(copy ? { replyToId: copy.id } : {}) });
+    const reply = (text: string) => desk.staff(text, { chatId: "desk", isDm: false, replyToId: copy?.id });
     await desk.pass(2 * MINUTE);
     await reply("a rude answer");
     await reply("a secret answer");

@@ -23,8 +23,7 @@ function live(policy: Policy, changes: { minute: number; entity: WatchedEntity }
   const life: Life = { clock: undefined, says: [] };
   const look = (entity: WatchedEntity, now: number) => {
     const span = spanOfWork(entity, policy);
-    const once = () =>
-      span && follow({ ...(life.clock ? { known: life.clock } : {}), span, policy, entity, now, newId: () => "c_1" });
+    const once = () => span && follow({ known: life.clock, span, policy, entity, now, newId: () => "c_1" });
     const step = once();
     if (!step) return;
     life.clock = step.clock;
@@ -51,7 +50,7 @@ it("comes to the same end whether somebody looked all the time or was away betwe
   const policyOf = (kind: "target" | "deadline", calendar: WorkCalendar) => {
     const config = {
       policies: [
-        { id: "p", for: "task", warn_at: ["50%", "30m before"], ...(kind === "target" ? { target: "5h" } : {}) },
+        { id: "p", for: "task", warn_at: ["50%", "30m before"], target: kind === "target" ? "5h" : undefined },
       ],
     };
     const [policy] = createPolicies(slaConfig.parse(config), new Map([["always", ALWAYS]]));
@@ -68,7 +67,7 @@ it("comes to the same end whether somebody looked all the time or was away betwe
       fc.boolean(),
       ([kind, calendar], minutes, isDone) => {
         const policy = policyOf(kind, calendar);
-        const base = task({ createdAt: START, ...(kind === "deadline" ? { deadline: START + 30 * HOUR } : {}) });
+        const base = task({ createdAt: START, deadline: kind === "deadline" ? START + 30 * HOUR : undefined });
         const times = minutes.sort((a, b) => a - b);
         const changes = [
           { minute: 0, entity: base },

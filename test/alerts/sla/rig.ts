@@ -89,7 +89,7 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
       await options.raise?.(signal);
       signals.push(signal);
     },
-    ...(options.current ? { current: options.current } : {}),
+    current: options.current,
     clock,
     logger: silentLogger,
   });

@@ -125,7 +125,7 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     server.onMessage(/./, { content: "Yes.", usage: usage(10, 2) });
     const { result } = await ask(provider);
     expect(result).toHaveProperty("usage.inputTokens", 10);
-    expect(result).not.toHaveProperty("usage.costUsd");
+    expect(result).not.toHaveProperty("usage.costUsd", expect.anything());
   });
 
   // The other format has no place for it.

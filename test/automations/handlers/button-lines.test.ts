@@ -13,7 +13,7 @@ const problems = (line: string, ...ids: string[]) =>
           action: {
             kind: "command",
             line,
-            ...(ids.length === 0 ? {} : { form: { title: "Form", fields: ids.map(field) } }),
+            form: ids.length === 0 ? undefined : { title: "Form", fields: ids.map(field) },
           },
         },
       ],

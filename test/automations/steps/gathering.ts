@@ -47,7 +47,7 @@ function prepare(written: readonly WrittenStep[], known: Readonly<Record<string,
       timeoutMs: timeout,
       maxBytes: max_bytes,
       required,
-      ...(skip_if === undefined ? {} : { skip: compileSkipIf(skip_if, step, names) }),
+      skip: skip_if === undefined ? undefined : compileSkipIf(skip_if, step, names),
     };
   });
 }

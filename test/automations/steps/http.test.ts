@@ -44,7 +44,7 @@ describe("the http step", () => {
     });
     expect(endpoint.seen[0]).toMatchObject({ method: "GET", body: "" });
     endpoint.script({ status: 200, headers: { "set-cookie": "session=1" } });
-    expect((await run()).value.headers).not.toHaveProperty("set-cookie");
+    expect((await run()).value.headers).not.toHaveProperty("set-cookie", expect.anything());
   });
 
   it("asks only the part of the server that the definition names, whatever a value says", async () => {

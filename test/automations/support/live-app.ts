@@ -1,4 +1,5 @@
 /** The whole product in this process, on a folder of its own with a configuration and hook files that a test writes and changes. */
+
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,6 +9,7 @@ import { type LoadedConfig, loadConfig } from "../../../src/config/load.js";
 import type { AutomationRun } from "../../../src/domain/automation.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import type { Resolve } from "../../../src/lib/outgoing/connect.js";
+import { definedOf } from "../../../src/lib/without-undefined.js";
 import { until } from "../../support/until.js";
 
 export const TOKEN = "the-token-of-the-owner-0001";
@@ -74,11 +76,11 @@ export async function liveApp(
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await fetch(`${need().url}${path}`, {
       method,
-      headers: {
+      headers: definedOf({
         authorization: `Bearer ${TOKEN}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        "content-type": body === undefined ? undefined : "application/json",
+      }),
+      body: body === undefined ? undefined : JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return answer.json() as Promise<Record<string, unknown>>;
@@ -102,7 +104,7 @@ export async function liveApp(
         version: "0.0.0",
         logger: silentLogger,
         reread,
-        ...(resolve === undefined ? {} : { resolve }),
+        resolve,
       });
       await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
       const broken = need().automations.broken();

@@ -21,7 +21,7 @@ async function watched(runMs = 300, via?: string, afterMs = 3_000) {
       ...{ id: `${dispatchId}/1`, hookId, trigger: "files", reason: "x", payload: null },
       ...{ status: "succeeded", isRepeatable: false, attempt: 1, attempts: [], createdAt: startedAt, dueAt: startedAt },
       ...{ dispatchId, startedAt, endedAt: startedAt + runMs },
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     };
     await runs.insert(row);
     now += runMs;

@@ -63,7 +63,7 @@ export class People {
     const { channel, message } = this.#find(messageId, where.channelId);
     Object.assign(message, { content, edited_timestamp: new Date().toISOString() });
     const author = this.#world.users.get(message.author.id);
-    this.#tell("MESSAGE_UPDATE", channel, { ...message, ...(author ? this.#memberOf(channel, author) : {}) });
+    this.#tell("MESSAGE_UPDATE", channel, { ...message, ...(author ? this.#memberOf(channel, author) : undefined) });
   }
 
   /** Discord adds a link preview: an update that nobody wrote. */
@@ -97,12 +97,11 @@ export class People {
         emoji: { id: null, name: emoji },
         burst: false,
         type: 0,
-        ...(channel.guildId === undefined
-          ? {}
-          : {
-              guild_id: channel.guildId,
-              member: { ...this.#world.memberPayload(user), user: this.#world.userPayload(user) },
-            }),
+        guild_id: channel.guildId,
+        member:
+          channel.guildId === undefined
+            ? undefined
+            : { ...this.#world.memberPayload(user), user: this.#world.userPayload(user) },
       },
       { isDm: channel.guildId === undefined, needs: "reactions" },
     );
@@ -208,7 +207,7 @@ export class People {
       channelId: channel.id,
       userId: user.id,
       createdAt: Date.now(),
-      ...(message ? { sourceMessageId: message.id } : {}),
+      sourceMessageId: message?.id,
     };
     this.#world.interactions.set(interaction.token, interaction);
     const isDm = channel.guildId === undefined;
@@ -236,7 +235,7 @@ export class People {
               guild_id: channel.guildId,
               member: { ...this.#world.memberPayload(user), user: person, permissions: "0" },
             }),
-        ...(message ? { message } : {}),
+        message,
       },
       { isDm, needs: "always" },
     );

@@ -78,7 +78,7 @@ function cdnFile({ isCdnEmpty }: RestContext, { query }: RestRequest): RestAnswe
 const ok = (body: unknown, kind: CallKind = "other"): RestAnswer => ({ status: 200, body, kind });
 
 export function failed({ status, code, message, errors }: ApiError, kind: CallKind = "other"): RestAnswer {
-  return { status, kind, body: { message, code, ...(errors ? { errors } : {}) } };
+  return { status, kind, body: { message, code, errors } };
 }
 
 const unknownChannel: ApiError = { status: 404, code: 10003, message: "Unknown Channel" };
@@ -247,8 +247,8 @@ function create(context: RestContext, request: RestRequest, channel: FakeChannel
       "send",
     );
   const message = post(context, request, channel, {
-    ...(nonce === undefined ? {} : { nonce: String(nonce) }),
-    ...(replyToId === undefined || !channel.messages.has(replyToId) ? {} : { replyToId }),
+    nonce: nonce === undefined ? undefined : String(nonce),
+    replyToId: replyToId === undefined || !channel.messages.has(replyToId) ? undefined : replyToId,
   });
   if (nonce !== undefined) world.nonces.set(key, { messageId: message.id, at: Date.now() });
   return { ...ok(message, "send"), messageId: message.id };
@@ -299,10 +299,10 @@ function edit(
   if (problem) return failed(problem, kind);
   const { content, embeds, components } = request.body;
   Object.assign(message, {
-    ...(content === undefined ? {} : { content: content ?? "" }),
-    ...(embeds === undefined ? {} : { embeds: embeds ?? [] }),
-    ...(components === undefined ? {} : { components: components ?? [] }),
-    ...(request.files.length > 0 ? { attachments: uploaded(context, request) } : {}),
+    content: content === undefined ? message.content : (content ?? ""),
+    embeds: embeds === undefined ? message.embeds : (embeds ?? []),
+    components: components === undefined ? message.components : (components ?? []),
+    attachments: request.files.length > 0 ? uploaded(context, request) : message.attachments,
     edited_timestamp: new Date().toISOString(),
   });
   announce(context, "MESSAGE_UPDATE", channel, message);
@@ -405,7 +405,7 @@ function callback(context: RestContext, request: RestRequest, id: string, token:
   let messageId: string | undefined;
   if (type === AnswerType.message) messageId = answerOriginal(context, { ...request, body: data }, interaction).id;
   context.onInteractionAnswer(interaction, type, data);
-  return { status: 204, kind, ...(messageId === undefined ? {} : { messageId }) };
+  return { status: 204, kind, messageId };
 }
 
 function callbackProblem(

@@ -160,7 +160,7 @@ export class FakeDiscord {
     if (fault?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, fault.delayMs).unref());
     const text = result.body === undefined ? undefined : JSON.stringify(result.body);
     response.writeHead(result.status, {
-      ...(text === undefined ? {} : { "content-type": "application/json" }),
+      ...(text === undefined ? undefined : { "content-type": "application/json" }),
       ...headers,
     });
     response.end(text);
@@ -176,8 +176,8 @@ export class FakeDiscord {
       body: request.json,
       files: request.files.map((file) => file.name),
       status: result.status,
-      ...(result.messageId === undefined ? {} : { messageId: result.messageId }),
-      ...(result.deduplicated ? { deduplicated: true } : {}),
+      messageId: result.messageId,
+      deduplicated: result.deduplicated || undefined,
     };
     this.calls.push(call);
     this.onCall(call);

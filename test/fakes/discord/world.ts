@@ -107,7 +107,7 @@ export class World {
   addChannel(facts: Partial<FakeChannel> & { type: number }): FakeChannel {
     const isDm = facts.type === ChannelType.dm;
     const channel: FakeChannel = {
-      ...(isDm ? {} : { guildId: this.guildId }),
+      guildId: isDm ? undefined : this.guildId,
       ...facts,
       id: facts.id ?? this.snowflake(),
       messages: new Map(),
@@ -135,11 +135,12 @@ export class World {
       type: channel.type,
       name: channel.name ?? null,
       last_message_id: channel.lastMessageId ?? null,
-      ...(channel.guildId === undefined ? {} : { guild_id: channel.guildId }),
-      ...(channel.parentId === undefined ? {} : { parent_id: channel.parentId }),
-      ...(channel.requiredTags ? { available_tags: channel.requiredTags, flags: 1 << 4 } : {}),
-      ...(user ? { recipients: [this.userPayload(user)] } : {}),
-      ...(overwrites.length > 0 ? { permission_overwrites: overwrites } : {}),
+      guild_id: channel.guildId,
+      parent_id: channel.parentId,
+      available_tags: channel.requiredTags,
+      flags: channel.requiredTags && 1 << 4,
+      recipients: user && [this.userPayload(user)],
+      permission_overwrites: overwrites.length > 0 ? overwrites : undefined,
     } as APIChannel;
   }
 
@@ -150,7 +151,7 @@ export class World {
       discriminator: "0",
       global_name: user.globalName ?? null,
       avatar: null,
-      ...(user.isBot ? { bot: true } : {}),
+      bot: user.isBot || undefined,
     };
   }
 
@@ -215,11 +216,10 @@ export class World {
       timestamp: new Date().toISOString(),
       edited_timestamp: null,
       flags: facts.flags ?? 0,
-      ...(facts.nonce === undefined ? {} : { nonce: facts.nonce }),
-      ...(facts.replyToId === undefined
-        ? {}
-        : { message_reference: { type: 0, message_id: facts.replyToId, channel_id: channel.id } }),
-      ...(referenced ? { referenced_message: { ...referenced, referenced_message: undefined } } : {}),
+      nonce: facts.nonce,
+      message_reference:
+        facts.replyToId === undefined ? undefined : { type: 0, message_id: facts.replyToId, channel_id: channel.id },
+      referenced_message: referenced && { ...referenced, referenced_message: undefined },
       ...facts.extra,
     } as unknown as APIMessage;
     channel.messages.set(id, message);

@@ -61,7 +61,7 @@ export const METHODS: Record<string, Method> = {
       max: TEXT_MAX,
       isRequired: true,
     });
-    return posted(send(context, chat, payload, { text, ...(entities.length > 0 ? { entities } : {}) }));
+    return posted(send(context, chat, payload, { text, entities: entities.length > 0 ? entities : undefined }));
   },
   sendphoto: (context, request) => sendMedia(context, request, "photo"),
   senddocument: (context, request) => sendMedia(context, request, "document"),
@@ -233,8 +233,8 @@ function send(
     world.bot,
     {
       ...content,
-      ...(replied ? { reply_to_message: { ...replied, reply_to_message: undefined } } : {}),
-      ...(keyboard ? { reply_markup: keyboard } : {}),
+      reply_to_message: replied && { ...replied, reply_to_message: undefined },
+      reply_markup: keyboard,
     },
     thread,
   );
@@ -258,7 +258,7 @@ function captionOf(item: Record<string, unknown>): Record<string, unknown> {
     max: CAPTION_MAX,
     isRequired: false,
   });
-  return text === "" ? {} : { caption: text, ...(entities.length > 0 ? { caption_entities: entities } : {}) };
+  return text === "" ? {} : { caption: text, caption_entities: entities.length > 0 ? entities : undefined };
 }
 
 function sendMedia(context: MethodContext, request: Request, kind: string): MethodResult {
@@ -327,7 +327,7 @@ export function contentOf(kind: string, file: FakeFile): Record<string, unknown>
       return { animation, document: animation };
     }
     default:
-      return { [kind]: { ...facts, file_name, mime_type, ...(kind === "document" ? {} : { duration: 3 }) } };
+      return { [kind]: { ...facts, file_name, mime_type, duration: kind === "document" ? undefined : 3 } };
   }
 }
 

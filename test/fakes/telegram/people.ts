@@ -57,9 +57,10 @@ export class People {
     const words = facts.file
       ? {
           ...contentOf(facts.file.kind, this.#file(facts.file)),
-          ...(text === "" ? {} : { caption: text, ...(entities.length > 0 ? { caption_entities: entities } : {}) }),
+          caption: text === "" ? undefined : text,
+          caption_entities: text !== "" && entities.length > 0 ? entities : undefined,
         }
-      : { text, ...(entities.length > 0 ? { entities } : {}) };
+      : { text, entities: entities.length > 0 ? entities : undefined };
     return { ...words, ...this.#reply(chat, facts), ...facts.extra };
   }
 

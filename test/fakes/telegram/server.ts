@@ -176,7 +176,7 @@ export class FakeTelegram {
       const { status, message, parameters } = error;
       return {
         status,
-        body: { ok: false, error_code: status, description: message, ...(parameters ? { parameters } : {}) },
+        body: { ok: false, error_code: status, description: message, parameters },
         messageIds: [],
       };
     }
@@ -192,7 +192,7 @@ export class FakeTelegram {
       payload: request.payload,
       files: request.uploads.map(({ field, name, sizeBytes }) => ({ field, name, sizeBytes })),
       status: answer.status,
-      ...(typeof description === "string" ? { description } : {}),
+      description: typeof description === "string" ? description : undefined,
       messageIds: answer.messageIds,
     };
     this.calls.push(call);

@@ -153,7 +153,7 @@ function parseHtml(html: string): ParsedText {
 
 function entityOf({ tag, at, attributes }: { tag: string; at: number; attributes: string }, end: number): FakeEntity {
   const url = /href\s*=\s*"([^"]*)"/i.exec(attributes)?.[1];
-  return { type: TAGS[tag] as string, offset: at, length: end - at, ...(url === undefined ? {} : { url }) };
+  return { type: TAGS[tag] as string, offset: at, length: end - at, url };
 }
 
 function decodeReference(name: string): string {

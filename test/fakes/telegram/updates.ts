@@ -192,11 +192,11 @@ export class Updates {
       url: webhook?.url ?? "",
       has_custom_certificate: false,
       pending_update_count: this.#queue.length - this.#head,
-      ...(webhook ? { max_connections: webhook.maxConnections, ip_address: "127.0.0.1" } : {}),
-      ...(webhook?.allowed ? { allowed_updates: webhook.allowed } : {}),
-      ...(webhook?.lastErrorDate
-        ? { last_error_date: webhook.lastErrorDate, last_error_message: webhook.lastErrorMessage }
-        : {}),
+      max_connections: webhook?.maxConnections,
+      ip_address: webhook && "127.0.0.1",
+      allowed_updates: webhook?.allowed,
+      last_error_date: webhook?.lastErrorDate || undefined,
+      last_error_message: webhook?.lastErrorDate ? webhook.lastErrorMessage : undefined,
     };
   }
 
@@ -260,7 +260,7 @@ export class Updates {
         headers: {
           "content-type": "application/json",
           "content-length": Buffer.byteLength(body),
-          ...(webhook.secret === undefined ? {} : { "x-telegram-bot-api-secret-token": webhook.secret }),
+          ...(webhook.secret === undefined ? undefined : { "x-telegram-bot-api-secret-token": webhook.secret }),
         },
       });
       call.setTimeout(60_000, () => call.destroy(new Error("Read timeout expired")));

@@ -96,7 +96,7 @@ export class World {
       id,
       is_bot: facts.isBot ?? false,
       first_name: facts.firstName ?? `Person ${id}`,
-      ...(facts.username === undefined ? {} : { username: facts.username }),
+      username: facts.username,
     };
     this.users.set(id, user);
     return user;
@@ -131,7 +131,7 @@ export class World {
       const user = this.users.get(chat.id);
       return { id: chat.id, type: "private", first_name: user?.first_name ?? "", username: user?.username };
     }
-    return { id: chat.id, type: chat.type, title: chat.title, ...(chat.isForum ? { is_forum: true } : {}) };
+    return { id: chat.id, type: chat.type, title: chat.title, is_forum: chat.isForum || undefined };
   }
 
   /** Adds a message to its chat and gives it as Telegram would. */
@@ -141,7 +141,8 @@ export class World {
       date: Math.floor(Date.now() / 1000),
       chat: this.chatPayload(chat),
       from,
-      ...(threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true }),
+      message_thread_id: threadId,
+      is_topic_message: threadId === undefined ? undefined : true,
       ...content,
     };
     chat.messages.set(message.message_id, message);
@@ -157,7 +158,7 @@ export class World {
       file_path: `${facts.kind}s/${encodeURIComponent(name)}`,
       file_size: facts.bytes.length,
       file_name: name,
-      ...(facts.mime === undefined ? {} : { mime_type: facts.mime }),
+      mime_type: facts.mime,
       bytes: facts.bytes,
     };
     this.files.set(file.file_id, file);

@@ -41,7 +41,7 @@ describe("an answer", () => {
     const target = targetOf(server.origin, { readHeaders: READ, ...more });
     const read = ({ status, found, body: text, header }: Awaited<ReturnType<typeof notHere>>) => ({
       status,
-      ...(found === undefined ? {} : { found }),
+      found,
       text,
       headers: READ.map(header),
     });

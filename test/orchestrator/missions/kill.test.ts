@@ -1,4 +1,5 @@
 /** SIGKILL of the running product while missions and schedules are at work: each mission ends as if nothing had been, none is begun twice, hooks hear of all. */
+
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import type { Mission } from "../../../src/domain/mission.js";
 import type { Schedule } from "../../../src/domain/schedule.js";
 import type { Task } from "../../../src/domain/task.js";
 import type { TaskEvent } from "../../../src/domain/task-store.js";
+import { definedOf } from "../../../src/lib/without-undefined.js";
 import { openSqlite } from "../../../src/store/driver.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../../support/gateway-process.js";
 import { linesOf } from "../../support/lines.js";
@@ -59,8 +61,8 @@ const tasks = () => rows<Task>("SELECT data FROM tasks ORDER BY seq");
 async function api(method: string, path: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(`${gateway?.url}/api${path}`, {
     method,
-    headers: { authorization: `Bearer ${TOKEN}`, ...(body ? { "content-type": "application/json" } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    headers: definedOf({ authorization: `Bearer ${TOKEN}`, "content-type": body ? "application/json" : undefined }),
+    body: body ? JSON.stringify(body) : undefined,
   });
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   return answer.json();

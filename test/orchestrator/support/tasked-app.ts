@@ -1,4 +1,5 @@
 /** The whole product in this process with runners and hooks that a test gives, used by commands; and what is on disk of its tasks. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import type { Task, TaskStatus } from "../../../src/domain/task.js";
 import type { TaskEvent } from "../../../src/domain/task-store.js";
 import type { Clock } from "../../../src/lib/clock.js";
 import { type Logger, silentLogger } from "../../../src/lib/logger.js";
+import { definedOf } from "../../../src/lib/without-undefined.js";
 import { until } from "../../support/until.js";
 
 export const OWNER_TOKEN = "the-token-of-the-owner-0001";
@@ -78,7 +80,7 @@ export async function taskedApp({
       outgoing: { allow: ["127.0.0.1"] },
       web: { people, access: { dms: "everyone", chats: ["*"], mention: "always" } },
       orchestrator,
-      ...(plugin === undefined ? {} : { plugins: [{ module: "./plugin.mjs" }] }),
+      plugins: plugin === undefined ? undefined : [{ module: "./plugin.mjs" }],
       ...config,
     }),
   );
@@ -107,7 +109,7 @@ export async function taskedApp({
       app = await startApp(loaded, {
         version: "0.0.0",
         logger,
-        ...(clock === undefined ? {} : { clock }),
+        clock,
       });
       await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
       const broken = app.automations.broken();
@@ -120,11 +122,11 @@ export async function taskedApp({
     async api(method, path, body, token = OWNER_TOKEN) {
       const answer = await fetch(`${need().url}/api${path}`, {
         method,
-        headers: {
+        headers: definedOf({
           authorization: `Bearer ${token}`,
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          "content-type": body === undefined ? undefined : "application/json",
+        }),
+        body: body === undefined ? undefined : JSON.stringify(body),
       });
       const text = await answer.text();
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);

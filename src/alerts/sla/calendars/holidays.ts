@@ -13,7 +13,7 @@ export async function loadHolidays({ country, state, region, types }: HolidaysCo
   requireKnown(known.getCountries(), country, "country");
   if (state !== undefined) requireKnown(known.getStates(country), state, `state of ${country}`);
   if (region !== undefined) requireKnown(known.getRegions(country, state ?? ""), region, `region of ${state}`);
-  const place = { country, ...(state === undefined ? {} : { state }), ...(region === undefined ? {} : { region }) };
+  const place = { country, state, region };
   const days = new HolidayDays(place, { types });
   return (year) => days.getHolidays(year).map(({ date, start, end }) => rangeOf(date, end.getTime() - start.getTime()));
 }

@@ -44,7 +44,7 @@ export async function loadCalendar(name: string, config: CalendarConfig): Promis
 function refuse(name: string, error: unknown): never {
   if (!(error instanceof HookgateError)) throw error;
   const { code, message, hint } = error;
-  throw new HookgateError({ code, message: `sla.calendars.${name}: ${message}`, ...(hint ? { hint } : {}) });
+  throw new HookgateError({ code, message: `sla.calendars.${name}: ${message}`, hint: hint || undefined });
 }
 
 /** The hours of a date: those of its own, else those of its weekday without what is closed. */

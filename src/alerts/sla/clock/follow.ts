@@ -53,8 +53,8 @@ export function follow(situation: Situation): Step | undefined {
     course,
     extendedMs,
     targetMs: frame.targetMs,
-    ...(frame.dueAt === undefined ? {} : { dueAt: frame.dueAt }),
-    ...(pausedFor === undefined ? {} : { pausedFor }),
+    dueAt: frame.dueAt,
+    pausedFor,
     entity,
   };
   noteExtension(clock, situation);
@@ -120,9 +120,9 @@ function identity({ known, span, policy, newId, now }: Situation) {
   const { id, policyId, episode, warned, violatedAt, breachedAt } = known;
   return {
     ...{ id, policyId, measure, cycle, episode },
-    ...(warned === undefined ? {} : { warned }),
-    ...(violatedAt === undefined ? {} : { violatedAt }),
-    ...(breachedAt === undefined || breachedAt > now ? {} : { breachedAt }),
+    warned,
+    violatedAt,
+    breachedAt: breachedAt === undefined || breachedAt > now ? undefined : breachedAt,
   };
 }
 

@@ -47,7 +47,7 @@ function frame(
   const used = (at: number) => usedAt(course, calendar, at);
   return {
     targetMs,
-    ...(dueAt === undefined ? {} : { dueAt }),
+    dueAt,
     warnings: warnings.sort((a, b) => a.share - b.share),
     used,
     percent: (at) => (targetMs > 0 ? used(at) / targetMs : 1),
@@ -59,6 +59,6 @@ export function usedOf(clock: SlaClock, policy: Policy | undefined, at: number):
   if (!policy) return usedAt(clock.course, ALWAYS, at);
   const { measure, cycle, startedAt, course, extendedMs, entity } = clock;
   const deadline = measure === "deadline" ? entity.deadline : undefined;
-  const span = { measure, cycle, startedAt, ...(deadline === undefined ? {} : { deadline }) };
+  const span = { measure, cycle, startedAt, deadline };
   return frameOf(span, policy, course, extendedMs).used(at);
 }

@@ -48,12 +48,12 @@ export function announcement(said: Said, about: About): NewAnnouncement {
       targetMs: clock.targetMs,
       elapsedMs: frame?.used(at) ?? 0,
       percentUsed,
-      ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
-      ...(said.kind === "cleared" && said.isPostponed ? { isPostponed: true as const } : {}),
-      ...(said.kind === "cleared" && said.isUnwatched ? { isUnwatched: true as const } : {}),
+      pausedFor: clock.pausedFor,
+      isPostponed: said.kind === "cleared" && said.isPostponed ? (true as const) : undefined,
+      isUnwatched: said.kind === "cleared" && said.isUnwatched ? (true as const) : undefined,
     },
-    ...(policy?.routes ? { routes: policy.routes } : {}),
-    ...(policy?.runbook ? { runbook: policy.runbook } : {}),
+    routes: policy?.routes,
+    runbook: policy?.runbook || undefined,
     labels: labelsOf(clock),
   };
   const base = { id, clockId: clock.id, episode: said.episode, at: said.at, signal };

@@ -28,8 +28,9 @@ export function spanOfWork(
 ): Span | undefined {
   const { createdAt, startedAt, deadline, endedAt, abandoned, status } = entity;
   const ending = {
-    ...(endedAt === undefined ? {} : { endedAt, how: status }),
-    ...(abandoned ? { abandoned } : {}),
+    endedAt,
+    how: endedAt === undefined ? undefined : status,
+    abandoned: abandoned || undefined,
   };
   if (measure === "deadline")
     return deadline === undefined ? undefined : { measure, cycle: "", startedAt: createdAt, deadline, ...ending };

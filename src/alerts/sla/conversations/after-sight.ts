@@ -32,7 +32,7 @@ export function afterSight(
 
 export function ended(known: SlaCase, at: number, by: string, isAbandoned = false): SlaCase {
   const { closesAt: _, ...rest } = known;
-  return { ...rest, endedAt: at, endedBy: by, ...(isAbandoned ? { abandoned: true } : {}) };
+  return { ...rest, endedAt: at, endedBy: by, abandoned: isAbandoned ? true : rest.abandoned };
 }
 
 /** Since which message the customer waits for us; undefined when we spoke last. */
@@ -76,17 +76,17 @@ function opened(sight: ConversationSight): SlaCase {
     conversation,
     address,
     isDm: isDm ?? false,
-    ...(guildId === undefined ? {} : { guildId }),
+    guildId,
     openedAt: at,
     turns: [],
-    customer: { userId, ...(name === undefined ? {} : { name }) },
+    customer: { userId, name },
   };
 }
 
 function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
   const { messageId, at } = sight;
-  const turned = withTurn(known, { messageId, by: "us", at, ...(owner === undefined ? {} : { name: owner }) });
-  return { ...turned, closesAt: at + config.resolved_after, ...(owner === undefined ? {} : { owner }) };
+  const turned = withTurn(known, { messageId, by: "us", at, name: owner });
+  return { ...turned, closesAt: at + config.resolved_after, owner: owner ?? turned.owner };
 }
 
 function withTurn(known: SlaCase, turn: CaseTurn): SlaCase {
@@ -118,7 +118,7 @@ function afterDeletion(known: SlaCase, { messageId, at }: ConversationSight, con
     ...rest,
     turns,
     openedAt,
-    ...(last?.by === "us" ? { closesAt: last.at + config.resolved_after } : {}),
+    closesAt: last?.by === "us" ? last.at + config.resolved_after : undefined,
   };
 }
 

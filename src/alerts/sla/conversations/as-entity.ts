@@ -1,7 +1,9 @@
 /** A case as SLA clocks know it: an entity, and what of it each policy measures. */
+
 import { type Address, formatAddress } from "../../../domain/address.js";
 import type { CaseTurn, SlaCase } from "../../../domain/sla.js";
 import type { WatchedEntity } from "../../../domain/watched.js";
+import { definedOf } from "../../../lib/without-undefined.js";
 import type { Span } from "../clock/span.js";
 import type { Policy } from "../policies/policies.js";
 import { waitingSince } from "./after-sight.js";
@@ -39,22 +41,20 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
     title: [speaker.name ?? speaker.userId, placeOf(one), `on ${address.platform}`].filter(Boolean).join(" "),
     status: abandoned ? "withdrawn" : endedAt !== undefined ? "resolved" : isWaiting ? "waiting" : "answered",
     createdAt: openedAt,
-    ...(answeredAt === undefined ? {} : { startedAt: answeredAt }),
-    ...(endedAt === undefined ? {} : { endedAt }),
-    ...(abandoned ? { abandoned } : {}),
-    ...(isWaiting || endedAt !== undefined ? {} : { pausedFor: "pending_customer" }),
-    ...(owner === undefined ? {} : { owner }),
+    startedAt: answeredAt,
+    endedAt,
+    abandoned: abandoned || undefined,
+    pausedFor: isWaiting || endedAt !== undefined ? undefined : "pending_customer",
+    owner,
     link:
       (messageId !== undefined && linkTo(address, messageId, one.guildId)) ||
       (one.isDm && linkToPerson(address.platform, customer.userId)) ||
       formatAddress(address),
-    ...(lastWords === undefined ? {} : { lastWords }),
+    lastWords,
     facts: {
       platform: address.platform,
       chat: address.chatId,
-      ...(address.threadId === undefined ? {} : { thread: address.threadId }),
-      ...(one.guildId === undefined ? {} : { guild: one.guildId }),
-      ...(one.room === undefined ? {} : { room: one.room }),
+      ...definedOf({ thread: address.threadId, guild: one.guildId, room: one.room }),
       is_dm: one.isDm,
       customer: customer.userId,
     },

@@ -85,7 +85,7 @@ export class Conversations {
 
   /** Its clock's time came, or policies changed. */
   async lookAgain(caseId: string, extend?: Sighting["extend"]): Promise<void> {
-    await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, ...(extend ? { extend } : {}) });
+    await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, extend });
   }
 
   async lookAtAll(): Promise<void> {
@@ -188,7 +188,7 @@ export class Conversations {
   /** The chat has another id, and its open case goes with it, unless there is one already. */
   async #move(open: SlaCase, sight: ConversationSight): Promise<boolean> {
     const { store } = this.#parts;
-    const address = { ...sight.address, ...(sight.toChatId === undefined ? {} : { chatId: sight.toChatId }) };
+    const address = { ...sight.address, chatId: sight.toChatId ?? sight.address.chatId };
     const conversation = formatAddress(address);
     if (await store.openCase(conversation)) return this.#forget(sight);
     let isTaken = false;
@@ -220,7 +220,7 @@ export class Conversations {
       const one = named(seen, this.#parts.links);
       return {
         ...how,
-        ...(isAsItWas ? {} : { case: one }),
+        case: isAsItWas ? undefined : one,
         entity: entityOf(one, this.#parts.links),
         spansFor: (policy) => spansOf(one, policy),
       };

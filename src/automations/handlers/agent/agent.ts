@@ -48,7 +48,7 @@ export const agentHandler: Handler<AgentOptions> = {
       return { kind: "decided", decision: { kind: "pass" }, rendered: prompt, output: { dryRun: true } };
     const deciding = options.decides ? decideTool() : undefined;
     const answer = await context.reach.models.ask({
-      ...(options.model === undefined ? {} : { model: options.model }),
+      model: options.model,
       system: [options.system === undefined ? undefined : fence.apply(options.system), fence.rules]
         .filter((part) => part !== undefined)
         .join("\n\n"),
@@ -58,9 +58,9 @@ export const agentHandler: Handler<AgentOptions> = {
         rounds: options.max_rounds,
         outputTokens: options.max_output_tokens,
         totalTokens: options.max_tokens,
-        ...(options.max_cost_usd === undefined ? {} : { costUsd: options.max_cost_usd }),
+        costUsd: options.max_cost_usd,
       },
-      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+      temperature: options.temperature,
       signal: context.signal,
     });
     return resultOf(answer, prompt, deciding && (() => deciding.decision()));
@@ -95,8 +95,8 @@ function resultOf(
         kind: "failed",
         error,
         isRetryable,
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-        ...(timedOut === undefined ? {} : { timedOut }),
+        retryAfterMs,
+        timedOut,
         ...facts,
         output: { rounds, said },
       };

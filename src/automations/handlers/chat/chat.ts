@@ -73,8 +73,8 @@ async function say(
     const at = thread ?? place;
     const facts = {
       to,
-      ...(thread ? { thread: formatAddress(thread) } : {}),
-      ...(found && "refused" in found ? { noThread: found.refused } : {}),
+      thread: thread && formatAddress(thread),
+      noThread: found && "refused" in found ? found.refused : undefined,
     };
     const edited = options.update ? await editLast(at, message, context) : undefined;
     if (edited !== undefined) return { ...facts, ...edited, edited: true };
@@ -110,10 +110,10 @@ async function editLast(
 function messageOf({ text = "", card, buttons, silent, mentions }: ChatOptions): OutboundMessage {
   return shortenMessage({
     text,
-    ...(card === undefined ? {} : { card }),
+    card,
     buttons: buttons?.map((row) => row.map((one) => ({ ...one, label: cleanLabel(one.label) }))),
-    ...(silent === undefined ? {} : { silent }),
-    ...(mentions === undefined ? {} : { mentions }),
+    silent,
+    mentions,
   });
 }
 

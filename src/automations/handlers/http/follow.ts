@@ -31,7 +31,7 @@ export async function requestFollowing(
         ...(originOf(url) === originOf(first) ? headers : forAnybody(headers)),
         ...signatureHeaders(options, body ?? "", context),
       },
-      ...(body === undefined ? {} : { body }),
+      body,
       signal,
       timeoutMs: Math.max(1, Math.round(endsAt - clock.monotonic())),
       maxBytes: options.max_bytes,

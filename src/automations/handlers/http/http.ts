@@ -85,8 +85,8 @@ async function deliver(request: Prepared, options: HttpOptions, context: RunCont
   for (let attempt = 1; ; attempt++) {
     const judgement = await once(request, options, context);
     tries.push({
-      ...(judgement.status === undefined ? {} : { status: judgement.status }),
-      ...(judgement.result.kind === "failed" ? { error: judgement.result.error } : {}),
+      status: judgement.status,
+      error: judgement.result.kind === "failed" ? judgement.result.error : undefined,
     });
     const result = { ...judgement.result, ...facts(request, tries, judgement) };
     const pauseMs =
@@ -117,8 +117,8 @@ function facts({ rendered }: Prepared, tries: readonly Try[], judgement?: Judgem
   return {
     rendered,
     output: {
-      ...(status === undefined ? {} : { status }),
-      ...(text === undefined || text === "" ? {} : { body: text }),
+      status,
+      body: text === undefined || text === "" ? undefined : text,
       attempts: tries,
     },
   };

@@ -38,12 +38,12 @@ export function judge(answer: GuardedResponse, options: HttpOptions, url: string
   return {
     ...seen,
     mayRepeat: isTransient(status),
-    ...(isTransient(status) && pause !== undefined ? { retryAfterMs: pause } : {}),
+    retryAfterMs: isTransient(status) && pause !== undefined ? pause : undefined,
     result: isBlock
       ? { kind: "decided", decision: { kind: "block", reason: error } }
       : {
           ...failed(error, isTransient(status)),
-          ...(isTransient(status) && pause !== undefined ? { retryAfterMs: pause } : {}),
+          retryAfterMs: isTransient(status) && pause !== undefined ? pause : undefined,
         },
   };
 }
@@ -53,7 +53,7 @@ export function judgeThrown(error: HookgateError | undefined, isAborted: boolean
   if (isAborted) return { mayRepeat: false, result: { ...failed("it took too long", true), timedOut: true } };
   const mayRepeat = error?.retryable ?? false;
   const timedOut = error?.code === "OUTGOING_TIMED_OUT";
-  return { mayRepeat, result: { ...failed(message, mayRepeat), ...(timedOut ? { timedOut } : {}) } };
+  return { mayRepeat, result: { ...failed(message, mayRepeat), timedOut: timedOut || undefined } };
 }
 
 function passed({ truncated }: GuardedResponse, text: string, { max_bytes }: HttpOptions): HandlerResult {

@@ -89,7 +89,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
     const leastMs = Math.max(QUIET.leastMs, 4 * debounceMs);
     const quietMs = Math.min(Math.max(leastMs, 2 * roundMs(presumed?.writer.runs ?? [], latest.at)), QUIET.mostMs);
     state = { kind: "suspected", since: now, quietMs, isRound: round, wasLate: false };
-    return { kind: "hold", until: now + quietMs, ...(presumed === undefined ? {} : { cause: presumed.cause }) };
+    return { kind: "hold", until: now + quietMs, cause: presumed?.cause };
   }
 
   /** The deepest, of those in which the hook stands if there are such. */
@@ -219,7 +219,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
     return fire();
   }
 
-  const fire = (cause?: Cause): Verdict => ({ kind: "fire", ...(cause === undefined ? {} : { cause }) });
+  const fire = (cause?: Cause): Verdict => ({ kind: "fire", cause });
 
   return {
     async learn() {

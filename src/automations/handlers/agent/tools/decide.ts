@@ -38,6 +38,6 @@ function decisionOf({ decision, reason, patch, reply }: z.output<typeof args>): 
       if (patch === undefined) throw new Error("modify needs a patch");
       return { kind: "modify", patch };
     case "claim":
-      return { kind: "claim", ...(reply === undefined ? {} : { reply }) };
+      return { kind: "claim", reply };
   }
 }

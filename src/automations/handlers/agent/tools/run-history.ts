@@ -19,8 +19,8 @@ export function runHistory(_options: unknown, { reach }: RunContext): ModelTool<
     run: ({ hook, status, limit }) =>
       reach.query("runs", {
         limit,
-        ...(hook === undefined ? {} : { hook }),
-        ...(status === undefined ? {} : { status }),
+        hook,
+        status,
       }),
   };
 }
