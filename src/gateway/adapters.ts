@@ -27,6 +27,8 @@ interface Supervised {
   adapter: Adapter;
   state: AdapterState;
   since: number;
+  /** When it was online last, or was started; undefined while it is online or off. */
+  awaySince?: number | undefined;
   restarts: number;
   /** Since when it is online, on the monotonic clock; undefined while it is not. */
   onlineSince?: number | undefined;
@@ -103,10 +105,10 @@ export class Adapters {
     return this.#all.get(platform)?.state.botName;
   }
 
-  status(): (AdapterState & Pick<AdapterStatus, "platform" | "since" | "restarts" | "neverReports">)[] {
-    return [...this.#all].map(([platform, { adapter, state, since, restarts }]) => {
+  status(): (AdapterState & Pick<AdapterStatus, "platform" | "since" | "awaySince" | "restarts" | "neverReports">)[] {
+    return [...this.#all].map(([platform, { adapter, state, since, awaySince, restarts }]) => {
       const { neverReports } = adapter.traits;
-      const one = { platform, ...state, since, restarts };
+      const one = { platform, ...state, since, awaySince, restarts };
       return neverReports === undefined ? one : { ...one, neverReports };
     });
   }
@@ -212,7 +214,9 @@ export class Adapters {
     this.#noteOnline(one, next.phase === "online");
     if (maySend(next) && !maySend(before)) this.#options.onOnline(one.adapter.platform);
     if (before.phase === next.phase) return;
-    one.since = this.#options.clock.now();
+    const now = this.#options.clock.now();
+    one.since = now;
+    one.awaySince = next.phase === "online" || next.phase === "off" ? undefined : (one.awaySince ?? now);
     this.#options.logger.info(
       { platform: one.adapter.platform, phase: next.phase, reason: next.reason },
       "platform state",

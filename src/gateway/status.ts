@@ -9,6 +9,8 @@ export interface AdapterStatus extends AdapterState {
   platform: string;
   /** When it came into this phase (ms since the epoch). */
   since: number;
+  /** Since when it is not online, whatever phases it went through; undefined while it is online or off. */
+  awaySince?: number | undefined;
   /** Hook points whose events the platform never reports. */
   neverReports?: readonly string[];
   /** How often the supervisor had to start it again. */

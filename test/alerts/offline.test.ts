@@ -44,7 +44,7 @@ function personOf(at: Address): string | undefined {
   return at.chatId.startsWith("dm-") ? `${at.platform}:${at.chatId.slice("dm-".length)}` : undefined;
 }
 
-function set(on: Watch, phase: "offline" | "online"): void {
+function set(on: Watch, phase: "offline" | "online" | "reconnecting" | "connecting"): void {
   on.rig.adapters.find(({ platform }) => platform === "loop")?.context.gateway.state({ phase, botId: "bot" });
 }
 
@@ -96,6 +96,43 @@ async function dueWhileAway(more: Record<string, unknown> = {}) {
   await pass(rig.on, 2 * MINUTE);
   return { ...rig, id };
 }
+
+it("a platform that keeps trying to connect is away since it was online last", async () => {
+  const { on, other } = await twoPlatforms();
+  await pass(on, 5_000);
+  for (let tries = 0; tries < 4; tries++) {
+    set(on, "reconnecting");
+    await pass(on, 6_000);
+    set(on, "connecting");
+    await pass(on, 6_000);
+  }
+  expect(other.messages.some(({ text }) => text.includes("loop is away"))).toBe(true);
+});
+
+it.each([
+  [["loop:7"], [], "This step notifies none of its people"],
+  [["loop:7", "third:7"], ["dm-7"], "ann has no other account and is notified in a private chat"],
+])(
+  "a step that was due just before its platform was known to be away: %j are called elsewhere once that is known (%j), once, and the text says so",
+  async (accounts, direct, says) => {
+    const { on, loop, other, third } = await twoPlatforms({ ...oneStep(), people: { ann: accounts } });
+    const aboutBob = (posted: LoopbackPlatform["messages"]) =>
+      posted.filter(({ text }) => text.includes("Reply to Bob"));
+    const { id } = await on.raise();
+    await pass(on, 5_000);
+    set(on, "offline");
+    await pass(on, 2 * MINUTE);
+    expect(aboutBob(page(third, "dm-7")).map(({ chatId }) => chatId)).toEqual(direct);
+    const history = (await on.alerts.history(id)).map(({ reason }) => reason).join("\n");
+    expect(history).toMatch(/step 1 of 1[^\n]*(notifies none of its people|is notified in a private chat)/);
+    const inOps = aboutBob(page(other, "ops")).map(({ text }) => text);
+    expect(inOps.join("\n")).toContain(says);
+    set(on, "online");
+    await on.advance(MINUTE);
+    expect(aboutBob(page(third, "dm-7"))).toHaveLength(direct.length);
+    expect(usersOf(aboutBob(page(loop, "room")))).toEqual(direct.length > 0 ? [] : ["7"]);
+  },
+);
 
 it("a step whose people have accounts only on the platform that is away says that it notifies none of them", async () => {
   const { on, loop, other, id } = await dueWhileAway({ people: { ann: ["loop:7"] } });

@@ -5,7 +5,13 @@ import { formatDuration } from "../../lib/duration.js";
 import type { AlertsConfig } from "../config.js";
 
 export interface GatewayFacts {
-  adapters: readonly { platform: string; phase: string; since: number; reason?: string }[];
+  adapters: readonly {
+    platform: string;
+    phase: string;
+    since: number;
+    awaySince?: number | undefined;
+    reason?: string;
+  }[];
   outbox: { dead: number; held: number };
   inbox: { dead: number };
   store: { problem: { message: string; hint?: string } | undefined };
@@ -26,9 +32,11 @@ const LOOK_AT_MOST_EVERY_MS = 1_000;
 export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Parts): { look(): Promise<number> } {
   let undeliveredSince: number | undefined;
 
-  async function lookAtPlatform({ platform, phase, since, reason }: GatewayFacts["adapters"][number]): Promise<void> {
+  async function lookAtPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
+    const { platform, phase, since, awaySince = since, reason } = facts;
     if (phase === "off") return;
-    const awayMs = clock.now() - since;
+    // Each attempt to connect is a phase of its own.
+    const awayMs = clock.now() - awaySince;
     const isAway = phase !== "online";
     if (isAway && awayMs < config().offline_after) return;
     await raiseOwn({

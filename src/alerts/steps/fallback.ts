@@ -65,8 +65,9 @@ export function fallback(
   const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
   if (loss.fate === "in doubt" && notice && calls(destination, whom, alerting)) noteDoubt(plan, destination, notice);
-  if (loss.fate !== "unsent" && loss.fate !== "waiting" && notice && name === undefined)
-    callWithout(plan, destination, notice, loss, elsewhere, alerting);
+  // What only waits is called elsewhere when its platform is away.
+  const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
+  if (isLost && notice && name === undefined) callWithout(plan, destination, notice, loss, elsewhere, alerting);
   if (notice?.kind === "escalation") {
     // No alert says of a chat that its copy is in doubt.
     const text =
