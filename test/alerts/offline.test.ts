@@ -313,6 +313,23 @@ describe("a chat that its platform paused before a page is due", () => {
     },
   );
 
+  it("and whose alert an operator had meanwhile: the late page calls its person again, and says so", async () => {
+    const { on, loop, other } = await twoPlatforms(oneStep());
+    const { id } = await on.raise();
+    await pauseRoom(on, loop, 3 * MINUTE);
+    await pass(on, 18_000);
+    expect(usersOf(page(other, "ops"))).toEqual(["7"]);
+    await on.alerts.act(id, { kind: "ack", untilAt: on.clock.now() + 20_000 }, ANN);
+    await pass(on, 3 * MINUTE);
+    const late = page(loop, "room");
+    expect(usersOf(late)).toEqual(["7"]);
+    expect(late.map(({ text }) => text)).toEqual([
+      expect.stringContaining(
+        `ann was notified in ${OTHER_OPS} before, and is notified again because the alert needs an operator again`,
+      ),
+    ]);
+  });
+
   it("for a short time: the page goes late with its mention, says so, and of the reminders there is the newest", async () => {
     const { on, loop, other } = await twoPlatforms({
       ...oneStep({ remind: { every: "10s", times: 9 } }),
