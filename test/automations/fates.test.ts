@@ -170,6 +170,17 @@ test("a hook whose answer waits has not answered yet when its message was handle
   await until(async () => (await live.room("dm-1")).includes("answer slow delays"));
 });
 
+test("a message that is not to the gateway gets no note, and its path does not say why there is none", async () => {
+  const live = await liveApp({ "hookgate.yaml": `hooks:\n${slow}${guards}` });
+  const { ask } = desk(live);
+  await live.post("/api/rooms/general/messages", { text: "slow delays", nonce: "nonce-of-one-in-a-room" });
+  const run = await until(async () => (await live.runs("slow"))[0], "the run");
+  const path = () => ask(`/hooks why ${run.id.split(":")[0]}`).then(({ text }) => text);
+  await until(async () => (await path()).includes("no default route"), "the end of the message");
+  expect(await path()).not.toContain("no note was sent");
+  live.write("go", "");
+});
+
 test("a claim whose reply was withheld is no success in any view after the reply was purged", async () => {
   const claim = 'printf \'%s\' \'{\\"decision\\":\\"claim\\",\\"reply\\":\\"cancels\\"}\'';
   const live = await liveApp({

@@ -30,15 +30,15 @@ const MAX_LOOKS = 10;
 const ROOMS = "@unanswered";
 const ROOM_PAUSE_MS = 3_600_000;
 
-/** A message that nothing else answered ends as unrouted, with a note to its sender or the reason why there is none. */
+/** A message that nothing else answered ends as unrouted; of one to the gateway, with a note to its sender or the reason why there is none. */
 export async function unanswered(
   row: LaneRow,
   message: InboundMessage,
   operator: Operator,
   inbound: Inbound,
 ): Promise<Handling> {
-  if (!inbound.config.unanswered_note) return settled("unrouted");
-  const looks = operator.role !== undefined && (message.isDm || message.isGroupMention) ? MAX_LOOKS : 0;
+  if (!inbound.config.unanswered_note || !(message.isDm || message.isGroupMention)) return settled("unrouted");
+  const looks = operator.role !== undefined ? MAX_LOOKS : 0;
   const answering = await answeringHook(row, message, looks, inbound);
   if (answering === undefined) return settled("unrouted", await noteTo(row, message, operator, inbound));
   const handling: Handling = { kind: "settled", outcome: "unrouted", deliveries: [] };
@@ -54,8 +54,7 @@ async function noteTo(
 ): Promise<NewDelivery[]> {
   // Where everyone may write, people without a role are expected: hooks, or operators, answer them.
   if (operator.role === undefined && message.isDm && inbound.access[message.platform]?.dms === "everyone") return [];
-  if (operator.role === undefined)
-    return message.isDm || message.isGroupMention ? introduced(row, message, inbound) : [];
+  if (operator.role === undefined) return introduced(row, message, inbound);
   if (!message.isDm) return inRoom(row, message, operator, inbound);
   const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
   return [note(row, message, undefined, text, inbound)];
@@ -152,7 +151,7 @@ async function inRoom(
   { role }: Operator,
   inbound: Inbound,
 ): Promise<NewDelivery[]> {
-  if (!message.isGroupMention || !hasRole(role, "operator")) return [];
+  if (!hasRole(role, "operator")) return [];
   const { keyValue } = inbound.store;
   const { platform, botId, chatId } = message;
   const room = formatAddress({ platform, botId, chatId });
