@@ -194,7 +194,7 @@ function insteadFor(
   return [`${first.sign} ${reply}${first.words}`, ...ofCalls].join(", ");
 }
 
-/** Of the attempt that counts, without the tool of the decision: what was decided is the outcome of the run. */
+/** The tool calls of the attempt that counts, without the tool of the decision: what was decided is the outcome of the run. */
 function toolCallsOf({ attempts }: Pick<Ran, "attempts">): { calls: ToolCallRecord[]; failed: ToolCallRecord[] } {
   const calls = (attempts.at(-1)?.toolCalls ?? []).filter(({ tool }) => tool !== DECIDE);
   return { calls, failed: calls.filter(({ error }) => error !== undefined) };

@@ -24,7 +24,7 @@ export function fateOf(delivery: Delivery): Exclude<DeliveryFate, "not_known"> {
 }
 
 export interface Fate {
-  /** Of the delivery. */
+  /** The id of the delivery. */
   id: string;
   what: "message" | "edit" | "reply";
   state: DeliveryFate;
@@ -42,7 +42,7 @@ interface Parts {
   findPurge: ReturnType<typeof purgeFinder>;
 }
 
-/** `findPurge`: whoever asks about many runs shares one. */
+/** `findPurge`: a caller that asks about many runs shares one. */
 export async function fatesOf(
   { store }: { store: Parts["store"] },
   ran: Ran,
@@ -57,10 +57,9 @@ export async function fatesOf(
 /** The deliveries that its handlers made, each once: posts, and edits of what was posted before. */
 export function madeBy(ran: Pick<Ran, "attempts">): Pick<Fate, "id" | "what">[] {
   const made = new Map<string, Fate["what"]>();
-  for (const { delivery, edit, edited } of saidBy(ran)) {
+  for (const { delivery, edit } of saidBy(ran)) {
     if (edit !== undefined) made.set(edit, "edit");
-    // Runs of an earlier version name the message that they edited, and not the edit.
-    else if (delivery !== undefined && edited !== true) made.set(delivery, "message");
+    else if (delivery !== undefined) made.set(delivery, "message");
   }
   return [...made].map(([id, what]) => ({ id, what }));
 }
@@ -94,11 +93,7 @@ async function replyOf(parts: Parts, { hookId, dispatchId = "", decision }: Ran)
   // The message was deleted after the retention.
   if (row === undefined) return hasReply(decision) ? id : undefined;
   if (row.claimedBy !== hookId) return undefined;
-  const isThere =
-    row.deliveryIds?.includes(id) === true ||
-    (await outbox.get(id)) !== undefined ||
-    // Rows of an earlier version do not name what was answered.
-    (row.deliveryIds === undefined && (await parts.findPurge(id, row.receivedAt)) !== undefined);
+  const isThere = row.deliveryIds?.includes(id) === true || (await outbox.get(id)) !== undefined;
   return isThere ? id : undefined;
 }
 

@@ -254,7 +254,7 @@ export type Task = z.output<typeof task>;
 export interface TaskOrigin {
   /** `newId("t")`; made by whoever creates it, so that creating it twice changes nothing. */
   id?: string;
-  /** How often whoever creates it was started, where that is on disk: hooks at `task:create` learn it. Absent: counted here. */
+  /** How often the caller that creates the task was started, where that is on disk: hooks at `task:create` see it. Absent: counted here. */
   attempt?: number;
   /** Above 1: it was to be created before, and was refused. The dispatch at `task:create` is another one then. */
   round?: number;

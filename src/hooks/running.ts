@@ -12,7 +12,7 @@ export interface RunningHook {
   hookId: string;
   runId: string;
   dispatchId: string;
-  /** Of the dispatch: see `HookContext`. */
+  /** The attempt of the dispatch: see `HookContext`. */
   attempt: number;
   point: string;
   /** What led to the dispatch. */

@@ -65,7 +65,7 @@ export async function backupDatabase(file: string, target: string, at: number): 
   try {
     copyDatabase(file, partial);
     const unfinished = await withDatabase(partial, async (copy) => {
-      requireComplete(copy, partial);
+      requireComplete(copy, file);
       forgetOwner(copy)();
       markAnew(copy);
       copy

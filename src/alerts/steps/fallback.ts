@@ -145,7 +145,7 @@ export function posted(
 
 const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });
 
-/** Of what was said of an alert, the part that names it. */
+/** The part of a message about an alert that names the step or the reminder. */
 export const stepOfText = (text: string) => text.split(". ")[0] ?? text;
 
 /** For the people whom no message in these chats notifies; on platforms other than that of the chat that did not take it. */

@@ -54,7 +54,7 @@ interface Saying {
   notice: Notice;
   alert: Alert;
   card: AlertCard | undefined;
-  /** Of a page that was held back. */
+  /** For a page that an operator held back. */
   hold: Hold | undefined;
 }
 

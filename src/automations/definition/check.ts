@@ -333,7 +333,7 @@ function checkConversation(
         path: at,
         message: `${what} is about no conversation, so there is no "here": name a chat, such as ${example}`,
       });
-    // Its sender may give one all the same, which whoever writes "here" knows.
+    // The sender may name a chat all the same, which the author of `here` knows.
     else if (point.name.startsWith(eventName("")) && !namesConversation(payload) && valueAt(raw, at) === undefined)
       issues.push({
         path: at,

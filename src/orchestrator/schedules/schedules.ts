@@ -37,7 +37,7 @@ export interface ScheduleDesk {
   pause(id: string, by: string | undefined): Promise<Schedule>;
   /** One that was added in chat goes. */
   remove(id: string): Promise<void>;
-  /** Now, by a person; its own times stay. The same `once` twice is one mission; `attempt`: how often whoever gives it was started, where that is on disk. */
+  /** Now, by a person; its own times stay. The same `once` twice is one mission; `attempt`: how often the caller was started, where that is on disk. */
   run(id: string, by: string, once?: string, attempt?: number): Promise<ScheduleOutcome>;
 }
 

@@ -13,7 +13,7 @@ export function missionIdOf(scheduleId: string, start: number | string): string 
   return `m_${createHash("sha256").update(`${scheduleId}:${start}`).digest("hex").slice(0, 19)}`;
 }
 
-/** Of `schedule:trigger`, for the same. */
+/** The dispatch id of `schedule:trigger` for the same time. */
 export const dispatchIdOf = (scheduleId: string, start: number | string) => `schedule_${scheduleId}_${start}`;
 
 /** With `undefined` fields left out. */

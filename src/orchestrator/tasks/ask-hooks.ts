@@ -14,7 +14,7 @@ export type Answer = { kind: "let go"; changes: Changes } | ({ kind: "veto" } & 
 
 type Registry = Pick<HookRegistry, "runBefore">;
 
-/** The starts are counted under the task's id; whoever writes the result forgets them. */
+/** The starts are counted under the task's id; the code that writes the result forgets them. */
 export async function askHooks(
   { registry, attempts }: { registry: Registry; attempts: Attempts },
   task: Task,

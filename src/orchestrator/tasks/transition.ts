@@ -148,7 +148,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
 
   async function write(task: Task, next: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean> {
     const writing = store.commit(next, event, timing);
-    // Ours or not, the version that hooks were asked about is over then, and so are the dispatches about it.
+    // Written or not, the version that hooks were asked about has ended, and with it the dispatches about it.
     const forgetting = attempts.forget(task.id);
     const isWritten = await writing;
     if (isWritten) committed(event, next, task);
