@@ -1,7 +1,7 @@
 /**
  * A reporter of the tests for machines: one line as each thing happens, so that a run which is cut off has told how far it came. The
- * lines go to the file that `TALLY` names: `begin|end <file>`, `pass|skip <test>`, `fail <test or file>`, and `again <test>` for a
- * test that passed only at its second try.
+ * lines go to the file that `TALLY` names: `begin|end <file>`, `pass|skip <test>`, `fail <test or file>`, `again <test>` for a test
+ * that passed only at its second try, and `setup <file>` for a file whose tests were skipped because what they need could not be set up.
  */
 import { appendFileSync } from "node:fs";
 import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from "vitest/node";
@@ -25,12 +25,17 @@ export default class Tally implements Reporter {
 
   /** A hook around tests that failed: the tests themselves are skipped, which would look as if all were well. */
   onTestSuiteResult(suite: TestSuite): void {
-    for (const { message } of suite.errors())
+    for (const { message } of suite.errors()) {
       note("fail", `${suite.module.relativeModuleId} > ${suite.fullName}: ${message}`);
+      note("setup", suite.module.relativeModuleId);
+    }
   }
 
   onTestModuleEnd(module: TestModule): void {
-    for (const { message } of module.errors()) note("fail", `${module.relativeModuleId}: ${message}`);
+    for (const { message } of module.errors()) {
+      note("fail", `${module.relativeModuleId}: ${message}`);
+      note("setup", module.relativeModuleId);
+    }
     note("end", module.relativeModuleId);
   }
 

@@ -95,7 +95,7 @@ it("a limit that Telegram sets for connecting is kept over a restart, and ends w
   expect(asked()).toBe(before + 1);
   expect((await invoke(gateway.url, "/pauses")).text).toContain("retry after 1200");
   expect((await invoke(gateway.url, "/pauses lift telegram")).text).toContain("1 pause lifted");
-  await allOnline(gateway.url, 30_000, ["telegram"]);
+  await allOnline(gateway, 30_000, ["telegram"]);
 });
 
 it("one refused token on each of Telegram's methods costs neither the connection nor a message", async () => {

@@ -82,7 +82,7 @@ it("lets requests under way end, on Discord and Telegram: no delivery is held, a
     );
     expect(await gateway.stop()).toBe(0);
     await gateway.start();
-    await allOnline(gateway.url);
+    await allOnline(gateway);
     expect(await held()).toContain("Nothing is held.");
   }
 
@@ -119,7 +119,7 @@ it("waits for a platform's answer that takes longer than shutdown_timeout, up to
     await until(() => telegram.sends === before + 1, "the send being under way");
     expect(await gateway.stop()).toBe(0);
     await gateway.start();
-    await allOnline(gateway.url);
+    await allOnline(gateway);
     expect((await invoke(gateway.url, "/outbox list held")).text).toContain("Nothing is held.");
   } finally {
     await slowStop.stop();

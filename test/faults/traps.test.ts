@@ -17,7 +17,7 @@ afterAll(() => stack.stop());
 async function restart(): Promise<void> {
   await stack.gateway.kill();
   await stack.gateway.start();
-  await allOnline(stack.gateway.url);
+  await allOnline(stack.gateway);
 }
 
 const find = (platform: FlowPlatform, place: Place, part: string, who: Speaker = "owner"): Promise<Seen> =>

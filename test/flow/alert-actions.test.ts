@@ -335,7 +335,7 @@ describe("later, and in words", () => {
     await until(() => stack.noted("message_sent").some(isKnown), "the question being known as sent");
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     const replyToId = question?.id ?? "none";
     await platform("telegram").say(room("telegram"), "stranger", "2h", { replyToId });
     await platform("telegram").say(room("telegram"), "owner", "soon", { replyToId });
@@ -469,7 +469,7 @@ describe("a press that is refused", () => {
     database.prepare("UPDATE action_tokens SET expires_at = ?").run(Date.now() - 1_000);
     database.close();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     for (const name of NAMES) {
       await press(name, found[name].id, "Acknowledge");
       const said = await until(

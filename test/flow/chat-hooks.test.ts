@@ -85,7 +85,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
       // The topic is remembered over a kill.
       await stack.gateway.kill();
       await stack.gateway.start();
-      await allOnline(stack.gateway.url);
+      await allOnline(stack.gateway);
       await platform.say(forum, "guest", "daily 4");
       await until(async () => (await inTopic()).length === 4, "the fourth", 30_000);
       expect(topics()).toHaveLength(1);

@@ -466,7 +466,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
     expect(refused.text).toMatch(new RegExp(`is running already: run ${begun()[0]}, for \\d+ m?s`));
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     const told = await find(platform, room, /lasting[\s\S]*interrupted/);
     expect(told.text).toContain("the gateway ended while it ran");
     expect(begun()).toHaveLength(1);
@@ -480,7 +480,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
     await until(() => begun().length === 1, "its start");
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     const told = await find(platform, room, /was not fired again/);
     expect(told.text.replaceAll("\\", "")).toContain(begun()[0]);
     expect(begun()).toHaveLength(1);

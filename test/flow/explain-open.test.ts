@@ -513,7 +513,7 @@ describe("a message whose handling was cut off by the end of the process", () =>
     await stack.gateway.kill();
     go("go-slow");
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     const path = await why(`/hooks why ${await rowOf(asked)}`);
     expect(path).toMatch(/attempt 2; the process ended in between and was started again at \d\d:\d\d:\d\d/);
   });

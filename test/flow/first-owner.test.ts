@@ -33,7 +33,7 @@ beforeAll(async () => {
     },
   });
   await gateway.start();
-  await allOnline(gateway.url);
+  await allOnline(gateway);
 });
 afterAll(async () => {
   await gateway.kill();
@@ -83,7 +83,7 @@ it("a start with a wrong token names the platform with its reason, offers no cod
     expect(banner).toMatch(/^ {2}discord {6}offline: .*token.*\n {15}\S/im);
     expect(banner).not.toContain("owner code");
     expect(wrong.output()).not.toContain("discord listens to");
-    expect(wrong.output()).toContain("web listens to");
+    await until(() => wrong.output().includes("web listens to"), "what the web chat listens to");
   } finally {
     await wrong.kill();
   }
@@ -196,7 +196,7 @@ it("a claimed owner holds after a crash; `hookgate claim` prints another code, a
   const ann = [...discord.world.users.values()].find(({ username }) => username === "ann")?.id as string;
   await gateway.kill();
   await gateway.start();
-  await allOnline(gateway.url);
+  await allOnline(gateway);
   discord.people.says("still nothing that a hook answers", { dm: true, userId: ann });
   await until(() => directTo(ann).filter((text) => text.startsWith("No hook answered.")).length === 2, "the note");
 

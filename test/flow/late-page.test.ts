@@ -80,7 +80,7 @@ it("the page is posted once after the next start, and says when it was due", asy
   await gateway.kill();
   passWhileDown(DOWN_MS);
   await gateway.start();
-  await allOnline(gateway.url);
+  await allOnline(gateway);
   const [late] = await until(
     async () => {
       const found = await pages();

@@ -205,7 +205,7 @@ describe("on Discord", () => {
     expect(before).toBe(1);
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     await stack.platforms.discord.command(stack.platforms.discord.places[0], "owner", "/help");
     await find(stack.platforms.discord, stack.platforms.discord.places[0], /fire-hook/);
     expect(writes()).toBe(before);

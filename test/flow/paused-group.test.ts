@@ -68,7 +68,7 @@ it("the person on call is paged once, at the fallback, and the group gets the pa
   expect(copy).toContain(`<@${stack.discord.userId}>`);
   await gateway.kill();
   await gateway.start();
-  await allOnline(gateway.url);
+  await allOnline(gateway);
   const [late] = await until(
     async () => {
       const found = await pages("telegram");

@@ -178,7 +178,7 @@ describe("a reply that is late", () => {
   it("is acknowledged after a kill and a start, taken and put off by presses on three chats, on all cards at once", async () => {
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     const steps = [
       ["discord", "Acknowledge", /Acknowledged by .+/],
       ["telegram", "Assign to me", undefined],

@@ -66,14 +66,21 @@ export async function readiness(url: string): Promise<Readiness> {
   return (await (await fetch(`${url}/readyz`)).json()) as Readiness;
 }
 
-/** Resolves when /readyz shows these platforms online. */
-export async function allOnline(url: string, withinMs = 30_000, names: readonly string[] = ALL): Promise<void> {
+/** Resolves when /readyz shows these platforms online. Rejects with the state of each, or with what a gateway that ended has printed. */
+export async function allOnline(
+  gateway: GatewayProcess,
+  withinMs = 30_000,
+  names: readonly string[] = ALL,
+): Promise<void> {
+  let last: unknown;
   await until(
     async () => {
-      const { platforms } = await readiness(url).catch(() => ({ platforms: {} }) as Readiness);
+      if (!gateway.running()) throw new Error(`the gateway ended:\n${gateway.output().slice(-4000)}`);
+      last = await readiness(gateway.url).catch((error: unknown) => error);
+      const { platforms = {} } = last as Partial<Readiness>;
       return names.every((name) => platforms[name]?.state === "online");
     },
-    `${names.join(", ")} being online`,
+    () => `${names.join(", ")} being online (${last instanceof Error ? last : JSON.stringify(last)})`,
     withinMs,
   );
 }
@@ -124,7 +131,7 @@ export async function startStack({
     env: Object.assign({}, ...all.map((one) => one.env), env),
   });
   await gateway.start();
-  await allOnline(gateway.url, 30_000, online);
+  await allOnline(gateway, 30_000, online);
   for (const platform of all) await platform.begin(gateway.url);
   return {
     gateway,

@@ -96,7 +96,7 @@ describe.each(NAMES)("a task for a person on %s", (name) => {
 
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     await platform.begin(stack.gateway.url);
     await platform.say(place, "owner", "the roses are done", { replyToId: first.id });
     await until(async () => (await statusOf(id)).lastNote?.text === "the roses are done", "the report");

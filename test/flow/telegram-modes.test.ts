@@ -67,7 +67,7 @@ describe("webhook mode", () => {
     await answered(telegram.chatId, "sent without a webhook");
     expect(await state()).toMatchObject({ state: "reconnecting" });
     telegram.faults.clear();
-    await allOnline(gateway.url, 70_000, ["telegram"]);
+    await allOnline(gateway, 70_000, ["telegram"]);
   });
 
   it("refuses a call without the secret, or with a wrong one, and takes nothing from it", async () => {
@@ -100,7 +100,7 @@ describe("webhook mode", () => {
     await stack.gateway.kill();
     stack.telegram.people.says("echo said to nobody", { chatId: stack.telegram.chatId });
     await stack.gateway.start();
-    await allOnline(stack.gateway.url);
+    await allOnline(stack.gateway);
     await answered(stack.telegram.chatId, "said to nobody");
     const sends = stack.telegram
       .callsOf("sendMessage")
