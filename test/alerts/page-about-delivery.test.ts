@@ -27,6 +27,8 @@ async function raised(answers: {
   card?: Answer;
   page?: Answer;
   isAway?: boolean;
+  /** The step after it: ben has an account at the fallback, cara a private chat. */
+  second?: Answer;
 }): Promise<{ on: Watch; other: LoopbackPlatform }> {
   const loop = new LoopbackPlatform("loop");
   const other = new LoopbackPlatform("other");
@@ -36,6 +38,7 @@ async function raised(answers: {
     if (operation.kind !== "create" || operation.address.chatId !== "room") return undefined;
     const { text } = operation.part;
     const isPage = text.includes("Escalated: step");
+    if (text.includes(TITLE) && text.includes("step 2 of 2")) return answers.second;
     if (text.includes(TITLE)) return isPage ? answers.page : answers.card;
     if (!isPage || !isFirst) return undefined;
     isFirst = false;
@@ -43,17 +46,26 @@ async function raised(answers: {
   };
   const on = await watch(
     {
-      routes: { default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "10s", mention: ["ann"] }] } },
+      routes: {
+        default: {
+          to: [ROOM],
+          remind: { times: 0 },
+          escalate: [
+            { after: "10s", mention: ["ann"] },
+            ...(answers.second ? [{ after: "40s", mention: ["ben", "cara"] }] : []),
+          ],
+        },
+      },
       fallback: [OTHER_OPS],
       fallback_after: "20s",
-      people: { ann: ["loop:7"] },
+      people: { ann: ["loop:7"], ben: ["other:5"], cara: ["loop:8"] },
       watch_gateway: { offline_after: "1d", undelivered_after: "15s" },
     },
     {
       platform: loop,
       others: [other],
-      direct: (ref) => (ref === "loop:7" ? parseAddress("loop:bot:dm-7") : undefined),
-      personOf: ({ chatId }) => (chatId === "dm-7" ? "loop:7" : undefined),
+      direct: (ref) => (/^loop:[78]$/.test(ref) ? parseAddress(`loop:bot:dm-${ref.slice(5)}`) : undefined),
+      personOf: ({ chatId }) => (chatId.startsWith("dm-") ? `loop:${chatId.slice(3)}` : undefined),
     },
   );
   await on.raise();
@@ -94,6 +106,18 @@ it.each([
     expect(about(on.posted("loop:bot:dm-7"))).toHaveLength(1);
   },
 );
+
+it("a step that is taken again mentions nobody once more where its own message has mentioned them", async () => {
+  const { on, other } = await raised({ page: DOUBT, second: DOUBT });
+  await pass(on, MINUTE);
+  const pages = other.messages.filter(({ text }) => text.includes(TITLE) && text.includes("step 2 of 2"));
+  expect(pages.map(({ text }) => text)).toEqual([
+    expect.stringContaining(`cara has no other account and is mentioned in ${ROOM}`),
+    expect.stringContaining(`The page in ${ROOM} may not have arrived`),
+  ]);
+  expect(pages.map(({ body }) => body.mentions)).toEqual([{ users: ["5"] }, undefined]);
+  expect(on.posted("loop:bot:dm-8").filter(({ text }) => text.includes("step 2 of 2"))).toHaveLength(1);
+});
 
 it("a page that its platform does not take in time is at the fallback, and in its chat later", async () => {
   const { on, other } = await raised({ isAway: true });

@@ -1,5 +1,5 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
-import { type Actor, type Alert, isOpen, type Urging } from "../../domain/alert.js";
+import { type Actor, type Alert, isOpen, type Notice, type Urging } from "../../domain/alert.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
@@ -97,12 +97,11 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   // Mentioned at the fallback, the person is notified all the same.
   if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
   const page = await alerting.store.noticesWith(alert.id, stepKey(alert, route, urging.steps));
-  const informed = page.map(({ destination }) => destination);
   const known = lostPage.isCopy
-    ? informed
+    ? page.map(({ destination }) => destination)
     : calledBy(reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now));
   if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, known))
-    take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, informed }, around);
+    take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, page }, around);
 }
 
 /** In a private chat or as a stand-in; or no one is called in the chats that are left, which is reported. */
@@ -144,14 +143,14 @@ interface Taking {
   lateMs: number;
   /** The step was taken already, and this chat refused its page. */
   insteadOf?: LostPage;
-  /** Chats that have the page of the step. */
-  informed?: readonly string[];
+  /** The messages of the step from when it was taken first. */
+  page?: readonly Notice[];
 }
 
 function take(
   plan: Plan,
   step: Step,
-  { route, routes, urging, by, lateMs, insteadOf, informed = [] }: Taking,
+  { route, routes, urging, by, lateMs, insteadOf, page = [] }: Taking,
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
@@ -194,7 +193,8 @@ function take(
     insteadOf?.isPrivate === false
       ? plan.notices.flatMap(({ key: its, destination }) => (its === ofStep ? [destination] : []))
       : [];
-  const isCopied = (destination: string) => copied.includes(destination) && !informed.includes(destination);
+  const isCopied = (destination: string) =>
+    copied.includes(destination) && !page.some((one) => one.destination === destination);
   const lost = insteadOf && !insteadOf.isPrivate ? [lostText(insteadOf, alerting.placeName)] : [];
   for (const destination of new Set([...reach.posted, ...reach.elsewhere, ...copied])) {
     if (destination === insteadOf?.destination) continue;
@@ -203,7 +203,8 @@ function take(
     const news = facts(destination);
     const sentences = isCopied(destination) ? news : [first, ...lost, ...news, ...last];
     if (sentences.length === 0) continue;
-    const whom = mentionedAt(destination, mentioned, reach, alerting);
+    const known = page.flatMap((one) => (one.destination === destination ? one.mentions : []));
+    const whom = mentionedAt(destination, mentioned, reach, alerting).filter((one) => !known.includes(storedAs(one)));
     notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {
@@ -243,6 +244,8 @@ function heldSentences(plan: Plan, chats: readonly string[], alerting: Alerting)
   });
 }
 
+const storedAs = ({ ref, name }: Mentioned) => `${ref}|${name}`;
+
 /** A message of its own there, and the alert's card, where that is not shown yet. */
 function notify(
   plan: Plan,
@@ -264,7 +267,7 @@ function notify(
     kind: "escalation",
     key,
     text: sentences.join(". "),
-    mentions: mentioned.map(({ ref, name }) => `${ref}|${name}`),
+    mentions: mentioned.map(storedAs),
     dueAt: quietEnd(plan, destination, alerting) ?? now,
   });
 }
