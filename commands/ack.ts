@@ -11,7 +11,7 @@ export const ackSpec: CommandSpec = {
   role: "operator",
   options: [
     ALERT_ID,
-    { name: "for", summary: "For how long; else as its route says", type: "string" },
+    { name: "for", summary: "For how long. Default: the time that its route sets", type: "string" },
     { name: "assign", summary: "Take it as well", type: "boolean" },
   ],
 };

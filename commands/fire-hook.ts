@@ -151,7 +151,7 @@ function whyNobody({ registry }: CommandDeps, target: Target, payload: unknown):
     const hooks = registry.order(target.point.name);
     return hooks.length === 0
       ? "No hook ran: none is registered here."
-      : `No hook ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here wants this payload"}.`;
+      : `No hook ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here matches this payload"}.`;
   }
   // A disabled hook has no place in the order, either: that explains nothing.
   const { checks } = registry.explain(target.hook.id, payload);

@@ -61,7 +61,7 @@ export const outboxSpec: CommandSpec = {
       words: [CRASH],
     },
     { name: "yes", summary: "purge, and retry or release with reason=crash: without asking", type: "boolean" },
-    { name: "reveal", summary: "show: what the message says (admins; recorded)", type: "boolean" },
+    { name: "reveal", summary: "show: reveal the text of the message (admins; recorded)", type: "boolean" },
     { name: "page", summary: "list: which page", type: "integer" },
   ],
 };

@@ -20,7 +20,7 @@ const MAX_NAMED = 10;
 
 export const replaySpec: CommandSpec = {
   name: "replay",
-  summary: "Fire a past dispatch once more with its own payload; dry unless live",
+  summary: "Fire a past dispatch again with its own payload; dry unless live",
   role: "viewer",
   isSlow: true,
   options: [

@@ -8,7 +8,7 @@ import type { FirePayload } from "./payload.js";
 /** Admins; of a task, or a mission with tasks, only who may hear what their runners said (`role` of the runner); of the answer to a command owners. */
 export async function needToReveal(deps: CommandDeps, context: Pick<CommandContext, "need">, of: About) {
   context.need("admin");
-  context.need(await roleToRevealIn(deps, of), "It shows what the runner of a task said, or the answer to a command.");
+  context.need(await roleToRevealIn(deps, of), "It shows the output of a task's runner, or the answer to a command.");
 }
 
 /**
@@ -31,7 +31,7 @@ export async function needToFireLast(
   else if (isChanged && role !== "operator")
     context.need(
       role,
-      "The last payload has what the runner of a task said, or the answer to a command. Use `last` without JSON on top, `example`, or type a payload.",
+      "The last payload has the output of a task's runner, or the answer to a command. Use `last` without JSON on top, `example`, or type a payload.",
     );
 }
 
@@ -39,7 +39,7 @@ export async function needToFireLast(
 export async function needToReplayLive(deps: CommandDeps, context: Pick<CommandContext, "need">, past: About) {
   context.need(
     await deps.roleToHear(past),
-    "Its payload has what the runner of a task said, or the answer to a command. A hook may post that where you read it.",
+    "Its payload has the output of a task's runner, or the answer to a command. A hook may post that where you read it.",
   );
 }
 

@@ -44,7 +44,7 @@ export const runSpec: CommandSpec = {
       type: "string",
       complete: "runs",
     },
-    { name: "reveal", summary: "Of a dispatch or a run: show what people wrote (admins; recorded)", type: "boolean" },
+    { name: "reveal", summary: "A dispatch or a run: show what people wrote (admins; recorded)", type: "boolean" },
   ],
 };
 
@@ -78,7 +78,7 @@ export function run(deps: CommandDeps): Command {
 function revealsOne(given: string): HookgateError {
   const named = given === "" ? "" : ` ${given}`;
   const path = given === "" ? "/run, as a reply to the message," : `/run${named}`;
-  const letter = /^(m\d+|d_.*)$/.test(given) ? ` /outbox show${named} reveal=true shows what the message says.` : "";
+  const letter = /^(m\d+|d_.*)$/.test(given) ? ` /outbox show${named} reveal=true shows the text of the message.` : "";
   return new HookgateError({
     code: "BAD_USAGE",
     message: `Nothing was revealed: reveal shows one dispatch or run, and not all that a message${named && ` (${given})`} led to.`,

@@ -74,7 +74,7 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
   const forMs = momentOf(when, now, desk.nextBusinessHour) - now;
   if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
   if (comment === undefined)
-    throw badUsage("Missing: a comment that says why.", `Write it after the time: \`… ${by} moving the queue\`.`);
+    throw badUsage("Missing: a comment with the reason.", `Write it after the time: \`… ${by} moving the queue\`.`);
   const added = await desk.silences.add(matchers, forMs, comment, actorOf(context));
   return answer({
     text: [

@@ -24,7 +24,7 @@ const ACTIONS = {
   note: "Add a note",
   cancel: "Cancel it",
   retry: "Run it again",
-  assign: "Give it to someone else",
+  assign: "Assign it to another person",
   deadline: "Change or remove its deadline",
   pause: "Pause it",
   resume: "Continue a paused task",
@@ -91,7 +91,8 @@ export const taskSpec: CommandSpec = {
     // Third, so that words need no name: `/task add WHO TITLE`.
     {
       name: "text",
-      summary: "add: the title; assign: to whom; deadline: when, or none; else a reason, a result or a question",
+      summary:
+        "add: the title; assign: the new assignee; deadline: when, or none; else a reason, a result or a question",
       type: "string",
       rest: true,
       neededFor: ["add", "deadline", "ask", "note"],

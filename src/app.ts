@@ -353,7 +353,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
         .then(followed.note)
         .then(() => logger.info({ stepMs }, "Pauses and retries keep their length after the clock was set."))
         .catch((error: unknown) =>
-          logger.error({ error: errorMessage(error) }, "the queues could not be planned anew after the clock was set"),
+          logger.error({ error: errorMessage(error) }, "the queues could not be rescheduled after the clock was set"),
         );
     });
     let hasStarted = false;

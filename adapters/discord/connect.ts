@@ -269,7 +269,7 @@ export function wrongToken(): HookgateError {
   return new HookgateError({
     code: "DISCORD_TOKEN",
     message: "Discord refuses the bot token",
-    hint: "Copy the token anew from the developer portal (Bot → Reset Token) into DISCORD_TOKEN, then restart Hookgate. Without a restart it tries the same token again every minute.",
+    hint: "Copy a new token from the developer portal (Bot → Reset Token) into DISCORD_TOKEN, then restart Hookgate. Without a restart it tries the same token again every minute.",
     retryAfterMs: TOKEN_PAUSE_MS,
   });
 }
@@ -292,7 +292,7 @@ async function connectError(
       : new HookgateError({
           code: "DISCORD_REFUSED_ONCE",
           message: "Discord refused the token once (401), and took it when it was asked again",
-          hint: "Hookgate connects again by itself. When this comes back, look at what stands between Hookgate and Discord.",
+          hint: "Hookgate connects again by itself. If this happens again, check the network, proxy and firewall between Hookgate and Discord.",
           retryable: true,
           cause: error,
         });

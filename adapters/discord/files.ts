@@ -41,7 +41,10 @@ export async function readFiles(
       files.push({ name, data, contentType: attachment.mimeType });
     } catch (error) {
       if (signal.aborted || (isTemporary(error) && !isLastAttempt)) throw error;
-      logger.warn({ file: name, error: errorMessage(error) }, "a file could not be fetched; a line stands for it");
+      logger.warn(
+        { file: name, error: errorMessage(error) },
+        "a file could not be fetched; a line of text replaces it",
+      );
       missing.push(missingFileLine(name, attachment.url, error));
     }
   }

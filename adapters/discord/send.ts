@@ -270,7 +270,7 @@ async function startTaggedThread(context: SendContext, forumId: string, upload: 
   try {
     const tags = forumTags.parse(await context.rest.get(Routes.channel(forumId))).available_tags;
     const tag = tags.find(({ moderated }) => !moderated) ?? tags[0];
-    if (!tag) return { kind: "permanent", error: "the forum wants a tag and has none" };
+    if (!tag) return { kind: "permanent", error: "the forum requires a tag and defines none" };
     return await startThread(context, forumId, upload, [tag.id]);
   } catch (error) {
     // Nothing was posted yet.

@@ -55,6 +55,6 @@ export async function openThread(
 function hintFor({ code }: DiscordAPIError): string {
   if (FORBIDDEN.has(code))
     return "Give the bot the permissions View Channel, Create Public Threads and Send Messages in Threads in this channel.";
-  if (code === TOO_MANY_THREADS) return "Archive threads of this server that nobody needs.";
+  if (code === TOO_MANY_THREADS) return "Archive threads of this server that are no longer needed.";
   return "Check that threads can be opened in this channel, or leave out `thread` in the hook.";
 }

@@ -110,7 +110,7 @@ export function runError(thrown: unknown, isWrong = false): HookgateError {
     return new HookgateError({
       code: "TELEGRAM_REFUSED_ONCE",
       message: `Telegram refused the token once (${describeFailure(failure)}), and took it when it was asked again`,
-      hint: "Hookgate connects again by itself. When this comes back, look at what stands between Hookgate and Telegram.",
+      hint: "Hookgate connects again by itself. If this happens again, check the network, proxy and firewall between Hookgate and Telegram.",
       retryable: true,
     });
   if (failure.kind === "refused" && failure.status === 429)

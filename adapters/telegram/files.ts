@@ -91,7 +91,10 @@ async function fileOrLine(
   } catch (thrown) {
     if (!(thrown instanceof HookgateError)) throw thrown;
     if (isTemporary(thrown) && !isLastAttempt) throw new FileNotYet(thrown);
-    logger.warn({ file: fileName(file), error: thrown.message }, "a file could not be fetched; a line stands for it");
+    logger.warn(
+      { file: fileName(file), error: thrown.message },
+      "a file could not be fetched; a line of text replaces it",
+    );
     return missingFileLine(fileName(file), file.url, thrown);
   }
 }

@@ -116,7 +116,8 @@ export class Intake {
         .catch((thrown: unknown) => {
           const failure = readFailure(thrown);
           const facts = { callbackId, error: describeFailure(failure) };
-          if (failure.kind === "refused") logger.debug(facts, "Telegram wants no answer to a press any more");
+          if (failure.kind === "refused")
+            logger.debug(facts, "Telegram no longer accepts an answer to this button press");
           else logger.warn(facts, "a press could not be acknowledged; its button keeps spinning for a while");
         }),
     );

@@ -205,7 +205,7 @@ function toolCallTexts(ran: Ran): string[] {
   if (failed.length === 0) return [];
   const which = calls.length === 1 ? "Its tool call" : `${failed.length} of its ${calls.length} tool calls`;
   const tools = [...new Set(failed.map(({ tool }) => code(tool)))].join(", ");
-  return [`⚠ ${which} **failed**: ${tools}. The model was told, and went on.`];
+  return [`⚠ ${which} **failed**: ${tools}. The model got the error and continued.`];
 }
 
 async function sentencesOf(deps: CommandDeps, context: CommandContext, fates: readonly Fate[]): Promise<string[]> {

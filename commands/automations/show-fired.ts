@@ -22,7 +22,7 @@ import {
 } from "./show-run.js";
 
 /** In place of texts that the reader may not have revealed. */
-const FOR_OWNERS = "for owners; it may quote what the runner of a task said, or the answer to a command";
+const FOR_OWNERS = "for owners; it may quote the output of a task's runner, or the answer to a command";
 
 export async function showFired(
   deps: CommandDeps,

@@ -4,7 +4,7 @@ import { answer, commandButton } from "../answer.js";
 import { block, code } from "../text.js";
 
 const SNIPPET = `- id: disk-check
-  description: Say how full the disk is
+  description: Show how full the disk is
   trigger: { every: 1h }
   context:
     - shell: { command: [df, -h, /] }

@@ -25,7 +25,7 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
   const configured = deps.switches?.configured(hook.id);
   const endsAtRestart =
     configured !== undefined && configured !== enabled
-      ? `⚠ The configuration says ${code(`overrides.${hook.id}.enabled: ${configured}`)}, and that holds again after a restart.`
+      ? `⚠ The configuration has ${code(`overrides.${hook.id}.enabled: ${configured}`)}, and that applies again after a restart.`
       : undefined;
   const isBreakerClosed = enabled && (await deps.automations?.closeBreaker(hook.id)) === true;
   const breaker =

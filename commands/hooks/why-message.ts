@@ -160,7 +160,7 @@ async function whyNotAgain(
   const switches = await switchesOf(deps, hook.id);
   const reason =
     disabledReason(deps, hook, switches, row.settledAt) ?? (offered && endedEarlier(deps, offered, hook, row));
-  return `The message was offered to the hooks once more, and it did not run then.${reason === undefined ? "" : ` ${reason}`}`;
+  return `The message was offered to the hooks again, and this hook did not run then.${reason === undefined ? "" : ` ${reason}`}`;
 }
 
 /** Why it did not run when its point fired for the same message once more, as it does after a release. */
@@ -176,7 +176,7 @@ async function whyNotLater(
   );
   if (later === undefined || later.runs.some(({ hookId }) => hookId === hook.id)) return undefined;
   const reason = await whyNoTurn(deps, hook, later);
-  return `${code(hook.hook)} fired once more for it, ${ago(later.at, deps.clock.now())}, and it did **not** run then.${reason === undefined ? "" : ` ${reason}`}`;
+  return `${code(hook.hook)} fired again for it, ${ago(later.at, deps.clock.now())}, and it did **not** run then.${reason === undefined ? "" : ` ${reason}`}`;
 }
 
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
@@ -374,7 +374,7 @@ export function runText(
           ? `It would have put the message off more often than ${code("gateway.max_deferrals")} allows, and the message went on to the default route`
           : "It put the message off"
         : run.outcome === "interrupted"
-          ? `It began, and was **interrupted** after ${formatDuration(run.latencyMs)}`
+          ? `It started, and was **interrupted** after ${formatDuration(run.latencyMs)}`
           : `It ran, ${instead ?? runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
   return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
 }

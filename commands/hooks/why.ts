@@ -256,7 +256,7 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
   return answer({
     text: [
       inDoubt &&
-        `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and no answer told whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
+        `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and the platform did not confirm whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
       isLast
         ? `The gateway has no message${at ? " of this chat" : ""} on record: none was received, or what was received has been deleted.`
         : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,

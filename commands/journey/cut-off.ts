@@ -38,7 +38,7 @@ export function wasUndecided({ id, asked }: Delivery, decisions: readonly Decisi
 
 /** A sentence. */
 export function cutOffText(times: number): string {
-  return `The end of the process cut that off${times > 1 ? ` ${times} times` : ""}, before it was recorded which hooks had begun. Where a plugin ended the process itself, the log names its hook.`;
+  return `The end of the process cut that off${times > 1 ? ` ${times} times` : ""}, before it was recorded which hooks had started. Where a plugin ended the process itself, the log names its hook.`;
 }
 
 /**
@@ -84,12 +84,12 @@ function endOf({ status, statusReason }: AutomationRun): string {
   const why = statusReason === undefined ? "." : `: ${plain(statusReason)}.`;
   switch (status) {
     case "interrupted":
-      return `It began, and was **interrupted**${why}`;
+      return `It started, and was **interrupted**${why}`;
     case "queued":
     case "backgrounded":
       return `It waits in the background${why}`;
     case "running":
-      return "It began, and has not ended.";
+      return "It started, and has not ended.";
     case "skipped":
       return `It did **not** run${why}`;
     default:

@@ -47,7 +47,7 @@ function formerEndText(decision: Decision, journey: Journey, by: string): string
   const why = was.reason === undefined ? "" : `: ${plain(was.reason)}`;
   if (was.status === "dead") return `, after ${id.startsWith("d_") ? "it" : "handling it"} was **given up**${why}`;
   const isDoubled = kind === "released" && was.reason?.includes(IN_DOUBT) === true;
-  return `; until then it was **held**${why}${isDoubled ? `. ${by} said that it had not arrived, so it was sent once more` : ""}`;
+  return `; until then it was **held**${why}${isDoubled ? `. ${by} reported that it had not arrived, so it was sent again` : ""}`;
 }
 
 /** Hooks were notified of the end before the decision. */

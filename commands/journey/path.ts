@@ -244,7 +244,8 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
 function inboundEnd(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): Happening[] {
   const { deliveries, dispatches, gone } = journey;
   const open = whyUnhandled(journey, now);
-  const unknown = row.status === "dead" && cutOffsOf(row) > 0 ? " Which hooks had begun by then was not recorded." : "";
+  const unknown =
+    row.status === "dead" && cutOffsOf(row) > 0 ? " Which hooks had started by then was not recorded." : "";
   if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: `${open}${unknown}` }];
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);

@@ -200,7 +200,7 @@ const DENIALS: Readonly<Record<string, string>> = {
   "this place is not listed":
     "the chat is not in the access list (`access.chats`); `/whoami` in this chat shows the lines to add",
   "direct messages are for operators": "the sender has no role (`access.dms: everyone` opens direct messages)",
-  "direct messages are off": "the configuration says so (`access.dms`)",
+  "direct messages are off": "the configuration turns them off (`access.dms: off`)",
   "written by a bot account": "bots are never answered, so that two bots cannot talk forever",
 };
 

@@ -74,7 +74,7 @@ export async function closeConversation(deps: CommandDeps, context: CommandConte
   const titles = new Map(clocks.map(({ clock: { entity } }) => [entity.id, entity.title]));
   if (titles.size > 1)
     throw badUsage(
-      `${titles.size} conversations have "${plain(id, 60)}" in their name: say which.`,
+      `${titles.size} conversations have "${plain(id, 60)}" in their name: name one.`,
       [...titles].map(([one, title]) => `${plain(title, 60)} ${code(one)}`).join(", "),
     );
   const [caseId = id] = titles.keys();

@@ -140,7 +140,7 @@ export async function actOnTask(
 }
 
 async function assign(desk: TaskDesk, context: CommandContext, id: string, text: string | undefined) {
-  if (text === undefined) throw missing("to whom", "/task assign ID WHO", "text");
+  if (text === undefined) throw missing("the new assignee", "/task assign ID WHO", "text");
   const assignTo = assigneeFrom(text, context.operator);
   context.need(desk.roleFor(assignTo));
   return choosing("text", text, desk.assign(id, assignTo, actorOf(context)));

@@ -65,7 +65,7 @@ function fieldsOf({ clock }: CommandDeps, context: CommandContext, desk: TaskDes
   if (retries !== undefined && (Number(retries) < 0 || Number(retries) > 100))
     throw badUsage(`\`retries\` is a number from 0 to 100, not ${retries}.`);
   if (backoff !== undefined && retries === undefined)
-    throw badUsage("`backoff` is between retries: say `retries` too.");
+    throw badUsage("`backoff` is the wait between retries: set `retries` too.");
   const dependsOn = textOf(after)
     ?.split(/[,\s]+/)
     .filter((id) => id !== "");

@@ -433,10 +433,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     try {
       for (const { destination } of await store.placesOf(alertId)) telling.lookAt(destination);
     } catch (error) {
-      logger.warn(
-        { alert: alertId, error: errorMessage(error) },
-        "what was said of an alert could not be looked after",
-      );
+      logger.warn({ alert: alertId, error: errorMessage(error) }, "messages about an alert could not be checked");
     }
   }
 }

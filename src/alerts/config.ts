@@ -123,7 +123,7 @@ const destination = z.strictObject({
   quiet: quiet
     .optional()
     .describe(
-      "Quiet hours: alerts that arrive then are sent in one message when they end. Escalations wait as well, and the card elsewhere says so.",
+      "Quiet hours: alerts that arrive then are sent in one message when they end. Escalations wait as well, and the card elsewhere shows it.",
     ),
   timezone: zone("times written out, where the platform cannot show the reader's"),
   per_minute: z.int().min(1).default(10).describe("New messages about alerts at most; what is more shares one card."),
@@ -164,7 +164,7 @@ const rota = z
         people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
         from: z.string().describe("When the first turn started, such as 2026-01-05T09:00."),
         every: someDuration().describe(
-          "How long a turn is, such as 7d. Turns of whole days begin at the same time of day, in summer and in winter.",
+          "How long a turn is, such as 7d. Turns of whole days start at the same time of day, in summer and in winter.",
         ),
       })
       .optional()

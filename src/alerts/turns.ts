@@ -1,5 +1,5 @@
 /**
- * The turns of a rota: `rotate: { from, every, people }`. Turns of whole days begin at the same time of day in the rota's zone, in summer
+ * The turns of a rota: `rotate: { from, every, people }`. Turns of whole days start at the same time of day in the rota's zone, in summer
  * as in winter; a time that clocks skip comes right after it. Other turns have a fixed length.
  */
 import { parseInstant } from "../lib/instant.js";

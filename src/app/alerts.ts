@@ -62,7 +62,7 @@ export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => 
   const isDirect = to.parts.some(({ messageId }) => messageId !== undefined && messageId === replyToId);
   if (to.cause.kind !== "alert" || !isDirect || !hasRole(operator.role, "operator")) return undefined;
   return {
-    text: "Your reply went to nobody: this message is Hookgate's own. To answer the customer, reply to the copy of their message, which the card leads to; to note something, press Note under More….",
+    text: "Your reply was not sent to anyone: this message is Hookgate's own. To answer the customer, reply to the copy of their message, which the card leads to; to note something, press Note under More….",
   };
 };
 

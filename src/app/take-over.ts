@@ -51,10 +51,11 @@ async function takeTask(
   const before = parts.nameOf(ref) ?? ref;
   const stays = `The task stays with ${before}`;
   const isWaiting = task.status === "draft" || task.status === "pending" || task.status === "assigned";
-  if (!task.assignTo.startsWith("person:") || !isWaiting) return `${stays}; \`/task assign ${id} me\` takes it over.`;
+  if (!task.assignTo.startsWith("person:") || !isWaiting)
+    return `${stays}; \`/task assign ${id} me\` assigns it to you.`;
   const needed = parts.roleToHear(task);
   if (!hasRole(by.role, needed))
-    return `${stays}: a runner for the role ${needed} had it before, so only that role may give it to somebody else.`;
+    return `${stays}: a runner for the role ${needed} had it before, so only that role may assign it to another person.`;
   try {
     const came = await orchestrator.assign(id, theirs, { by: by.name === by.id ? by.id : `${by.id} (${by.name})` });
     if (came.kind === "moved") return `The task is yours, too; it was ${before}'s.`;

@@ -21,7 +21,7 @@ export function unreachedSteps(config: Config, env: Environment, on: readonly Pl
       const isUnreached = step.mention.length > 0 && step.webhook === undefined && !canReach(step, chats);
       if (!isUnreached) return [];
       const why = [...new Set(step.mention.map(whyNot))].join(", and ");
-      const message = `this step can notify none of the people whom it mentions: ${why}. Add accounts on ${on.join(" or ")} under \`alerts.people\`, or set \`alerts.fallback\``;
+      const message = `this step can notify none of the people that it mentions: ${why}. Add accounts on ${on.join(" or ")} under \`alerts.people\`, or set \`alerts.fallback\``;
       return [{ path: ["alerts", "routes", name, "escalate", index, "mention"], message }];
     }),
   );

@@ -28,7 +28,7 @@ export const automationsConfig = z.strictObject({
       runs: z.int().min(1).default(1_000).describe("How many runs of each hook are kept."),
     })
     .prefault({})
-    .describe("History, for hooks that do not say it themselves."),
+    .describe("How much history is kept, for hooks without a `keep` of their own."),
   lease: duration("30s").describe("Lease: another worker may take a run after this long without a heartbeat."),
   watch: z.boolean().default(true).describe("Apply changes of the configuration and of `hooks/` when they are saved."),
 });

@@ -58,7 +58,7 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Pa
         : "Narrow what starts it (`match:`).";
     await notifier.alert(
       `loop:${id}`,
-      `⛔ The hook **${id}** starts itself again and again, or is started by a long chain of others, and was cut.\n> ${mask(reason).slice(0, 300)}\n${advice} \`/hooks why ${id}\` shows it. This is said once.`,
+      `⛔ The hook **${id}** starts itself again and again, or is started by a long chain of others, and was cut.\n> ${mask(reason).slice(0, 300)}\n${advice} \`/hooks why ${id}\` shows it. This is reported once.`,
     );
   };
 }

@@ -79,7 +79,7 @@ export const queries = {
   },
   deliveries: {
     summary:
-      "Messages that went out, or wait, or failed. What a runner with the `role` admin or owner says, and what answers a command, is `[text]`, and so is the reason of such a message.",
+      "Messages that were sent, wait, or failed. The output of a runner with the `role` admin or owner, and the answer to a command, is `[text]`, and so is the reason of such a message.",
     args: z.strictObject({ platform, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
   },
   dispatches: {

@@ -224,7 +224,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
   json(
     program
       .command("replay")
-      .description("fire a past dispatch once more, dry")
+      .description("fire a past dispatch again, dry")
       .argument("<id>", "a dispatch or a run")
       .option("--live", "let hooks send and write"),
   ).action((id: string, flags: { live?: boolean } & JsonFlag) =>

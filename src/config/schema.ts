@@ -31,7 +31,10 @@ const webAccess = accessConfig.extend({
 });
 
 const hookOverride = z.strictObject({
-  enabled: z.boolean().optional().describe("Off or on, before anything said in chat."),
+  enabled: z
+    .boolean()
+    .optional()
+    .describe("Off or on. At a start it takes precedence over `/hooks enable` and `/hooks disable`."),
   timeout: someDeadline().optional().describe("The hook's deadline."),
   failure_policy: z
     .enum(["fail-open", "fail-closed"])
@@ -63,7 +66,7 @@ export const configSchema = z.strictObject({
   automations: section(automationsConfig, "Operator-defined hooks, all together."),
   orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
   sla: section(slaConfig, "SLAs: clocks of tasks, missions and conversations."),
-  alerts: section(alertsConfig, "Where alerts are sent, to whom, when and how often. Without it: to admins."),
+  alerts: section(alertsConfig, "Where alerts are sent, whom they mention, when and how often. Without it: to admins."),
   hooks: z
     .array(z.unknown())
     .default([])

@@ -72,7 +72,7 @@ export interface Alert {
   fingerprint: string;
   episode: number;
   state: AlertState;
-  /** What its source says, whatever people and rules did. */
+  /** The state that its source reports, regardless of acknowledgements, snoozes and silences. */
   condition: "warned" | "firing";
   severity: Severity;
   /** The latest of its source. */

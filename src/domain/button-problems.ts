@@ -26,7 +26,8 @@ export function pressProblems(
     add(`expected an address that starts with https: or http:, got "${url}"`, "url");
   if (action?.kind === "command" && !action.line.startsWith("/") && !isOpen(action.line))
     add(`expected a command line that starts with "/", such as /status, got "${action.line}"`, "action", "line");
-  if (action?.kind === "say" && isBlank(action.text)) add("the text is empty: a press says nothing", "action", "text");
+  if (action?.kind === "say" && isBlank(action.text))
+    add("the text is empty: a press would send nothing", "action", "text");
   if (action?.kind === "command" && action.form)
     for (const { path, message } of formProblems(action.form, isOpen)) add(message, "action", "form", ...path);
   return problems;

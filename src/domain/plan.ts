@@ -84,7 +84,7 @@ export const plan = z.strictObject({
     ])
     .optional()
     .describe("A cron expression: when it runs by itself."),
-  defaults: defaults.optional().describe("For tasks that do not say it themselves."),
+  defaults: defaults.optional().describe("The longest time of one attempt, for tasks that set none."),
   groups: z.array(planGroup).min(1).max(100),
 });
 export type Plan = z.output<typeof plan>;

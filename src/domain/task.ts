@@ -57,7 +57,7 @@ export function isEnded(status: TaskStatus): boolean {
 /** Shown in place of what its runner said, where people without the role read along. */
 export function saidElsewhere(id: string, roleNeeded: Role): string {
   const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;
-  return `What it says is for ${whom}, and this chat has other readers: \`/task show ${id}\` in a direct chat with the bot shows it.`;
+  return `Its output is for ${whom}, and this chat has other readers: \`/task show ${id}\` in a direct chat with the bot shows it.`;
 }
 
 export const retryPolicy = z.object({

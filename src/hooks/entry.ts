@@ -318,7 +318,7 @@ function checkRetry(id: string, execution: Execution, retry: NonNullable<Registe
   if (execution !== "background") throw invalid(id, "retry: only background hooks are retried");
   checkKeys(id, "retry", retry, RETRY_KEYS);
   if (retry.idempotent !== true)
-    throw invalid(id, "retry: a retried hook may run twice for one event, so it must say `idempotent: true`");
+    throw invalid(id, "retry: a retried hook may run twice for one event, so it must have `idempotent: true`");
   if (!Number.isInteger(retry.attempts) || retry.attempts < 1)
     throw invalid(id, `retry.attempts: expected a whole number above 0, got ${String(retry.attempts)}`);
   const { backoffMs } = retry;

@@ -98,7 +98,7 @@ export function definePoint<
   const example = spec.payload.safeParse(spec.example);
   if (!example.success) throw refuse(`the example is not a payload: ${valueProblem(spec.payload, spec.example)}`);
   if (typeof spec.summary !== "string" || spec.summary.trim() === "")
-    throw refuse("summary: expected a line of text that says when the point fires");
+    throw refuse("summary: expected a line of text about when the point fires");
   const unstorable = bigIntIn(spec.example, "example");
   if (unstorable !== undefined) throw refuse(`${unstorable}: expected a JSON value, got a BigInt`);
   return ownPoint(spec);

@@ -21,7 +21,7 @@ export function cannotListen(error: unknown, host: string, port: number): Hookga
     message: isTaken ? `port ${port} on ${host} is taken` : `cannot listen on ${host}:${port}: ${errorMessage(error)}`,
     hint: isTaken
       ? "Is Hookgate running already? HOOKGATE_PORT chooses another port."
-      : "HOOKGATE_HOST and HOOKGATE_PORT say where.",
+      : "Set HOOKGATE_HOST and HOOKGATE_PORT to listen elsewhere.",
     cause: error,
   });
 }

@@ -34,7 +34,7 @@ export async function takeOtherLoopback(http: Server, host: string, port: number
     if (error instanceof Error && "code" in error && ABSENT.has(error.code)) return undefined;
     throw new HookgateError({
       code: "PORT_TAKEN",
-      message: `port ${port} on ${address} is taken: browsers that open http://localhost:${port} would reach another program, which could take over the login`,
+      message: `port ${port} on ${address} is taken: browsers that open http://localhost:${port} would reach another program, which could steal the login`,
       hint: "Stop that program, or choose another HOOKGATE_PORT.",
       cause: error,
     });

@@ -61,7 +61,7 @@ export function createPeople({ listed, gatewayName, names, sessionKey }: PeopleP
         like.name === name
           ? `"${name}" is the name of ${like.by}`
           : `"${name}" looks like "${like.name}", which is the name of ${like.by}`,
-      hint: "Choose another name, so that people can tell you apart.",
+      hint: "Choose another name, so that people can distinguish you.",
     });
   }
 

@@ -72,7 +72,7 @@ function quickly(text: string): Read | undefined {
 const PLAIN: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS:
     "--- starts a second document here, and only one is read from a file: remove this line. Several entries are one list, each with - before it",
-  BAD_ALIAS: "* and & begin names of parts of the file: write a text that begins with one of them in quotes",
+  BAD_ALIAS: "* and & start names of parts of the file: write a text that starts with one of them in quotes",
   BAD_DQ_ESCAPE:
     'in "…" a backslash starts an escape such as \\n, and this is none: write the text in single quotes, or the backslash twice',
 };
@@ -89,7 +89,7 @@ function faultsOf(document: Document): YamlFault[] {
     Alias(_, node) {
       if (node.resolve(document) !== undefined || !node.range) return;
       const [from, to] = node.range;
-      const message = `*${node.source} stands for what &${node.source} names, and nothing before it in this file does: write a text that begins with * in quotes`;
+      const message = `*${node.source} refers to &${node.source}, which is not defined before it in this file: write a text that starts with * in quotes`;
       faults.push({ pos: [from, to], code: NO_ANCHOR, message });
     },
   });

@@ -47,7 +47,7 @@ const agent = z.strictObject({
     .default([])
     .describe("Other runners (shell or HTTP) that it may start, by name; it can always report and finish."),
   max_rounds: z.int().min(1).max(200).default(20).describe("Requests to the model in one attempt."),
-  max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("Of one answer."),
+  max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("The most output tokens of one answer."),
   max_tokens: z.int().min(1).max(10_000_000).default(200_000).describe("In and out, in one attempt."),
   max_cost_usd: z.number().positive().optional().describe("In one attempt; needs a model whose price is known."),
 });
@@ -70,10 +70,10 @@ const runner = z
       .enum(ROLES)
       .default("operator")
       .describe(
-        "Who may give it tasks, see what it says, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task has gone to somebody else: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show what it says. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
+        "Who may give it tasks, see its output, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task was assigned to another person: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show its output. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
       ),
     concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks it does at once."),
-    max_duration: someDuration().optional().describe("For tasks that do not say it themselves."),
+    max_duration: someDuration().optional().describe("The longest time of one attempt, for tasks that set none."),
     on_interrupt: z
       .enum(["restart", "hold", "fail"])
       .default("restart")
@@ -93,7 +93,9 @@ const settings = z.strictObject({
     .describe("Who does tasks, by a name of yours. People can be given tasks without being named here."),
   show_in: chat.optional().describe("Default chat for tasks that are created outside chat."),
   max_running: z.int().min(1).max(1_000).default(8).describe("How many programs, requests and agents run at once."),
-  max_duration: duration("1h").describe("For an attempt of a task whose runner does not say it."),
+  max_duration: duration("1h").describe(
+    "The longest time of one attempt, when neither the task nor its runner sets one.",
+  ),
   max_output: z
     .int()
     .min(1_000)

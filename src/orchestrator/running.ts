@@ -95,7 +95,10 @@ export function createRunning(parts: RunningParts): Running {
         return await write();
       } catch (error) {
         if (attempt >= MOST_WRITES || isStopping) throw error;
-        logger.warn({ task: taskId, error: errorMessage(error) }, "how a run ended is written down once more");
+        logger.warn(
+          { task: taskId, error: errorMessage(error) },
+          "the end of a run could not be stored; storing it again",
+        );
         await wait(clock, backoffMs(WRITE_AGAIN, attempt));
       }
     }

@@ -29,7 +29,7 @@ export const storeConfig = z.strictObject({
     })
     .prefault({})
     .describe(
-      "What is deleted when it is older or more than this. Unfinished work is never deleted, and neither are messages that wait for an operator: those whose handling was given up, and deliveries that are held or were given up. The file does not shrink: new rows use the free space (docs/backup.md says how to shrink it).",
+      "Rows beyond these ages or counts are deleted. Unfinished work is never deleted, and neither are messages that wait for an operator: those whose handling was given up, and deliveries that are held or were given up. The file does not shrink: new rows use the free space (docs/backup.md explains how to shrink it).",
     ),
 });
 export type StoreConfig = z.infer<typeof storeConfig>;

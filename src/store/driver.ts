@@ -49,7 +49,7 @@ function driverMissing(name: DriverPackage, cause: unknown): HookgateError {
   return new HookgateError({
     code: "STORE_DRIVER_MISSING",
     message: `the SQLite driver for Node ${process.versions.node} (${name}) cannot be loaded: ${errorMessage(cause).split("\n")[0]}`,
-    hint: "Run `npm ci` (or `npm install`) once more with the Node version that starts the gateway.",
+    hint: "Run `npm ci` (or `npm install`) again with the Node version that starts the gateway.",
     cause,
   });
 }

@@ -75,7 +75,7 @@ describe("a page that waits for its platform", () => {
     // The first was refused with the pause; the one in its place is taken back.
     expect(cancelled.map(({ reason }) => reason).sort()).toEqual([
       "its alerts were acknowledged, snoozed or muted, or they ended",
-      "its chat is paused: it is written anew, with the time when it was due",
+      "its chat is paused: it is written again, with the time when it was due",
     ]);
     await pass(on, 70);
     expect(await waiting(on)).toBe(0);

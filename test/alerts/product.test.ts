@@ -137,7 +137,7 @@ it("an operator's reply to a card is no message of a customer, and says so", asy
     replyToId: card.id,
   });
   await until(
-    async () => (await messages()).find(({ text }) => text.includes("Your reply went to nobody")),
+    async () => (await messages()).find(({ text }) => text.includes("Your reply was not sent to anyone")),
     "the answer to the reply",
   );
   expect((await run("/hooks why last")).text).not.toContain("no hook claimed it");

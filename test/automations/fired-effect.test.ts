@@ -112,7 +112,7 @@ ${agent("refused", "tell other")}${agent("partly", "tell both")}`,
     ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
   const text = await ask("/fire-hook refused {} dry-run=false");
   expect(text).toMatch(/Fired live\W+refused\W+ ⊘ tool call failed/);
-  expect(text).toContain("Its tool call **failed**: `send_message`. The model was told, and went on.");
+  expect(text).toContain("Its tool call **failed**: `send_message`. The model got the error and continued.");
   await ask("/fire-hook partly {} dry-run=false");
   for (const list of ["/runs configured", "/runs succeeded"]) {
     const runs = await ask(list);

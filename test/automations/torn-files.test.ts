@@ -70,12 +70,12 @@ test.each([
   [
     "a bare star in it",
     { "hooks/two.yaml": hook("other") + guard(" description: *,") },
-    /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \* and & begin names of parts of the file: .* in quotes/,
+    /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \* and & start names of parts of the file: .* in quotes/,
   ],
   ...["description: *x", "<<: *base", "notify: { to: *here }"].map((slip): [string, Record<string, string>, RegExp] => [
     `an alias of nothing in it (${slip})`,
     { "hooks/two.yaml": hook("other") + guard(` ${slip},`) },
-    /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \*\w+ stands for what &\w+ names/,
+    /The critical hook k-guard is broken: .*two\.yaml:2:\d+: \*\w+ refers to &\w+, which is/,
   ]),
   [
     "a word in place of true",
@@ -143,7 +143,7 @@ test.each([
   const isOwn = where.startsWith("in it");
   const shown = async () => JSON.stringify(await live.post("/api/command", { line: "/hooks broken" }));
   live.write("hooks/two.yaml", text);
-  await until(async () => (await shown()).includes("nothing before it"), "the reload");
+  await until(async () => (await shown()).includes("not defined before it"), "the reload");
   expect(await shown()).toMatch(
     isOwn ? /The critical hook k-guard is broken/ : /1 hook\*\* not in force|1 hook not in force/,
   );
@@ -156,7 +156,7 @@ test.each([
   expect(await live.room()).toEqual([]);
   const reloaded = await live.app.reload(live.read()).then(JSON.stringify, String);
   expect(reloaded).toMatch(
-    isOwn ? /The critical hook k-guard is broken.*nothing before it/ : /other.*nothing before it/,
+    isOwn ? /The critical hook k-guard is broken.*not defined before it/ : /other.*not defined before it/,
   );
   expect(live.app.automations.get("k-guard")).toBeDefined();
 });

@@ -380,12 +380,12 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a text that is always empty": chat(
     { text: "{% if false %}x{% endif %}" },
-    /chat\.text: .*it prints nothing, whatever happens: write a text/,
+    /chat\.text: .*it always prints nothing: write a text/,
   ),
   "a prompt that is always empty": agent(
     received,
     { prompt: "{% case 1 %}{% when 2 %}x{% endcase %}", tools: ["send_message"] },
-    /agent\.prompt: .*it prints nothing, whatever happens/,
+    /agent\.prompt: .*it always prints nothing/,
   ),
   "a prompt of spaces": agent(
     received,

@@ -117,8 +117,14 @@ describe("/run", () => {
   });
 
   it.each([
-    ["/run m42 reveal", "/run m42 lists the dispatches: reveal one by its id. /outbox show m42 reveal=true shows what"],
-    ["/run d_1 reveal", "/run d_1 lists the dispatches: reveal one by its id. /outbox show d_1 reveal=true shows what"],
+    [
+      "/run m42 reveal",
+      "/run m42 lists the dispatches: reveal one by its id. /outbox show m42 reveal=true shows the text",
+    ],
+    [
+      "/run d_1 reveal",
+      "/run d_1 lists the dispatches: reveal one by its id. /outbox show d_1 reveal=true shows the text",
+    ],
     ["/run 42 reveal", "/run 42 lists the dispatches: reveal one by its id."],
   ])("reveals nothing of all that a message led to, and says what can be revealed: %s", async (line, hint) => {
     await sending("d_1:message_sending");

@@ -491,7 +491,7 @@ describe("a command that lacks something", () => {
     ["/ack al_nothing", /no alert "al_nothing"[\s\S]*Which one\?[\s\S]*al_/],
     ["/silence add nonsense 2h because", /such as severity=critical[\s\S]*Labels/],
     ["/silence add policy=dates soonish because", /no time and no length/],
-    ["/silence add policy=dates 2h", /comment that says why/],
+    ["/silence add policy=dates 2h", /comment with the reason/],
     ["/silence add policy=dats 2h because", /Silenced[\s\S]*no policy dats,[\s\S]*Did you mean dates/],
     ["/silence add queue=nosuch 2h because", /Silenced[\s\S]*No alert so far has the label queue[\s\S]*Labels/],
     ["/silence add polcy=dates 2h because", /Silenced[\s\S]*No alert so far has the label polcy. Did you mean policy/],

@@ -339,7 +339,7 @@ describe("a guard that was disabled before a release", () => {
     await invoke(stack.gateway.url, "/hooks disable mine.guard");
     await invoke(stack.gateway.url, `/outbox release ${id}`);
     await isIn("sent");
-    const again = /fired once more for it, .*, and it did not run then. It was disabled then, by[\s\S]*✗ failed/;
+    const again = /fired again for it, .*, and it did not run then. It was disabled then, by[\s\S]*✗ failed/;
     await until(async () => again.test(await why(`/hooks why mine.guard ${id}`)), "the second firing");
     await invoke(stack.gateway.url, "/hooks enable mine.guard");
   });

@@ -128,8 +128,8 @@ it("a killed hook of a plugin may have run, and a configured one before it did",
   expect(point).toContain("quick: It ran, ✓ succeeded.");
   expect(point).toContain("cut that off 2 times");
   expect(point).not.toContain("did not");
-  expect(await ask(`/run ${row}`)).toContain("Which hooks had begun by then was not recorded.");
-  expect(await ask(`/hooks why ${row}`)).toContain("Which hooks had begun by then was not recorded.");
+  expect(await ask(`/run ${row}`)).toContain("Which hooks had started by then was not recorded.");
+  expect(await ask(`/hooks why ${row}`)).toContain("Which hooks had started by then was not recorded.");
   // The message was not sent anywhere: that is known.
   expect(await ask(`/hooks why message_sent ${row}`)).toContain(`message_sent did not fire for ${row}`);
 });
@@ -175,9 +175,12 @@ it("a hook that ended the process while an answer was on its way out may have ru
 it("a configured hook that was cut off is named", async () => {
   await say("program");
   const row = await untilGivenUp(killedIn("waits"));
-  await until(async () => (await ask(`/hooks why waits ${row}`)).includes("It began, and was interrupted"), "its end");
+  await until(
+    async () => (await ask(`/hooks why waits ${row}`)).includes("It started, and was interrupted"),
+    "its end",
+  );
   expect(await ask(`/hooks why ${row}`)).toContain("waits was interrupted: the gateway ended while it ran");
-  expect(await ask(`/hooks why inbound_claim ${row}`)).toContain("waits: It began, and was interrupted");
+  expect(await ask(`/hooks why inbound_claim ${row}`)).toContain("waits: It started, and was interrupted");
 });
 
 it("a hook that an operator disabled may have run before the attempt that counted", async () => {
@@ -298,7 +301,7 @@ describe("a plugin's hook kills the process", () => {
       const text = await ask(`/hooks why p.bg ${row}`);
       return text.includes("interrupted") ? text : undefined;
     }, "the end of p.bg");
-    expect(bg).toContain(`p.bg and ${row}: It began, and was interrupted`);
+    expect(bg).toContain(`p.bg and ${row}: It started, and was interrupted`);
     for (const id of ["p.far", "p.boom", "p.claim"]) {
       const answer = await ask(`/hooks why ${id} ${row}`);
       expect(answer).toContain(`Whether ${id} ran for ${row} is not known.`);

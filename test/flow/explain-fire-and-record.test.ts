@@ -100,12 +100,12 @@ it("runs that are on record are shown, though the firing is not", async () => {
   await until(async () => (await ask(`/runs cut`)).includes("interrupted"), "the end of cut");
   const id = /m\d+:message_received\/\d+/.exec(await ask("/runs cut"))?.[0];
   const cut = await ask(`/hooks why cut ${row}`);
-  expect(cut).toContain(`cut and ${row}: It began, and was interrupted: the gateway ended while it ran`);
+  expect(cut).toContain(`cut and ${row}: It started, and was interrupted: the gateway ended while it ran`);
   expect(cut).toContain(`/run ${id} shows it.`);
   expect(cut).toContain("What else ran at message_received is not on record");
   expect(await ask(`/hooks why other ${row}`)).toContain(`Whether other ran for ${row} is not known.`);
   const point = await ask(`/hooks why message_received ${row}`);
-  expect(point).toContain("cut: It began, and was interrupted");
+  expect(point).toContain("cut: It started, and was interrupted");
   expect(point).not.toMatch(/did not fire|is not known/);
   expect(await ask(`/run ${row}`)).toMatch(
     /message_received: .*cut ✗ interrupted.*; what else ran there is not on record/,
@@ -137,7 +137,7 @@ it("a hook that was renamed before a restart is shown under its old name with wh
     );
   const answer = await ask(`/hooks why cut ${first}`);
   expect(answer).toContain("This hook is no longer registered.");
-  expect(answer).toContain("It began, and was interrupted");
+  expect(answer).toContain("It started, and was interrupted");
   expect(await ask("/hooks why renamed")).not.toContain("interrupted");
   expect(await ask("/hooks show nothing-like-it")).toContain("There is no hook");
 });
@@ -149,6 +149,6 @@ it("a stop records the firing, with the run that it cut off", async () => {
   await gateway.ready();
   expect(await ask(`/hooks why a.plain ${row}`)).toContain("It ran, ✓ passed");
   const cut = await ask(`/hooks why a.fr ${row}`);
-  expect(cut).toMatch(/It began, and was interrupted after .*: the gateway stopped while it ran/);
+  expect(cut).toMatch(/It started, and was interrupted after .*: the gateway stopped while it ran/);
   expect(await ask(`/run ${row}`)).toMatch(/message_received: \d hooks ran/);
 });

@@ -225,12 +225,12 @@ describe("a message that may have arrived, and that an operator decided on", () 
   }
   const doubt = "it may or may not have arrived: ";
 
-  it.each(["ID confirmed=false", "all confirmed=false"])("was sent once more: /outbox release %s", async (decision) => {
+  it.each(["ID confirmed=false", "all confirmed=false"])("was sent again: /outbox release %s", async (decision) => {
     const row = await sayInDoubt(`say it is vague ${decision.length}`, decision);
     const path = await why(`/hooks why ${row}`);
     expect(path).toMatch(
       new RegExp(
-        `Owner released d_${row}r; until then it was held: ${doubt}.*\\. Owner said that it had not arrived, so it was sent once more`,
+        `Owner released d_${row}r; until then it was held: ${doubt}.*\\. Owner reported that it had not arrived, so it was sent again`,
       ),
     );
     expect(await why(`/hooks why failed ${row}`)).toContain(`it was held (${doubt}`);
@@ -241,7 +241,7 @@ describe("a message that may have arrived, and that an operator decided on", () 
     const row = await sayInDoubt("say it is there", "ID confirmed=true");
     const path = await why(`/hooks why ${row}`);
     expect(path).toContain(`Owner confirmed that it arrived (d_${row}r); until then it was held: ${doubt}`);
-    expect(path).not.toContain("once more");
+    expect(path).not.toContain("again");
   });
 });
 

@@ -120,10 +120,10 @@ describe("a stop while hooks do not end", () => {
     for (const id of ["once", "again"])
       expect(gateway.output()).toMatch(new RegExp(`Hook \\\\?"p\\.${id}\\\\?" was interrupted at message_received`));
     expect(await ask("/hooks why p.once last")).toMatch(
-      /It began, and was interrupted after .*: the gateway stopped while it ran, and it may not run twice/,
+      /It started, and was interrupted after .*: the gateway stopped while it ran, and it may not run twice/,
     );
     expect(await ask("/hooks why p.again last")).toMatch(
-      /It began, and was interrupted after .*: the gateway stopped while it ran\n[\s\S]*It ran, ✓ passed/,
+      /It started, and was interrupted after .*: the gateway stopped while it ran\n[\s\S]*It ran, ✓ passed/,
     );
   });
 
@@ -147,7 +147,7 @@ describe("a stop while hooks do not end", () => {
       const text = await ask("/hooks why p.claim last");
       return text.includes("It ran, ✓ passed") ? text : undefined;
     }, "the second call of p.claim");
-    expect(answer).toMatch(/It began, and was interrupted after .*: the gateway stopped while it ran/);
+    expect(answer).toMatch(/It started, and was interrupted after .*: the gateway stopped while it ran/);
     expect(await ask("/hooks why inbound_claim last")).toContain(
       "p.answers did not run. p.claim runs before it and was interrupted (the gateway stopped while it ran). The hooks after it did not get their turn.",
     );

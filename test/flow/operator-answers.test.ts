@@ -73,7 +73,7 @@ it("a lifted deferral is offered to the hooks again, and why a hook did not run 
   await ask("/pauses lift all");
   await until(async () => (await ask("/hooks why last")).includes("no hook claimed it"), "the end");
   const answer = await ask("/hooks why lab.longdefer last");
-  expect(answer).toContain("offered to the hooks once more, and it did not run then. It was disabled then, by");
+  expect(answer).toContain("offered to the hooks again, and this hook did not run then. It was disabled then, by");
 });
 
 it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {

@@ -36,7 +36,7 @@ describe("a message", () => {
     [
       "a routeTo to where the message came from",
       { routeTo: { platform: "loop", botId: "", chatId: "room" } },
-      "routeTo: the message came from there, so nobody would get it: answer with reply",
+      "routeTo: the message came from there, so it would reach no one: answer with reply",
     ],
     [
       "deferMs and routeTo",

@@ -106,7 +106,7 @@ it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", asy
   ];
   for (const line of lines) {
     const shown = await say(line, BOB);
-    expect(shown.includes("It shows what the runner of a task said"), line).toBe(runner === "ours");
+    expect(shown.includes("It shows the output of a task's runner"), line).toBe(runner === "ours");
     if (runner === "ours") expect(shown, line).not.toContain(words);
     else if (line !== lines[1]) expect(shown, line).toContain(words);
   }
@@ -196,7 +196,7 @@ it("the report of a mission shows the words of a runner to nobody without reveal
     "/fire-hook mission:complete payload=last dry-run=true phase=after",
   ])
     expect(await say(line), line).not.toContain(WORDS.ours);
-  expect(await say(`/run ${id} reveal=true`, BOB)).toContain("It shows what the runner of a task said");
+  expect(await say(`/run ${id} reveal=true`, BOB)).toContain("It shows the output of a task's runner");
   // What the hook sent about it: its words are changed, so that no mask finds them.
   const sent = await recordWith(
     "FOR OWNERS ONLY",
@@ -204,14 +204,14 @@ it("the report of a mission shows the words of a runner to nobody without reveal
     /d_once_[\w-]+/g,
     (one) => `/outbox show ${one} reveal=true`,
   );
-  expect(await say(sent, BOB)).toContain("It shows what the runner of a task said");
+  expect(await say(sent, BOB)).toContain("It shows the output of a task's runner");
 }, 60_000);
 
 it("a test of a hook with the last payload shows what it made of a runner's words to the runner's role only", async () => {
   await failedMission();
   const lines = {
-    "/hooks test shouts last": "for owners; it may quote what the runner of a task said",
-    "/fire-hook shouts payload=last dry-run=true": "for owners; it may quote what the runner of a task said",
+    "/hooks test shouts last": "for owners; it may quote the output of a task's runner",
+    "/fire-hook shouts payload=last dry-run=true": "for owners; it may quote the output of a task's runner",
     '/hooks test shouts payload=\'last {"missionId": "m_other"}\'': "without JSON on top",
   };
   for (const [line, instead] of Object.entries(lines)) {

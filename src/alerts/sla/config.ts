@@ -39,11 +39,11 @@ const policyConfig = z
     measure: z
       .enum(["first_response", "next_response", "resolution"])
       .optional()
-      .describe("Of conversations: what must happen within the target."),
+      .describe("For conversations: what must happen within the target."),
     from: z
       .enum(["created", "started"])
       .default("created")
-      .describe("Of tasks and missions with a target: when the clock starts."),
+      .describe("For tasks and missions with a target: when the clock starts."),
     match: match
       .optional()
       .describe(
@@ -67,16 +67,16 @@ const policyConfig = z
       .union([
         severity,
         z.strictObject({
-          warning: severity.default("warning").describe("Of a warning."),
-          violated: severity.default("high").describe("Of a violation."),
+          warning: severity.default("warning").describe("Severity of a warning."),
+          violated: severity.default("high").describe("Severity of a violation."),
         }),
       ])
       .default("high")
-      .describe("Of a violation; or `{ warning, violated }`."),
+      .describe("Severity of a violation; or `{ warning, violated }`."),
     on_violated: z
       .literal("fail")
       .optional()
-      .describe("Of tasks: `fail` ends one that is late; it has failed, and is not tried again by itself."),
+      .describe("For tasks: `fail` ends an overdue task as failed; it is not retried by itself."),
     remind: z
       .strictObject({
         every: someDuration().optional().describe("The time between two."),
@@ -84,13 +84,13 @@ const policyConfig = z
         at_least: severity.optional().describe("The least severity that is reminded of."),
       })
       .optional()
-      .describe("Reminders of what this policy finds late, instead of what the routes say."),
+      .describe("Reminders of overdue items of this policy; they replace those of the routes."),
     routes: z.array(z.string()).optional().describe("Where alerts go (`alerts.routes`); the default route otherwise."),
     buttons: z
       .array(z.enum(BUTTONS))
       .optional()
-      .describe("Which buttons their cards have, instead of what the routes say."),
-    runbook: z.url().optional().describe("The web address of a page that says what to do; the card shows it."),
+      .describe("Which buttons the cards have; they replace those of the routes."),
+    runbook: z.url().optional().describe("The web address of a page with instructions; the card links to it."),
   })
   .superRefine((policy, context) => {
     const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
@@ -131,7 +131,7 @@ const conversationsConfig = z.strictObject({
     .enum(["answered", "ignored"])
     .default("ignored")
     .describe(
-      "What hooks say in a conversation on their own, not as the reply of a claim (an agent that takes its time): an answer; or nothing, as an automatic receipt is.",
+      "Whether a message that a hook sends on its own, not as the reply of a claim (a slow agent), counts as an answer (`answered`) or not, like an automatic receipt (`ignored`).",
     ),
   resolved_after: duration("24h").describe(
     "A conversation ends when the customer is silent for this long after our last message.",

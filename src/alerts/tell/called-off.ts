@@ -15,10 +15,10 @@ const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended
 export const BEHIND = "an older message about alerts was not sent in time, and goes before it";
 
 /** A page of a paused chat says when it was due; mentions of a long pause are made when it is about to end. */
-export const PAUSED = "its chat is paused: it is written anew, with the time when it was due";
+export const PAUSED = "its chat is paused: it is written again, with the time when it was due";
 
 /** A page that a stop of the gateway left says when it was due, too. */
-export const STOPPED = "the gateway was stopped before it was sent: it is written anew, with the time when it was due";
+export const STOPPED = "the gateway was stopped before it was sent: it is written again, with the time when it was due";
 
 const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED, STOPPED]);
 

@@ -130,7 +130,7 @@ export async function lose(
 ): Promise<void> {
   const { store, logger, run } = telling;
   const { fate, reason } = loss;
-  logger.error({ destination, reason, fate }, "what was said about alerts did not arrive in time");
+  logger.error({ destination, reason, fate }, "messages about alerts did not arrive in time");
   let isOwn = true;
   for (const { alertId, kind, key, text, mentions } of notices) {
     const alert = await store.get(alertId);

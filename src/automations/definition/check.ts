@@ -233,7 +233,7 @@ function phaseOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues
   const implied = trigger.kind === "on" ? resolveAlias(trigger.hook).phase : undefined;
   const phase = form.phase ?? implied ?? (point.phases.length === 1 ? point.phases[0] : undefined);
   if (phase === undefined)
-    issues.push({ path: ["on"], message: `${point.name} has two phases: say \`phase: before\` or \`phase: after\`` });
+    issues.push({ path: ["on"], message: `${point.name} has two phases: set \`phase: before\` or \`phase: after\`` });
   else if (!point.phases.includes(phase) || (implied !== undefined && phase !== implied))
     issues.push({ path: ["phase"], message: `${form.on} fires ${implied ?? point.phases.join(" and ")} only` });
   else if (point.isSync && phase === "before")

@@ -44,7 +44,7 @@ const matcher = z.strictObject({
 const retry = z.strictObject({
   attempts: z.int().min(2).max(20).describe("How often it is tried in all."),
   backoff: duration("30s").describe("The pause before the second attempt; it doubles from there."),
-  idempotent: z.literal(true).default(true).describe("Said by writing `retry`: it may run twice for one event."),
+  idempotent: z.literal(true).default(true).describe("Always true with `retry`: the hook may run twice for one event."),
 });
 
 const notify = z.strictObject({

@@ -153,7 +153,7 @@ function prove(headers: Incoming["headers"], body: string, secrets: readonly str
     throw new HookgateError({
       code: "SIGNATURE_MISSING",
       message: "expected the headers webhook-id, webhook-timestamp and webhook-signature",
-      hint: "Events are signed as Standard Webhooks says: https://www.standardwebhooks.com",
+      hint: "Events are signed as Standard Webhooks defines it: https://www.standardwebhooks.com",
     });
   if (!/^[\x21-\x7e]{1,256}$/.test(id) || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_000)
     throw new HookgateError({ code: "SIGNATURE_WRONG", message: "the signature's headers cannot be read" });
@@ -165,7 +165,7 @@ function prove(headers: Incoming["headers"], body: string, secrets: readonly str
     throw new HookgateError({
       code: "SIGNATURE_STALE",
       message: "it was signed more than five minutes ago, or in the future",
-      hint: "Sign every attempt anew, and compare the clocks of both machines.",
+      hint: "Sign every attempt again, and compare the clocks of both machines.",
     });
   return id;
 }

@@ -20,7 +20,7 @@ export const webAddress = z.string().superRefine((text, context) => {
     if (!hasFixedServer(text) && /https?:/i.test(text))
       context.addIssue({
         code: "custom",
-        message: `a value of what happened would decide which server is asked: begin with the server's name, and write templates behind the slash (https://ci.example.org/{{ … }}), or give the whole address as one template`,
+        message: `a value from the event would decide which server is asked: start with the server's name, and write templates after the slash (https://ci.example.org/{{ … }}), or give the whole address as one template`,
       });
     if (/https?:\/\/[^/?#]*@/i.test(text)) context.addIssue({ code: "custom", message: LOGIN_IN_URL });
     return;
@@ -109,7 +109,7 @@ export function checkAuth(
   if (url !== undefined && !hasFixedServer(url))
     context.addIssue({
       code: "custom",
-      message: `a value of what happened would decide which server gets this secret: begin \`url\` with the server (https://ci.example.org/{{ … }})`,
+      message: `a value from the event would decide which server gets this secret: start \`url\` with the server (https://ci.example.org/{{ … }})`,
       path: ["auth"],
     });
   const set = "header" in login ? login.header : "Authorization";
@@ -158,9 +158,7 @@ export function checkForm(
   const type = contentType({ headers: given });
   const refuse = (message: string) => context.addIssue({ code: "custom", message, path: ["body"] });
   if (isForm(type) && sent !== undefined && typeof sent !== "string")
-    refuse(
-      "a map is sent as JSON, and the header Content-Type says that it is a form: write it as text (`a={{ … }}&b=c`)",
-    );
+    refuse("a map is sent as JSON, and the header Content-Type declares a form: write it as text (`a={{ … }}&b=c`)");
   if (type === undefined && typeof sent === "string" && isTemplate(sent) && looksLikeForm(sent))
     refuse(
       `this looks like a form, in which a value with a & in it would add fields: write \`headers: { Content-Type: ${FORM} }\`, and every value is encoded; or Content-Type: text/plain for a text that is no form`,

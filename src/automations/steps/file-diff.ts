@@ -56,7 +56,7 @@ export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
     const patch = structuredPatch(...names, before, after, undefined, undefined, options);
     const whole =
       patch === undefined
-        ? `${path} differs; too much has changed to say what`
+        ? `${path} differs; too much has changed to show what`
         : (createTwoFilesPatch(...names, before, after, undefined, undefined, options) ?? "");
     const changed = patch?.hunks.flatMap((hunk) => hunk.lines) ?? [];
     const diff = whole.slice(0, context.maxBytes);

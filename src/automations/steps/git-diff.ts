@@ -50,7 +50,7 @@ type ChangedFile = z.output<typeof changedFile>;
 export const gitDiffStep: Step<GitDiffOptions> = {
   name: "git_diff",
   summary:
-    "Shows what changed in a git repository: the diff, the files, the lines. Files are compared as they stand: no filter (such as Git LFS) or other program of the repository runs, a partial clone fetches nothing, and of a submodule only its commit is compared.",
+    "Shows what changed in a git repository: the diff, the files, the lines. Files are compared as they are on disk: no filter (such as Git LFS) or other program of the repository runs, a partial clone fetches nothing, and of a submodule only its commit is compared.",
   options: gitDiffOptions,
   verbatim: ["repo"],
   places: ["paths"],

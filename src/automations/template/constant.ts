@@ -7,9 +7,7 @@ import { plainEngine } from "./engine.js";
 export function constantProblem(source: string): string[] {
   try {
     if (!isBlank(String(plainEngine().parseAndRenderSync(source)))) return [];
-    return [
-      "it prints nothing, whatever happens: write a text, or a name such as {{ event.… }}, or remove this setting",
-    ];
+    return ["it always prints nothing: write a text, or a name such as {{ event.… }}, or remove this setting"];
   } catch (error) {
     return [`it fails at every run: ${errorMessage(error).split("\n")[0]}`];
   }

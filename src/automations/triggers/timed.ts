@@ -96,7 +96,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
 
   clock.onStep?.((stepMs) => {
     stepped(stepMs).catch((error: unknown) =>
-      parts.logger.error({ error: errorMessage(error) }, "intervals could not be planned anew after the clock was set"),
+      parts.logger.error({ error: errorMessage(error) }, "intervals could not be rescheduled after the clock was set"),
     );
   });
 

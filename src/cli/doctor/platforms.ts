@@ -86,7 +86,7 @@ async function checkTelegram(config: Config, apiUrl: string, token: string): Pro
       name: "telegram privacy",
       state: "warning",
       detail: "telegram.access.mention is always, but in groups the bot only sees commands, replies and mentions",
-      hint: "Switch privacy mode off: @BotFather → /setprivacy → Disable; then add the bot to the group anew.",
+      hint: "Switch privacy mode off: @BotFather → /setprivacy → Disable; then remove the bot from the group and add it again.",
     });
   const webhook = telegramWebhook.safeParse(
     await ask("getWebhookInfo").then((answer) => (answer.kind === "answered" ? answer.body : undefined)),

@@ -19,7 +19,7 @@ import { withReplySight } from "./sights-of.js";
 type Offered = Handling | undefined;
 type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
 
-const ECHO = "routeTo: the message came from there, so nobody would get it: answer with reply";
+const ECHO = "routeTo: the message came from there, so it would reach no one: answer with reply";
 
 /** A promise only when something has to be waited for. */
 export function offer(

@@ -38,7 +38,7 @@ export async function takeAnswer(
     return say("Cancelled; nothing was done.", done);
   }
   const [field] = openFields(prompt);
-  if (field === undefined || text === "") return say("Answer in words: reply to the question once more.");
+  if (field === undefined || text === "") return say("Answer in words: reply to the question again.");
   const values = { ...prompt.values, [field.id]: text === NONE && !field.required ? "" : text };
   const asking = { form: prompt.form, line: prompt.line, values };
   if (openFields(asking).length > 0) return settled("command", [ask(row, message, asking, inbound), done]);

@@ -74,10 +74,12 @@ export const hookRunCompleted = ownPoint({
     durationMs: z
       .number()
       .optional()
-      .describe("Of its last attempt; absent when the run never started, or when the process ended while it ran."),
+      .describe(
+        "The duration of its last attempt; absent when the run never started, or when the process ended while it ran.",
+      ),
   }),
   summary:
-    "A run of a configured hook has ended for good; not for what a gate refused. `outcome` is how the run itself ended. Its messages are sent after that, and can still be withheld: `/run ID`, `GET /api/v1/runs` and the query `runs` show what became of them.",
+    "A run of a configured hook has ended and will not be retried; not for runs that a gate refused. `outcome` is how the run itself ended. Its messages are sent after that, and can still be withheld: `/run ID`, `GET /api/v1/runs` and the query `runs` show what became of them.",
   example: { hookId: "night-watch", runId: "r_1", outcome: "succeeded", durationMs: 1200 },
 });
 

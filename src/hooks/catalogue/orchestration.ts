@@ -68,7 +68,7 @@ export const taskComplete = ownPoint({
   model: "lifecycle",
   mutable: ["result"],
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), assessment: taskAssessment.optional() }),
-  summary: "A task reaches done, in whatever way. `before` may change the result or stop it.",
+  summary: "A task reaches done, by any path. `before` may change the result or stop it.",
   example: { taskId: "t_1", task: example, result },
 });
 
@@ -77,7 +77,7 @@ export const taskFail = ownPoint({
   model: "lifecycle",
   mutable: ["reason"],
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), reason: z.string().optional() }),
-  summary: "A task reaches failed, in whatever way. `before` may change the reason or stop it.",
+  summary: "A task reaches failed, by any path. `before` may change the reason or stop it.",
   example: { taskId: "t_1", task: example, reason: "the program exited with 1" },
 });
 
@@ -87,7 +87,7 @@ export const taskRetry = ownPoint({
   mutable: [],
   payload: z.object({ taskId: z.string(), task, attempt: z.number().int(), maxRetries: z.number().int() }),
   summary:
-    "A task is about to be done again: by its policy, because a person wants it, or because the end of the gateway cut it off. `before` may stop it: what failed has failed then, what was cut off is blocked.",
+    "A task is about to start again: by its retry policy, because a person asked for it, or because the end of the gateway interrupted it. `before` may stop it: a failed task stays failed then, an interrupted one is blocked.",
   example: { taskId: "t_1", task: { ...example, lastError: "the program exited with 1" }, attempt: 1, maxRetries: 1 },
 });
 

@@ -13,7 +13,9 @@ const alert = z.object({
   fingerprint: z.string(),
   episode: z.number(),
   state,
-  condition: z.enum(["warned", "firing"]).describe("What its source says, whatever people and rules did."),
+  condition: z
+    .enum(["warned", "firing"])
+    .describe("The state that its source reports, regardless of acknowledgements, snoozes and silences."),
   severity: z.enum(SEVERITIES),
   title: z.string(),
   reason: z.string(),

@@ -21,7 +21,7 @@ const effect = {
     )
     .optional()
     .describe(
-      "Messages, edits and replies of the run that were not sent, whatever its status. Of a hook: of its last run.",
+      "Messages, edits and replies of the run that were not sent, in any status of the run. For a hook: those of its last run.",
     ),
   toSend: z
     .array(z.string())
@@ -60,7 +60,7 @@ export const hookRow = z.object({
   interrupted: z.number().optional().describe("Runs of the last 24 hours that the end of the process cut off."),
   mayHaveRunFor: z.string().optional(),
   alwaysSkipped: z
-    .object({ runs: z.number(), reason: z.string().describe("Of the last run.") })
+    .object({ runs: z.number(), reason: z.string().describe("The reason of the last run.") })
     .optional()
     .describe("It was started, and every run was skipped."),
 });
@@ -101,7 +101,7 @@ export const hookDetail = hookRow.extend({
   match: z.record(z.string(), z.unknown()).optional(),
   switched: z.object({ enabled: z.boolean(), by: z.string(), at: time }).optional(),
   problems: z.array(z.object({ code: z.string(), message: z.string(), ids: z.array(z.string()) })),
-  definition: definition.optional().describe("Of a configured hook."),
+  definition: definition.optional().describe("Present for configured hooks."),
   stuck: z
     .array(z.object({ hookId: z.string(), message: z.string() }))
     .optional()

@@ -4,7 +4,7 @@ import { brokenHook, dispatch, hookDetail, hookRow, oneHookRun, page, switched }
 import { endpoint } from "./endpoint.js";
 
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of a hook.") });
-const phase = z.enum(["before", "after"]).optional().describe("Of a point that has both.");
+const phase = z.enum(["before", "after"]).optional().describe("For a point with both phases.");
 const payload = z
   .union([z.enum(["example", "last"]), z.record(z.string(), z.unknown())])
   .default("example")

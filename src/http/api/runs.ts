@@ -26,7 +26,7 @@ export const runEndpoints = [
     }),
     answer: z.object({
       dispatches: z.array(dispatch),
-      runs: z.array(hookRun).describe("Of configured hooks."),
+      runs: z.array(hookRun).describe("Only runs of configured hooks."),
       ...page,
     }),
     // In chat, "last" shows one dispatch whole; here it is a page of one.
@@ -54,7 +54,7 @@ export const runEndpoints = [
     method: "POST",
     path: "/runs/:id/replay",
     id: "replayRun",
-    summary: "Fires a past dispatch (or one run of it) once more, with the payload that it had.",
+    summary: "Fires a past dispatch (or one run of it) again, with the payload that it had.",
     params: id,
     body: z
       .strictObject({ live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run.") })

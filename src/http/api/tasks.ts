@@ -115,7 +115,7 @@ export const taskEndpoints = [
     answer: z.object({
       tasks: z.array(task),
       ...page,
-      counts: z.record(z.string(), z.number()).describe("Of all tasks, by status."),
+      counts: z.record(z.string(), z.number()).describe("How many tasks there are, by status."),
       held: z
         .object({ by: z.string(), reason: z.string() })
         .optional()

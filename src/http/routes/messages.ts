@@ -27,7 +27,7 @@ export const messageRoutes = [
     method: "POST",
     path: "/api/rooms/:room/messages",
     counts: "messages",
-    summary: "`{ text, nonce, threadId?, replyToId?, uploads? }`: says something; answers when it is safe on disk.",
+    summary: "`{ text, nonce, threadId?, replyToId?, uploads? }`: posts a message; answers when it is safe on disk.",
     params: room,
     body: z.strictObject({
       text: z.string(),

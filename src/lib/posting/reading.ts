@@ -68,7 +68,7 @@ export class Reading {
     for (const line of lines) if (NOT_IN_LINE.test(line)) noHttp();
     const [, minor, status] = STATUS.exec(lines[0] as string) ?? noHttp();
     this.status = Number(status);
-    if (this.status === 101) throw new Error("the server wants to speak another protocol");
+    if (this.status === 101) throw new Error("the server switched to another protocol");
     if (this.status < 200) return true; // it only informs
     const headers: string[] = [];
     for (let i = 1; i < lines.length; i++) {

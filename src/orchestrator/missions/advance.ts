@@ -40,7 +40,7 @@ export async function advance(
     else if (isAtRest(row.mission, step)) return { row, tasks };
     else await keep(row, { status: step.status, reason: step.reason }, parts);
   }
-  throw new Error(`the mission ${id} does not come to rest`);
+  throw new Error(`the mission ${id} does not settle`);
 }
 
 function isAtRest({ status, reason }: Mission, step: Extract<Step, { kind: "rest" }>): boolean {

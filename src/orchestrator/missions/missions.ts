@@ -248,7 +248,7 @@ function groupOf({ plan, taskIds }: Mission, taskId: string): string | undefined
 const NOT_BLOCKED = {
   code: "NOT_BLOCKED",
   message: "No hook has refused this mission anything; there is nothing to ask for again.",
-  hint: "/mission show says what it waits for. A task that failed is tried again with /task retry.",
+  hint: "/mission show shows what it waits for. A task that failed is tried again with /task retry.",
 };
 
 function over({ id, status }: Mission): HookgateError {

@@ -176,7 +176,7 @@ export function createFinish(
       // Nothing else ends a run that is still its task's.
       if (how === "interrupted")
         return interrupted(task, { actor, how: "stop", why: "the gateway stopped while it ran", result });
-      const error = result.error ?? "it did not say why";
+      const error = result.error ?? "it gave no reason";
       return fail(id, { actor, error: `${WORDS[how]}${error}`, still, result });
     },
   };

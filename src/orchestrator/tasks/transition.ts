@@ -101,7 +101,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
         return { kind: "vetoed", task: await hold(task.id, veto, wish), ...veto };
       case "refuse": {
         const actor = { by, reason, cause: wish.actor.cause };
-        const note = `${wish.actor.by} wanted ${task.status} → ${wish.to}; ${point} refused`;
+        const note = `${wish.actor.by} requested ${task.status} → ${wish.to}; ${point} vetoed it`;
         const said = await amend(task.id, actor, { kind: "refused", note });
         return { kind: "vetoed", task: said, ...veto };
       }
@@ -128,7 +128,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
         kind: to === task.status ? "refused" : "transition",
         from: task.status,
         to,
-        note: `${wish.actor.by} wanted ${task.status} → ${wish.to}; ${veto.point} refused`,
+        note: `${wish.actor.by} requested ${task.status} → ${wish.to}; ${veto.point} vetoed it`,
       };
       if (await write(task, next, event, {})) return next;
     }

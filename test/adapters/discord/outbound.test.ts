@@ -178,7 +178,7 @@ describe("a message", () => {
       enforce_nonce: true,
     });
     expect(messages().at(-1)?.attachments).toMatchObject([{ size: 2 }, { size: 9 }, { size: 8 }, { size: 8 }]);
-    expect(rig.logger.lines.filter((line) => line.includes("a line stands for it"))).toHaveLength(3);
+    expect(rig.logger.lines.filter((line) => line.includes("a line of text replaces it"))).toHaveLength(3);
   });
 
   it("to a thread goes to the thread; to a forum it becomes a post that can be edited and deleted", async () => {

@@ -265,7 +265,7 @@ describe("files", () => {
     for (const text of texts) expect(text).toMatch(/^words\nf\.txt \(a file cannot be had: /);
     expect(texts[0]).toContain("ENOENT");
     expect(texts.join()).not.toContain("nowhere");
-    expect(running.lines.filter((line) => line.includes("a line stands for it"))).toHaveLength(urls.length);
+    expect(running.lines.filter((line) => line.includes("a line of text replaces it"))).toHaveLength(urls.length);
   });
 
   const attach = (type: Attachment["type"], mimeType: string, url: string, filename: string): OutboundMessage => ({

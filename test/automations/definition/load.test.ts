@@ -247,7 +247,7 @@ hooks:
     [
       "a lifecycle point without its phase",
       `id: a\non: task:fail\n${RUN}`,
-      ["3 on: task:fail has two phases: say `phase: before` or `phase: after`"],
+      ["3 on: task:fail has two phases: set `phase: before` or `phase: after`"],
     ],
     [
       "a phase where there is none",
@@ -345,16 +345,12 @@ hooks:
     ].map((url): [string, string, unknown[]] => [
       `a value as the server of ${url}`,
       `id: a\non: message_received\nrun:\n  http: { url: '${url}' }\n`,
-      [expect.stringMatching(/^5 run\.http\.url: a value of what happened would decide which server is asked/)],
+      [expect.stringMatching(/^5 run\.http\.url: a value from the event would decide which server is asked/)],
     ]),
     [
       "a secret for a server that a value decides",
       `id: a\non: message_received\nrun:\n  http: { url: '{{ event.input.x }}', auth: { bearer_env: CI_TOKEN } }\n`,
-      [
-        expect.stringMatching(
-          /^5 run\.http\.auth: a value of what happened would decide which server gets this secret/,
-        ),
-      ],
+      [expect.stringMatching(/^5 run\.http\.auth: a value from the event would decide which server gets this secret/)],
     ],
     [
       "files without a path",

@@ -53,7 +53,7 @@ export const calendarConfig = z.strictObject({
     .describe("Free besides: 2026-12-24, every year 12-24, 2026-12-24..2027-01-01, 2026-12-24 14:00-24:00."),
   open: keyed(dayNumber, "a date such as 2026-12-19")
     .default({})
-    .describe("Hours of single days, whatever else holds for them: `2026-12-19: 10:00-14:00`."),
+    .describe("Hours of single days, in place of `hours`, `holidays` and `closed`: `2026-12-19: 10:00-14:00`."),
 });
 export type CalendarConfig = z.output<typeof calendarConfig>;
 export type HolidaysConfig = NonNullable<CalendarConfig["holidays"]>;

@@ -33,7 +33,7 @@ export const agentOptions = z.strictObject({
   max_messages: z.int().min(1).max(100).default(5).describe("How many messages send_message may send in one run."),
   decides: z.boolean().default(false).describe("Gives it the tool `decide`: pass, block, modify or claim."),
   max_rounds: z.int().min(1).max(50).default(8).describe("Requests to the model in one run."),
-  max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("Of one answer."),
+  max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("The most output tokens of one answer."),
   max_tokens: z.int().min(1).max(10_000_000).default(100_000).describe("In and out, in one run."),
   max_cost_usd: z.number().positive().optional().describe("In one run; needs a model whose price is known."),
   temperature: z

@@ -43,7 +43,10 @@ const chatForm = z.strictObject({
     .describe(
       "The time zone in which a day of `thread: day` starts, such as Europe/Berlin. Default: the machine's zone.",
     ),
-  update: z.boolean().default(false).describe("Edits what this hook said last at an address, instead of saying more."),
+  update: z
+    .boolean()
+    .default(false)
+    .describe("Edits the last message of this hook at an address, instead of posting a new one."),
 });
 
 export const chatOptions = chatForm
@@ -57,7 +60,7 @@ export const chatOptions = chatForm
       context.addIssue({ code: "custom", message, path });
     if ((text !== undefined || frame !== undefined) && isEmpty(options))
       refuse(
-        "there is nothing to say: the message needs a text, or a card with a title, a text or a field that is not empty",
+        "the message is empty: it needs a text, or a card with a title, a text or a field that is not empty",
         text === undefined ? "card" : "text",
       );
     for (const [text, ...path] of [

@@ -176,7 +176,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   }
 
   async function reopen(replaced: readonly string[]): Promise<void> {
-    parts.logger.debug({ folders: replaced }, "folders were removed or replaced; they are watched anew");
+    parts.logger.debug({ folders: replaced }, "folders were removed or replaced; they are watched again");
     await close();
     for (const folder of replaced) parts.gone(folder);
     place = await placeOf(selection.root);

@@ -19,7 +19,8 @@ export async function checkHttp(
     });
     const text = body.toString("utf8");
     const isWanted = expected.status === undefined ? status >= 200 && status < 300 : status === expected.status;
-    if (!isWanted) return notSo(`it answered ${status}, not ${expected.status ?? "2xx"}; it said ${excerpt(text)}`);
+    if (!isWanted)
+      return notSo(`it answered ${status}, not ${expected.status ?? "2xx"}; its answer is ${excerpt(text)}`);
     return checkText(text, expected, "its answer");
   } catch (error) {
     // Refused by the guard: the expectation is wrong, not the work.

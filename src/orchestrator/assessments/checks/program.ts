@@ -31,6 +31,6 @@ export async function checkProgram(
   const wanted = expected.exit ?? 0;
   const ended = end.signal === null ? `exited with ${end.exitCode}` : `was ended by ${end.signal}`;
   if (end.exitCode !== wanted)
-    return notSo(`it ${ended}, not with ${wanted}; it said ${excerpt(`${end.stdout}\n${end.stderr}`)}`);
+    return notSo(`it ${ended}, not with ${wanted}; its answer is ${excerpt(`${end.stdout}\n${end.stderr}`)}`);
   return checkText(end.stdout, expected, "its output");
 }

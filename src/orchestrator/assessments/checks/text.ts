@@ -8,9 +8,9 @@ export function checkText(
   what: string,
 ): Found {
   if (contains !== undefined && !text.includes(contains))
-    return notSo(`${what} does not hold ${JSON.stringify(contains)}; it says ${excerpt(text)}`);
+    return notSo(`${what} does not contain ${JSON.stringify(contains)}; it is ${excerpt(text)}`);
   if (matches !== undefined && !RE2JS.compile(matches).matcher(text).find())
-    return notSo(`${what} does not match /${matches}/; it says ${excerpt(text)}`);
+    return notSo(`${what} does not match /${matches}/; it is ${excerpt(text)}`);
   return so(`${what} is as expected`);
 }
 
