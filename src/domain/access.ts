@@ -1,4 +1,4 @@
-/** Who is listened to on one platform. The schema stands here because every adapter's config carries it and the gateway decides by it. */
+/** The access lists of one platform. Every adapter's config carries this schema, and the gateway decides by it. */
 import { z } from "zod";
 
 /** Ids as text; YAML may give small ones as numbers. Numbers that JavaScript cannot hold exactly are refused: quote them. */
@@ -32,7 +32,10 @@ export type AccessConfig = z.output<typeof accessConfig>;
 export const NOT_ADDRESSED = "not addressed";
 export const OF_A_BOT = "written by a bot account";
 
-/** Whether a payload of `message_received` comes from where nobody is listened to: from people who may write anything, as often as they like. */
+/**
+ * Whether a payload of `message_received` comes from where the gateway does not listen: from people who may write anything, as often as
+ * they like.
+ */
 export function isOfStranger(point: string, payload: unknown): boolean {
   if (point !== "message_received" || typeof payload !== "object" || payload === null) return false;
   const { access, reason } = payload as { access?: unknown; reason?: unknown };

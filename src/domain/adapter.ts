@@ -177,7 +177,7 @@ export interface AdapterTraits {
   isGroup(chatId: string): boolean;
   /** Where a private answer to this person goes when the chat cannot show one in place; undefined = in place. */
   privateAddress(at: Address, userId: string): Address | undefined;
-  /** Where a person can be found, for whoever may not read the DM that they wrote in. Its scheme may be the platform's own. */
+  /** Where a person can be found, for a reader who may not read the DM that the person wrote in. Its scheme may be the platform's own. */
   linkToPerson?(userId: string): string | undefined;
   /** How people call a chat (`#support`, `#support › order 12`, `Sales`), as far as it is known. Absent: chats have no names. */
   placeName?(at: Address): string | undefined;

@@ -54,7 +54,7 @@ export interface ClockStanding {
   percentUsed: number;
   /** What people have given it so far: a date, or time on top. Another one: it was moved. */
   given: number;
-  /** Absent while it is paused: nobody knows. */
+  /** Absent while it is paused: the time is not known. */
   dueAt?: number;
   pausedFor?: string;
   /** How much of `targetMs` people added. */

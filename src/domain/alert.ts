@@ -7,8 +7,8 @@ import type { AlertSignal, Severity } from "./alert-signal.js";
 export const SEVERITIES = ["info", "warning", "high", "critical"] as const satisfies readonly Severity[];
 
 /**
- * warned: will break soon · firing: broken · acked: somebody has it · snoozed: somebody wants to hear of it later · silenced,
- * inhibited: a rule or another alert keeps it quiet · resolved, expired: over.
+ * * warned: will break soon · firing: broken · acked: a person has it · snoozed: it comes back later · silenced, inhibited: a rule or
+ * another alert keeps it quiet · resolved, expired: ended.
  */
 export const ALERT_STATES = [
   "warned",
@@ -26,7 +26,7 @@ export function isOpen(state: AlertState): boolean {
   return state !== "resolved" && state !== "expired";
 }
 
-/** Who did something with an alert. */
+/** The person, rule or source that changed an alert. */
 export interface Actor {
   /** `web:1`, or a part of ours: `clock`, `rule`, `source`. */
   id: string;
@@ -42,7 +42,7 @@ export interface AlertNote {
   text: string;
 }
 
-/** What a route has done because nobody acknowledged. */
+/** What a route has sent because the alert was not acknowledged. */
 export interface Urging {
   reminders: number;
   /** The time to the next is counted from here: the last one, or since it is to be reminded of. */
@@ -54,7 +54,7 @@ export interface Urging {
   quietUntil?: number;
   /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
-  /** Chats whose page of the last step, or whose copy of one, may not have arrived: they notify nobody for certain. */
+  /** Chats whose page of the last step, or whose copy of one, may not have arrived: it is not certain that they notify a person. */
   inDoubtAt?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
@@ -99,11 +99,11 @@ export interface Alert {
   steps: number;
   /** Where its routes lead, as they were last followed. */
   routedTo?: readonly string[];
-  /** Of each route that it takes. */
+  /** By route, for each route that it takes. */
   urged?: Record<string, Urging>;
   /** Since when escalation is counted. */
   escalateFrom?: number;
-  /** Somebody asked for the next step now. */
+  /** A person asked for the next step now. */
   escalateNow?: Actor;
   /** The first person who asked for an escalation since it came into its state: others are needed although an operator has the alert. */
   called?: { by: string; at: number };
@@ -171,7 +171,10 @@ export interface KnownPlace extends Place {
 export interface AlertCard {
   id: string;
   destination: string;
-  /** `alert`: one alert (its newest episode) · `list`: many of a group · `rest`: whatever else came at once · `catch-up`: after quiet hours. */
+  /**
+   * `alert`: one alert (its newest episode) · `list`: many of a group · `rest`: everything else that came at once · `catch-up`: after quiet
+   * hours.
+   */
   kind: "alert" | "list" | "rest" | "catch-up";
   /** The group, or for `alert` its fingerprint. */
   key: string;
@@ -244,7 +247,7 @@ export interface AlertFilter {
   open?: boolean;
   assignee?: string;
   states?: readonly AlertState[];
-  /** Of one card. */
+  /** Only the alerts of this card. */
   cardId?: string;
   /** Raised, changed or ended since. */
   since?: number;

@@ -21,13 +21,13 @@ export type Check = z.output<typeof check>;
 
 export const assessment = z.object({
   taskId: z.string(),
-  /** Of the task, from 1. */
+  /** The attempt of the task, from 1. */
   attempt: z.number().int(),
   passed: z.boolean(),
   /** The weighted mean of the checks, 0 to 1; 1 where nothing was expected. */
   globalScore: z.number().min(0).max(1),
   checks: z.array(check),
-  /** What whoever does it again is told; empty when it passed. */
+  /** Feedback for the runner of the next attempt; empty when it passed. */
   feedback: z.string(),
   /** ms since the epoch. */
   startedAt: z.number(),
@@ -53,7 +53,7 @@ export interface AssessmentStore {
   /** One an attempt: a second one for the same attempt replaces nothing, and the first is given back. */
   keep(assessment: Assessment): Promise<Assessment>;
   get(taskId: string, attempt: number): Promise<Assessment | undefined>;
-  /** Of one task, oldest first. */
+  /** The assessments of one task, oldest first. */
   list(taskId: string): Promise<Assessment[]>;
   /** To be told, once: a second one of the same attempt and point changes nothing. */
   owe(telling: AssessmentTelling, at: number): Promise<void>;

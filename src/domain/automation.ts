@@ -4,7 +4,7 @@
  */
 import type { Cause } from "./journal.js";
 
-/** Where hooks are registered that time or a person starts. Nobody else can subscribe there. */
+/** Where hooks are registered that a time or a person starts. Plugins cannot subscribe there. */
 export const DUE_POINT = "hook.due";
 
 /** Why a configured hook was skipped during `/hooks pause`, as its run has it. */
@@ -111,7 +111,7 @@ export interface AutomationRun {
   decision?: unknown;
   /** It may happen twice: an expired lease is taken over. Otherwise such a run is ended as interrupted. */
   isRepeatable: boolean;
-  /** Attempts begun. */
+  /** Attempts that were started. */
   attempt: number;
   attempts: AttemptRecord[];
   createdAt: number;
@@ -139,7 +139,7 @@ export interface RunSpan {
   createdAt: number;
   /** Absent while it waits. */
   startedAt?: number;
-  /** Of its last attempt; absent while that is under way. */
+  /** The end of its last attempt; absent while that is under way. */
   endedAt?: number;
 }
 
@@ -167,7 +167,10 @@ export interface AutomationRunStore {
   /** When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the cooldown. */
   started(hookId: string, since: number): Promise<{ at: number[]; lastStartedAt?: number }>;
   span(id: string): Promise<RunSpan | undefined>;
-  /** Runs that were under way at some moment between the two: of those that still are, wait for another attempt, and have ended at most `limit` each. */
+  /**
+   * Runs that were under way at some moment between the two: those that still are, those that wait for another attempt, and those that have
+   * ended; at most `limit` of each.
+   */
   spans(from: number, to: number, limit: number): Promise<RunSpan[]>;
   /** How many wait, by hook. */
   waiting(): Promise<Map<string, number>>;
@@ -187,7 +190,7 @@ export interface TakenRun {
 /** When a timed trigger fired last and fires next. */
 export interface TriggerState {
   hookId: string;
-  /** Changes when the definition's schedule changes: then `nextAt` is reckoned anew. */
+  /** Changes when the definition's schedule changes: then `nextAt` is computed again. */
   schedule: string;
   lastAt?: number;
   nextAt?: number;
@@ -208,7 +211,7 @@ export interface IngestedEvent {
   name: string;
   payload: unknown;
   receivedAt: number;
-  /** Of a run whose program sent it. */
+  /** The cause of the run whose program sent it. */
   cause?: Cause;
   handledAt?: number;
 }
@@ -227,7 +230,7 @@ export interface FileSnapshot {
   path: string;
   sizeBytes: number;
   mtimeMs: number;
-  /** Nobody can set it, so it tells two files of the same name, size and date apart. Fractions matter. */
+  /** Programs cannot set it, so it distinguishes two files of the same name, size and date. Fractions matter. */
   ctimeMs: number;
 }
 

@@ -53,7 +53,7 @@ function formProblems({ title, fields }: Form, isOpen: (text: string) => boolean
   return problems;
 }
 
-/** Of all buttons of a message, with their places in it: `buttons.0.1.url`. */
+/** The problems of all buttons of a message, with their places in it: `buttons.0.1.url`. */
 export function buttonProblems({ buttons = [] }: Pick<OutboundMessage, "buttons">): ButtonProblem[] {
   return buttons.flatMap((row, at) =>
     row.flatMap((button, index) =>

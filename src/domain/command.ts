@@ -57,7 +57,7 @@ export interface OptionSpec {
   also?: readonly string[];
   /** Behind free text only as `--name` or `name=yes`: its bare word may be part of the text. */
   spelled?: boolean;
-  /** Which list its values come from: for completion, and for whoever left it out; `words` when there are none but those of `words`. */
+  /** Which list its values come from: for completion, and for a caller who left it out; `words` when there are none but those of `words`. */
   complete?: ChoiceList;
   /** Other lists, by what the option `action` says. */
   completeFor?: Readonly<Record<string, ChoiceList>>;
@@ -86,7 +86,7 @@ export function closingQuote(opening: string): string | undefined {
   return QUOTES[opening];
 }
 
-/** A text as one value of a command line: whatever it holds, it is read back as it is. */
+/** A text as one value of a command line: any text is read back unchanged. */
 export function quoteValue(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }

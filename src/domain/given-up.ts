@@ -10,7 +10,7 @@ export const IN_DOUBT = "may or may not have arrived";
 /** A request for it was written, and no answer has said what became of it. */
 export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sending" || mayHaveArrived(part);
 
-/** An earlier request for a new message got no answer: whatever the last one got, that one may have been posted. */
+/** An earlier request for a new message got no answer: whatever the result of the last request was, the earlier one may have been posted. */
 export const mayHaveArrived = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
   status !== "sent" && operation === "create" && isMarked === true;
 
@@ -20,7 +20,7 @@ type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "i
 const isGivenUp = ({ status, isCourtesy = false }: Ended) =>
   status === "dead" || status === "held" || (isCourtesy && status === "cancelled");
 
-/** Nobody knows whether it arrived. */
+/** It is not known whether it arrived. */
 export function isInDoubt(ended: Ended): boolean {
   return isGivenUp(ended) && (ended.reason ?? "").includes(IN_DOUBT);
 }

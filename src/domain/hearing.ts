@@ -1,4 +1,4 @@
-/** Who may read what quotes a text. */
+/** Roles that may read what quotes a text. */
 import type { Role } from "./identity.js";
 import type { Cause } from "./journal.js";
 

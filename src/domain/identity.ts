@@ -3,7 +3,7 @@
 export const ROLES = ["viewer", "operator", "admin", "owner"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** True when `held` is `needed` or above. No role is below every role; a role that does not exist is held by nobody. */
+/** True when `held` is `needed` or above. No role is below every role; an unknown `needed` is never reached. */
 export function hasRole(held: Role | undefined, needed: Role): boolean {
   return held !== undefined && ROLES.includes(needed) && ROLES.indexOf(held) >= ROLES.indexOf(needed);
 }
@@ -12,7 +12,7 @@ export function highestRole(roles: readonly [Role, ...Role[]]): Role {
   return roles.reduce((one, other) => (hasRole(one, other) ? one : other));
 }
 
-/** Who did something, as hooks, the audit log and commands see them. */
+/** The person who did something, as hooks, the audit log and commands see them. */
 export interface Operator {
   platform: string;
   userId: string;

@@ -1,7 +1,7 @@
 /** The journal: what fired, who ran, what came of it. Written beside the message flow, never in its way. */
 import type { NamedBy } from "../lib/redact.js";
 
-/** `interrupted`: a stop of the gateway cut it off while it ran; nobody got its answer. */
+/** `interrupted`: a stop of the gateway cut it off while it ran; its answer was dropped. */
 export const OUTCOMES = [
   "passed",
   "modified",
@@ -19,7 +19,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** `file`: a file changed while (or just after) the run of this id was under way; nobody can see who wrote it. */
+/** `file`: a file changed while (or just after) the run of this id was under way; its writer is not known. */
 export const CAUSE_KINDS = [
   "message",
   "reply",
@@ -41,7 +41,7 @@ export interface Cause {
   id: string;
   /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside, and for files. */
   depth: number;
-  /** Of `file`: how many runs deep it is if that run wrote the file, and whether nobody else was at work all the way. */
+  /** For `file`: how many runs deep it is if that run wrote the file, and whether no other run was under way all the time. */
   presumed?: { depth: number; isSole: boolean };
 }
 
@@ -85,7 +85,7 @@ export function numberedDispatch(root: string, point: string, round: number): st
 /** What the id of a dispatch ends in that is done again. */
 export const roundMark = (round = 1): string => (round === 1 ? "" : `:${round}`);
 
-/** Who named the fields of a point's payloads: events from outside and the points of plugins are not ours. */
+/** Who named the fields of a point's payloads: those of events from outside and of the points of plugins are not ours. */
 export function namedBy(point: string): NamedBy {
   return /^(event|plugin):/.test(point) ? "others" : "us";
 }
@@ -121,7 +121,7 @@ export type RunNames = "usual";
 export interface JournalPort {
   /** It leaves out the `raw` of messages by itself: it is handed what handlers saw, where any other gets a copy without. */
   readonly leavesOutRaw?: true;
-  /** `names`: what is known of its runs' ids, for whoever would compare them otherwise. */
+  /** `names`: what is known of its runs' ids, for a caller that would have to compare them otherwise. */
   record(dispatch: DispatchRecord, names?: RunNames): void;
 }
 
@@ -139,7 +139,7 @@ export interface DispatchFilter {
   limit: number;
 }
 
-/** Of one hook, over the last 24 h unless it says otherwise. */
+/** Numbers of one hook, over the last 24 h unless a field's comment differs. */
 export interface HookStats {
   hookId: string;
   /** Ever. */
@@ -151,7 +151,7 @@ export interface HookStats {
   totalFires: number;
 }
 
-/** Reading side, on the main thread. All payloads as stored: whoever shows them redacts. */
+/** Reading side, on the main thread. All payloads are as stored: the caller that shows them redacts them. */
 export interface Journal extends JournalPort {
   /** Resolves when everything recorded so far can be read. */
   flush(): Promise<void>;

@@ -2,7 +2,7 @@
 
 /** What operators choose by. All that is given must hold. */
 export interface LetterFilter {
-  /** A formatted address: of a conversation, or of a chat with all its threads. */
+  /** A formatted address: a conversation, or a chat with all its threads. */
   chat?: string | undefined;
   /** Created before this (ms since the epoch). */
   olderThan?: number | undefined;

@@ -10,7 +10,7 @@ export const attachment = z.object({
   mimeType: z.string(),
   filename: z.string().optional(),
   sizeBytes: z.number().int().nonnegative().optional(),
-  /** Of a file in a copy: whose `url` it is. That platform may give a fresh one when it has expired. */
+  /** For a file in a copy: the platform whose `url` it is. That platform may give a fresh one when it has expired. */
   platform: z.string().optional(),
 });
 export type Attachment = z.infer<typeof attachment>;
@@ -44,7 +44,7 @@ export const inboundMessage = z.object({
   isEdit: z.boolean(),
   /** Milliseconds since the epoch, by our clock. */
   receivedAt: z.number(),
-  /** The same by the platform's clock, which knows when it was written while nobody received it. */
+  /** The same by the platform's clock, which knows when it was written while the gateway did not receive it. */
   writtenAt: z.number().optional(),
   /** The run of a hook whose program wrote it (in the web chat, from this machine), and how deep in a chain of hooks it stands. */
   writtenBy: z.object({ runId: z.string(), depth: z.number().int().nonnegative() }).optional(),
@@ -151,7 +151,7 @@ export const outboundMessage = z.object({
   showAddresses: z.boolean().optional(),
   /** Put in by the gateway. */
   prompt: prompt.optional(),
-  /** Who may be pinged. Nobody by default: no @everyone, no roles, no users. */
+  /** Whom the message may ping. No one by default: no @everyone, no roles, no users. */
   mentions: z
     .object({
       users: z.array(z.string()).optional(),

@@ -5,7 +5,7 @@ import { plan } from "./plan.js";
 import { TASK_STATUSES, task, taskHold } from "./task.js";
 
 /**
- * pending: not begun · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` says which) ·
+ * * pending: not started · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` names it) ·
  * the rest are ends.
  */
 export const MISSION_STATUSES = ["pending", "running", "held", "blocked", "done", "failed", "cancelled"] as const;
@@ -43,7 +43,7 @@ export const gateState = z.object({
 });
 export type GateState = z.output<typeof gateState>;
 
-/** Open for whoever is behind it. */
+/** Open for what is behind it. */
 export function isGateOpen({ verdict, veto, released }: GateState): boolean {
   return released !== undefined || (verdict === "passed" && veto === undefined);
 }
@@ -76,9 +76,9 @@ export const missionReport = z.object({
   status: z.enum(MISSION_STATUSES),
   startedAt: z.number().optional(),
   endedAt: z.number().optional(),
-  /** Of the mission, waiting for gates and people included. */
+  /** Of the whole mission, with the time that it waited for gates and people. */
   durationMs: z.number().optional(),
-  /** Of all tasks together. */
+  /** The sum over all tasks. */
   workMs: z.number(),
   allPassed: z.boolean(),
   avgScore: z.number().optional(),

@@ -1,4 +1,4 @@
-/** Language models as hooks and agents use them: who answers, with which tools, within which bounds. No provider in here. */
+/** Language models as hooks and agents use them: the answer, the tools, the limits. No provider in here. */
 import type { z } from "zod";
 import type { ModelUsage, ToolCallRecord } from "./automation.js";
 
@@ -15,7 +15,7 @@ export interface ModelTool<Args = unknown> {
 /** Asking ends at the first that is reached; one round is one request to the model. */
 export interface ModelBounds {
   rounds: number;
-  /** Of one answer. */
+  /** Tokens of one answer. */
   outputTokens: number;
   /** In and out, over all rounds. No answer is allowed to go beyond it. */
   totalTokens: number;
@@ -46,7 +46,7 @@ export type ModelAnswer =
   | ({ kind: "answered"; text: string } & ModelFacts)
   /** It would have gone on. `text`: what it had said by then. */
   | ({ kind: "bounded"; bound: BoundName; text: string } & ModelFacts)
-  /** Nobody answered, or nothing that can be read. What was spent before is still told. */
+  /** No answer came, or none that can be read. What was spent before is still reported. */
   | ({
       kind: "failed";
       /** What happened, for everybody. */

@@ -25,9 +25,9 @@ export const SLA_MEASURE_NAMES: Readonly<Record<SlaMeasure, string>> = {
   resolution: "resolution",
 };
 
-/** What a clock has run. Working time is reckoned from it anew, so another calendar changes the past as well. */
+/** What a clock has run. Working time is computed from it again, so another calendar changes the past as well. */
 export interface SlaCourse {
-  /** Reckoned from here on … */
+  /** The time from which it is computed … */
   since: number;
   /** … with so much used before (0 unless old pauses were put together). */
   usedMs: number;
@@ -39,7 +39,7 @@ export interface SlaCourse {
 export interface SlaClock {
   id: string;
   policyId: string;
-  /** Of the policy and its calendar, as they were reckoned with. */
+  /** The hash of the policy and its calendar with which it was computed. */
   policyHash: string;
   measure: SlaMeasure;
   /** `next_response` runs once for each time that a customer waits: the message that began it. Empty for others. */
@@ -57,7 +57,7 @@ export interface SlaClock {
   targetMs: number;
   /** Put on top of the target, or of a deadline, by people. */
   extendedMs: number;
-  /** Absent while it is paused before its target is reached: nobody knows. */
+  /** Absent while it is paused before its target is reached: the time is not known. */
   dueAt?: number;
   /** When there is something to announce next. */
   nextAt?: number;
@@ -122,7 +122,7 @@ export type NewAnnouncement = Pick<SlaAnnouncement, "id" | "clockId" | "episode"
 
 /* ── conversations ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/** What the gateway saw somebody do, stored in the transaction that settles the event. */
+/** What the gateway saw a person or a hook do, stored in the transaction that settles the event. */
 export interface ConversationSight {
   /** Begins with `m<inbox id>`. */
   id: string;
@@ -155,7 +155,7 @@ export interface ConversationSight {
 
 /** Passed to the gateway, which tells what it sees. */
 export interface ConversationWatch {
-  /** False: nobody asks, and sights need not be kept. */
+  /** False: there is no SLA for conversations, and sights need not be kept. */
   isWanted(): boolean;
   /** Whether it asks for what hooks say on their own, too. */
   hearsHooks(): boolean;
@@ -168,7 +168,7 @@ export interface CaseTurn {
   messageId: string;
   by: "customer" | "us";
   at: number;
-  /** Who of us; absent where a hook did. */
+  /** The name of the member of staff; absent where a hook did it. */
   name?: string;
 }
 
@@ -189,15 +189,15 @@ export interface SlaCase {
   firstAnsweredAt?: number;
   firstAnsweredByHook?: boolean;
   customer: { userId: string; name?: string };
-  /** Who of us spoke last. */
+  /** The member of staff who spoke last. */
   owner?: string;
   lastWords?: string;
-  /** Who wrote them; in a group it may be another person than the customer. */
+  /** The author of those words; in a group it may be another person than the customer. */
   lastWordsBy?: { userId: string; name?: string };
   endedAt?: number;
   endedBy?: string;
   abandoned?: boolean;
-  /** When it ends by itself unless somebody speaks. */
+  /** When it ends by itself unless a person writes. */
   closesAt?: number;
 }
 
@@ -226,7 +226,7 @@ export interface SlaFilter {
 export interface SlaTally {
   policyId: string;
   measure: SlaMeasure;
-  /** `met` and `late` count ended clocks. `late`: violated at any time, whatever happened afterwards. */
+  /** `met` and `late` count ended clocks. `late`: violated at any time, also when it was extended or met afterwards. */
   met: number;
   /** Not among `met`: a hook answered within the target. */
   metByHook: number;
@@ -254,7 +254,7 @@ export interface SlaStore {
   /** Open ones by their due time, paused ones last; ended ones newest first. */
   list(filter: SlaFilter): Promise<SlaClock[]>;
   count(filter: Pick<SlaFilter, "policyId" | "state">): Promise<number>;
-  /** Entities with open clocks that were reckoned with other policies than these; by `seq` of their clocks. */
+  /** Entities with open clocks that were computed with other policies than these; by `seq` of their clocks. */
   outdated(
     hashes: readonly string[],
     afterSeq: number,
@@ -293,7 +293,7 @@ export interface SlaStore {
     id: string,
     change: { status?: SlaSaidStatus; reason?: string; by?: string; news?: SlaNews },
   ): Promise<void>;
-  /** This one and whatever follows it on the same clock waits until then. */
+  /** This one and every later one of the same clock wait until then. */
   postpone(clockId: string, dueAt: number, reason: string): Promise<void>;
   /** Whether an alert of this episode was raised: only then is there one to end. */
   wasRaised(clockId: string, episode: number): Promise<boolean>;

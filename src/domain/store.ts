@@ -132,7 +132,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export type DeliveryUrgency = "urgent" | "later" | "last";
 
 export interface NewDelivery {
-  /** `newId("d")`; made by whoever enqueues, so that it is known before the write. Enqueuing an id that exists is a no-op. */
+  /** `newId("d")`; made by the caller that enqueues, so that it is known before the write. Enqueuing an id that exists is a no-op. */
   id: string;
   address: Address;
   operation: "send" | "edit" | "delete";
@@ -146,9 +146,9 @@ export interface NewDelivery {
   interaction?: InteractionRef | undefined;
   /** Shown to this person only, where the platform can. */
   visibleTo?: string;
-  /** A word that nobody misses, such as a refusal: when it cannot be said it is cancelled, and no operator is bothered with it. */
+  /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and operators are not bothered with it. */
   isCourtesy?: boolean;
-  /** Who is notified when hooks withhold it: whose command or press it answers or, of a forward, its `author` (a user id). */
+  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a forward, its `author` (a user id). */
   answers?: { isOperator: boolean; author?: string };
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
@@ -169,7 +169,7 @@ export interface NewDelivery {
 export interface DeliveryPart {
   index: number;
   operation: "create" | "edit" | "delete";
-  /** The platform's id: of the message to edit or delete, or of the one created. */
+  /** The platform's id of the message to edit or delete, or of the one created. */
   messageId?: string;
   /** The chat that `messageId` counts in, when its delivery went on to another chat. Absent: that of the delivery. */
   chatId?: string;
@@ -223,7 +223,7 @@ export interface OutboxStore {
   /** All deliveries of these statuses (none that is open or sent) that the filter fits, oldest first. */
   letters(statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]>;
   enqueue(deliveries: readonly NewDelivery[], at: number): Promise<void>;
-  /** The first delivery of a queue (see `outbox-queue.ts`) that is waiting or sending, whatever its dueAt. */
+  /** The first delivery of a queue (see `outbox-queue.ts`) that is waiting or sending, also when its dueAt has not come. */
   next(queue: string): Promise<Delivery | undefined>;
   /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
   pending(): Promise<{ queue: string; dueAt: number }[]>;
@@ -353,7 +353,7 @@ export interface Pause {
   key: string;
   /** When sending goes on (ms since the epoch). */
   until: number;
-  /** How long was asked for: a pause never lasts longer, whatever the clock does. */
+  /** How long was asked for: a pause never lasts longer, even when the clock is set. */
   askedMs: number;
   reason: string;
   /** A hook put off a message, and later ones wait for it: nothing is kept from being sent. */
@@ -411,7 +411,7 @@ export interface WebRoom {
   name: string;
   /** A room of one person and the gateway. */
   isDm: boolean;
-  /** Whose DM it is, or who added the room; absent for configured rooms. */
+  /** The person whose DM it is, or who added the room; absent for configured rooms. */
   ownerId?: string;
 }
 

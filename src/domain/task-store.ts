@@ -5,11 +5,11 @@
 import type { Actor, Task, TaskStatus } from "./task.js";
 
 export interface TaskEvent {
-  /** Of the task: `<task id>:<version>`. */
+  /** `<task id>:<version>`, of the task. */
   id: string;
   taskId: string;
   at: number;
-  /** transition: `from` → `to` · refused: a hook did not let it · changed: a field (`note` says which) · note: somebody's words. */
+  /** transition: `from` → `to` · refused: a hook did not let it · changed: a field (`note` names it) · note: a person's or a runner's words. */
   kind: "created" | "transition" | "refused" | "changed" | "note";
   from?: TaskStatus;
   to?: TaskStatus;
@@ -41,7 +41,7 @@ export interface TaskTiming {
   dueAt?: number;
   /** It is looked at when it would have been anyway. */
   keepsDue?: true;
-  /** Of the run that it has under `task.run.owner`; absent: as it was. */
+  /** The lease of the run that it has under `task.run.owner`; absent: unchanged. */
   leaseUntil?: number;
 }
 
@@ -73,7 +73,7 @@ export interface TaskStore {
   dependents(id: string): Promise<string[]>;
   /** Extends the lease of a run; false when it is not this one's any more. */
   renew(id: string, runId: string, until: number): Promise<boolean>;
-  /** Running ones under somebody else's lease. */
+  /** Running tasks under the lease of another owner. */
   stale(owner: string): Promise<Task[]>;
   /** Oldest first. */
   events(taskId: string, limit: number): Promise<TaskEvent[]>;

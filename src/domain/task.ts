@@ -1,10 +1,10 @@
 /**
- * A task: a piece of work with an assignee, and the one table of what may become of it. Whoever changes its state goes through
- * `Orchestrator.transition` (src/orchestrator/orchestrator.ts); the table here is what that function holds it against.
+ * * A task: a piece of work with an assignee, and the one table of its state changes. Every change of its state goes through
+ * `Orchestrator.transition` (src/orchestrator/orchestrator.ts); the table here is what that function checks it against.
  *
- * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskChanged`
- * is told of every one that went on. A mission creates its tasks with ids of its own (creating one twice changes nothing), as
- * drafts where a gate must open first, and lets them go by `draft → pending`.
+ * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskChanged` is
+ * called for every one that changed. A mission creates its tasks with ids of its own (creating one twice changes nothing), as drafts where
+ * a gate must open first, and lets them go by `draft → pending`.
  */
 import { z } from "zod";
 import { parseInstant } from "../lib/instant.js";
@@ -128,7 +128,7 @@ export const taskDraft = z.object({
   retryPolicy: policy.partial().optional(),
   deadline: z.union([z.number(), z.string()]).optional(),
   priority: z.number().optional(),
-  /** Known from the start where whoever creates it says so, and always in `after`. */
+  /** Known from the start where the caller of `create` names it, and always in `after`. */
   id: z.string().optional(),
   missionId: z.string().optional(),
 });
@@ -172,8 +172,8 @@ export const taskHold = z.object({
 export type TaskHold = z.output<typeof taskHold>;
 
 /**
- * One execution, safe to be started at least once: whoever holds the lease of this id runs it, and nobody else reports for it. What
- * was cut off and is started again is the same execution and has the same id, by which whoever does the work knows it.
+ * One execution, safe to be started at least once: only the holder of the lease of this id runs it and reports for it. An execution that
+ * was cut off and is started again is the same one and has the same id, by which the runner recognises it.
  */
 export const taskRun = z.object({
   id: z.string(),
@@ -207,7 +207,7 @@ export const task = z.object({
   /** The first start. */
   startedAt: z.number().optional(),
   endedAt: z.number().optional(),
-  /** Of the status. */
+  /** When the status changed. */
   changedAt: z.number(),
   createdBy: z.string(),
   /** Present when a hook's step made it: its texts with the parts marked that came from messages, files or other systems (lib/data-marks.ts). */
@@ -221,9 +221,9 @@ export const task = z.object({
     })
     .optional(),
   missionId: z.string().optional(),
-  /** Who works on it, for people. */
+  /** The person or runner that works on it, as shown to people. */
   owner: z.string().optional(),
-  /** Who had it before, since it was first begun: what they said goes on with it, for the roles that may hear them. */
+  /** Former assignees, since it was first started: their output stays with it, for the roles that may read it. */
   saidBy: z.array(z.string()).optional(),
   run: taskRun.optional(),
   interrupted: taskInterruption.optional(),
@@ -231,7 +231,7 @@ export const task = z.object({
   assessment: taskAssessment.optional(),
   /** From 2: a person had the same work judged again after a hook held it. The ids of the dispatches about the judgement end in it. */
   assessmentRound: z.number().optional(),
-  /** What the attempt before is to be mended by. */
+  /** What the next attempt has to fix. */
   feedback: z.string().optional(),
   lastError: z.string().optional(),
   hold: taskHold.optional(),
@@ -241,7 +241,10 @@ export const task = z.object({
   approvedBy: z.string().optional(),
   /** The conversation that it came from. */
   address: address.optional(),
-  /** The messages that show it; `person`: the one with the buttons of whoever does it; `former`: of a person who had it, and does not see what follows. */
+  /**
+   * The messages that show it; `person`: the one with the buttons of its assignee; `former`: of a former assignee, who does not see what
+   * follows.
+   */
   cards: z
     .array(z.object({ id: z.string(), at: address, person: z.boolean().optional(), former: z.boolean().optional() }))
     .optional(),
@@ -252,7 +255,7 @@ export type Task = z.output<typeof task>;
 
 /** What a task comes from, beside its spec. */
 export interface TaskOrigin {
-  /** `newId("t")`; made by whoever creates it, so that creating it twice changes nothing. */
+  /** `newId("t")`; made by the caller, so that creating it twice changes nothing. */
   id?: string;
   /** How often the caller that creates the task was started, where that is on disk: hooks at `task:create` see it. Absent: counted here. */
   attempt?: number;
@@ -264,7 +267,7 @@ export interface TaskOrigin {
   marked?: Task["marked"];
 }
 
-/** Who wants something, and why: in the journal, in the task's history, on its card. */
+/** The person or part that asks for a change, and why: in the journal, in the task's history, on its card. */
 export interface Actor {
   /** `web:1 (Ann)`, `runner:build`, `mission:m_1`, `orchestrator`. */
   by: string;
@@ -281,5 +284,5 @@ export type Assessed =
 /** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */
 export type Assess = (task: Task, signal: AbortSignal) => Promise<Assessed>;
 
-/** Told after the commit of every change but somebody's words, and again of every one that a crash left untold. */
+/** Called after the commit of every change except a note, and again for every one that a crash left pending. */
 export type TaskChanged = (task: Task) => Promise<void>;

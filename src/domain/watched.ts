@@ -21,18 +21,18 @@ export interface WatchedEntity {
   abandoned?: boolean;
   /** Does not run against its clock now (paused, awaiting approval, pending on the customer); says why. */
   pausedFor?: string;
-  /** Who works on it, as a person would write it; for the card. */
+  /** The person who works on it, as text for the card. */
   owner?: string;
   /** A chat address (`platform:bot:chat[:thread]`) or an URL where it can be looked at. */
   link?: string;
-  /** The last words of a customer, as they were; whoever shows them redacts them. */
+  /** The last words of a customer, unchanged; the caller that shows them redacts them. */
   lastWords?: string;
   /** What policies match on besides the above: group, priority, assignee, platform, tags. */
   facts: Readonly<Record<string, string | number | boolean>>;
 }
 
 /**
- * Told of every change of an entity, after its commit, and of every open one at start: the same state twice changes nothing, so a
- * crash between the commit and the telling is mended by the next start.
+ * * Called for every change of an entity, after its commit, and of every open one at start: the same state twice changes nothing, so the
+ * next start repairs a crash between the commit and the call.
  */
 export type EntityChanged = (entity: WatchedEntity) => Promise<void>;

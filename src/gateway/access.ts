@@ -1,4 +1,4 @@
-/** Who is listened to: decides for one message, from the platform's access lists. Says why not, for hooks and the journal. */
+/** Access: decides for one message, from the platform's access lists, and gives the reason of a denial to hooks and the journal. */
 import { type AccessConfig, NOT_ADDRESSED } from "../domain/access.js";
 import type { Role } from "../domain/identity.js";
 

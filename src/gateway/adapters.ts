@@ -233,7 +233,7 @@ export class Adapters {
 
 const maySend = ({ phase, isSending }: AdapterState) => phase === "online" || isSending === true;
 
-/** The store failed, and not the platform. Whatever is wrong with the disk may be repaired at any moment, without a restart of the gateway. */
+/** The store failed, not the platform. The disk may be repaired at any moment, without a restart of the gateway. */
 function isOwnDisk({ code }: HookgateError): boolean {
   return code.startsWith("STORE_");
 }

@@ -1,4 +1,4 @@
-/** Work that nobody waits for but a stop: observers of what has already happened. Failures are logged, never lost. */
+/** Work that only a stop waits for: observers of what has already happened. Failures are logged, never lost. */
 import { RESOLVED } from "../hooks/dispatch/void.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -16,7 +16,7 @@ export class Background {
 
   /** `ended` is called in either case. */
   run(what: string, work: Promise<unknown>, ended?: () => void): void {
-    // Nobody heard it, or whoever did needed no time: over already.
+    // No handler ran, or each ended at once: there is nothing to wait for.
     if (work === RESOLVED) {
       ended?.();
       return;
@@ -32,7 +32,7 @@ export class Background {
     });
   }
 
-  /** So much that whoever adds more should wait for some. */
+  /** So much that a caller which adds more should wait for some. */
   get isCrowded(): boolean {
     return this.#running.count > CROWD;
   }

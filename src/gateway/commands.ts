@@ -17,11 +17,11 @@ export interface CommandAnswer {
   isQuestion?: boolean;
   /** Why a command was refused: the role that it needs, and the one that the sender has. It is kept in the row of the inbox, which `/hooks why` explains. */
   refusal?: string;
-  /** What the audit keeps of it beside the options: what the command itself overwrites. Nobody is shown it in the answer. */
+  /** What the audit keeps of it beside the options: what the command itself overwrites. The answer does not show it. */
   audited?: Readonly<Record<string, unknown>>;
   /**
-   * Short, and for nobody but the person: when a press gave the command, it is shown to them alone, and not at all where it cannot
-   * be. What it did shows elsewhere.
+   * * Short, and only for the person: when a press gave the command, it is shown to them alone, and not at all where it cannot be. What it
+   * did shows elsewhere.
    */
   isNote?: boolean;
 }
@@ -61,8 +61,8 @@ export interface CommandContext {
 
 export interface Command extends CommandSpec {
   /**
-   * Whether this person may do this, where the command's role is not all that it takes. Asked of a button: whoever may not is shown no
-   * form, and is told so in the answer to the press. `run` refuses by itself.
+   * * Whether this person may do this, where the command's role is not all that it takes. Called for a button: a person who may not press
+   * it is shown no form, and the answer to the press gives the reason. `run` refuses by itself.
    */
   allows?(operator: Operator, options: Readonly<Record<string, OptionValue>>): Promise<boolean>;
   /** A press that gives this command is answered with a note (`isNote`), which some platforms show in the answer to the press itself. */
@@ -70,7 +70,7 @@ export interface Command extends CommandSpec {
   run(context: CommandContext): Promise<CommandAnswer>;
 }
 
-/** An option that names something is missing, names nothing, or more than one thing: whoever gave the command is offered what there is. */
+/** An option that names something is missing, names nothing, or names more than one thing: the caller is offered the choices. */
 export class UnclearOption extends HookgateError {
   readonly option: string;
   readonly typed: string | undefined;

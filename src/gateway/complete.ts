@@ -1,4 +1,4 @@
-/** Values for an option that somebody is typing. Only for people who may run the command: names of hooks are nobody else's business. */
+/** Values for an option while a person types it. Only for people who may run the command: names of hooks are private. */
 import type { Choice, CompletionQuery } from "../domain/command.js";
 import { hasRole } from "../domain/identity.js";
 import { best } from "./choices/best.js";

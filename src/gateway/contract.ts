@@ -24,7 +24,7 @@ import type { GatewayStatus } from "./status.js";
 export interface GatewaySettings {
   gateway: GatewayConfig;
   operators: OperatorsConfig;
-  /** By platform. A platform that is not listed listens to nobody. */
+  /** By platform. The gateway listens to no one on a platform that is not listed. */
   access: Readonly<Record<string, AccessConfig>>;
 }
 
@@ -37,7 +37,7 @@ export interface GatewayOptions {
   /** Commands of plugins, as they are now. */
   pluginCommands?: () => readonly Command[];
   config: GatewaySettings;
-  /** Who holds the token of the local console; has the role `operators.console`. */
+  /** The person who holds the token of the local console; has the role `operators.console`. */
   console?: ConsolePerson;
   clock: Clock;
   logger: Logger;
@@ -62,7 +62,7 @@ export interface GatewayOptions {
 }
 
 /**
- * Somebody answers to a message of ours that stands for something (a task's card): what is said to them, or undefined when it is a
+ * A person replies to a message of ours that stands for something (a task's card): gives the answer to show, or undefined when it is a
  * message like any other. `id` is the same when it is handled again after a crash.
  */
 export type RepliedTo = (
@@ -97,7 +97,7 @@ export interface Invocation {
   name?: string;
   options?: Record<string, OptionValue>;
   operator: Operator;
-  /** Who calls: `api` unless said. */
+  /** The caller; `api` when absent. */
   source?: "api" | "cli";
   at?: Address;
   /** The run of a hook whose program gave it. */

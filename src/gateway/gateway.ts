@@ -448,7 +448,7 @@ class RunningGateway implements Gateway {
     for (const queue of this.#parking.leave(platform)) this.#sendingWork.look(this.#handOver.of(queue));
   }
 
-  /** Before `start()` nobody looks: it resumes all that is open. */
+  /** Before `start()` nothing is woken: it resumes all that is open. */
   #lookAnew(queue: string): void {
     const open = this.#handOver.of(queue);
     this.#handOver.read(open);

@@ -1,4 +1,4 @@
-/** Who a person is to us: the role that the config gives their numeric id or one of their platform roles. Nobody has one by default. */
+/** A person's role: the one that the configuration gives their numeric id or one of their platform roles. None by default. */
 import { hasRole, ROLES, type Role } from "../domain/identity.js";
 import type { OperatorsConfig } from "./config.js";
 

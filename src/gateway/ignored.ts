@@ -1,4 +1,4 @@
-/** Messages that nobody answers because of access rules: one log line each, and counts since the start. */
+/** Messages that get no answer because of access rules: one log line each, and counts since the start. */
 import type { InboundMessage } from "../domain/message.js";
 import type { Logger } from "../lib/logger.js";
 

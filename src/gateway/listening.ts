@@ -4,7 +4,7 @@ import type { AccessConfig } from "../domain/access.js";
 export interface Listening {
   /** "direct messages of 2 people with a role; 1 server; 3 chats, when addressed" */
   text: string;
-  /** Nobody on this platform is answered (but `/whoami` and `/claim`). */
+  /** On this platform the gateway answers no one (except `/whoami` and `/claim`). */
   isNothing: boolean;
   /** How many people, or platform roles, have a role here. */
   people: number;

@@ -1,4 +1,4 @@
-/** What the gateway tells whoever counts (the metrics). Plain functions that must return at once and never throw. */
+/** Events of the gateway for the metrics. Plain functions that must return at once and never throw. */
 import type { InboundEvent } from "../domain/event.js";
 import type { Cause } from "../domain/journal.js";
 import type { DeliveryStatus } from "../domain/store.js";
@@ -10,7 +10,7 @@ export interface Observer {
   eventSettled?(platform: string, outcome: string, latencyMs: number): void;
   /** A delivery reached a status that it stays in; `latencyMs` since it was made; `cause`: what it was for. */
   deliverySettled?(platform: string, status: DeliveryStatus, latencyMs: number, cause: Cause): void;
-  /** Somebody deleted a message that we posted; `cause`: what it was for. */
+  /** A person deleted a message that we posted; `cause`: what it was for. */
   ownMessageDeleted?(cause: Cause): void;
   /** A platform answered one request. */
   requestAnswered?(platform: string, result: string, latencyMs: number): void;

@@ -39,7 +39,7 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
       if (!(await wasWithdrawn(delivery.id, out))) throw error;
       then = "again";
     } finally {
-      // Whatever is not plainly settled is read from the store next time.
+      // A delivery that is not plainly settled is read from the store next time.
       if (then !== "next") out.handOver.read(open);
     }
     if (then === "next") out.handOver.settled(open);
@@ -80,7 +80,7 @@ function expire(delivery: Delivery, now: number, out: Outbound): Promise<Then> {
   return finish(delivery, "dead", cause === undefined ? reason : `${reason}; ${cause}`, out);
 }
 
-/** Hooks decided on it and nothing refused it: of what may hold back its next part, only the limiter is left. */
+/** Hooks decided on it and nothing refused it: only the limiter can still hold back its next part. */
 function isRateLimited(delivery: Delivery, { gate, adapters, startedAt }: Outbound): boolean {
   const { status, reason, createdAt, address } = delivery;
   const isHeldBack =

@@ -1,5 +1,5 @@
 /**
- * The first owner on a platform, created from chat: whoever runs the gateway reads a one-time code in the terminal and writes
+ * * The first owner on a platform, created from chat: the person who runs the gateway reads a one-time code in the terminal and writes
  * `/claim CODE` to the bot. Claimed owners are stored and hold after a restart, beside those in the configuration.
  */
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
@@ -91,7 +91,7 @@ export class OwnerClaims {
     return true;
   }
 
-  /** Somebody wrote this to others: a code in it is void from now on. True when there was one. */
+  /** A person wrote this where others read it: a code in it is void from now on. True when there was one. */
   overheard(text: string): boolean {
     if (this.#code === undefined) return false;
     if (codeIn(text).includes(this.#code)) return this.expose(this.#code);

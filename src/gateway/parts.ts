@@ -26,7 +26,7 @@ export interface Parts {
   clock: Clock;
   logger: Logger;
   observe: Observer;
-  /** Who wants to know what is seen of conversations. */
+  /** The part that follows conversations (SLA clocks). */
   watch: ConversationWatch | undefined;
   offers: Offers;
   /** Whether a run of this hook may post in this conversation. */

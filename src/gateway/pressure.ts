@@ -1,7 +1,6 @@
 /**
- * Back-pressure: counts what is unfinished, and lets nobody in above the limit until something is finished. What a platform keeps
- * for us is taken in only as far as it is worked off from memory: then it need not be read from the disk again, and answers
- * keep up with questions.
+ * * Back-pressure: counts unfinished events, and accepts no more above the limit until some are finished. A platform's backlog is accepted
+ * only as fast as it is handled from memory: then it need not be read from the disk again, and answers keep up with questions.
  */
 const ENOUGH_AT_HAND = 1_000;
 
@@ -44,7 +43,7 @@ export class Pressure {
     if (change < 0) this.#letIn();
   }
 
-  /** Whoever waits goes on, and finds that the gateway is stopping. */
+  /** Callers that wait continue, and find that the gateway is stopping. */
   close(): void {
     this.#isClosed = true;
     for (const { go } of this.#waiting.splice(0)) go();

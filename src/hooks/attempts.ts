@@ -12,8 +12,8 @@ import type { HookRegistry } from "./registry.js";
 
 export interface Attempts {
   /**
-   * Counts a start that follows at once; resolves with which one it is, from 1. `owner`: what `forget` names, the dispatch itself when
-   * absent. `phase`: of a lifecycle point, `before` when absent.
+   * * Counts a start that follows at once; resolves with its number, from 1. `owner`: what `forget` names, the dispatch itself when absent.
+   * `phase`: at a lifecycle point, `before` when absent.
    */
   count(point: string, dispatchId: string, of?: { owner?: string; phase?: LifecyclePhase }): Promise<number>;
   /** The results of this owner's dispatches are being written: none of them is started again. Never rejects. */

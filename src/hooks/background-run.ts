@@ -46,7 +46,7 @@ class BackgroundDispatch extends Dispatch {
         () => (this.phase === undefined ? entry.handler(this.view(), context) : entry.handler(context)),
         (settled) => {
           if (settled.kind === "interrupted") {
-            // Whoever holds the record gets no end: the record stays open, and the next start decides what becomes of it.
+            // The holder of the record gets no end: the record stays open, and the next start decides what becomes of it.
             this.reportDetached(entry, startedMs, cutOffError(settled.error, isRepeatable), "interrupted");
             this.recording?.end(this, { outcome: "interrupted" });
             return;

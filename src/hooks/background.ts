@@ -1,6 +1,6 @@
 /**
- * Background runs: recorded first, run from the record by whoever holds it. The port is what a store implements; the one
- * here keeps its records in memory, so they do not outlive the process.
+ * * Background runs: recorded first, run from the record by its holder. The port is what a store implements; the one here keeps its records
+ * in memory, so they do not outlive the process.
  */
 import type { Cause } from "../domain/journal.js";
 import { backoffMs } from "../lib/backoff.js";
@@ -42,8 +42,8 @@ export interface BackgroundPort {
   // biome-ignore lint/suspicious/noConfusingVoidType: as with handlers, a port may simply return
   record(run: BackgroundRun): void | Promise<unknown>;
   /**
-   * It is not to happen, for what `by` (`loop`, `match`) says. Whoever keeps a history notes that; must not throw. `isStored`: it would
-   * have been recorded here; otherwise the caller would have waited for it. `isFailure`: it counts as the failure of its hook.
+   * * The run is refused by `by` (`loop`, `match`). A port with a history records that; must not throw. `isStored`: it would have been
+   * recorded here; otherwise the caller would have waited for it. `isFailure`: it counts as the failure of its hook.
    */
   refuse?(run: BackgroundRun, why: { by: string; reason: string; isStored: boolean; isFailure?: boolean }): void;
 }

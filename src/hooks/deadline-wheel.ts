@@ -126,8 +126,8 @@ export class DeadlineWheel {
   }
 
   /**
-   * A handler has returned. When this turn of the event loop lasts long, that is its doing sooner than that of whatever returns after it: to
-   * those the turn is not charged.
+   * * A handler has returned. When this turn of the event loop lasts long, this handler is the more likely reason than those that return
+   * after it: the turn is not charged to them.
    */
   returned(nowMs: number): void {
     if (!this.#isTurning || nowMs - this.#readAtMs <= 2 * TICK_MS) return;
@@ -146,7 +146,7 @@ export class DeadlineWheel {
     this.#keepsAlive = true;
   }
 
-  /** Whatever is armed now, with the ticks until its deadline. Walks the whole wheel: for whoever asks, not for hot paths. */
+  /** All that is armed now, with the ticks until its deadline. Walks the whole wheel: for queries, not for hot paths. */
   *armed(): Generator<{ item: Armed; leftTicks: number }> {
     for (const slot of this.#slots)
       for (let item = slot.next as Armed; item !== slot; item = item.next as Armed)
@@ -228,7 +228,7 @@ export class DeadlineWheel {
   }
 }
 
-/** A timeout as the wheel counts it. The longest is about two months; whatever is longer waits that long. */
+/** A timeout as the wheel counts it. The longest is about two months; longer ones are cut to that. */
 export function ticksOf(timeoutMs: number): number {
   // `| 0` keeps it a small integer for the compiler too.
   return Math.min(Math.ceil(timeoutMs / TICK_MS), NEVER >> 1) | 0;

@@ -36,7 +36,7 @@ export function startAfter(
 ): Promise<void> {
   const dispatch = new VoidDispatch(kernel, point, after, data, firing, "after");
   if (cutLoop(kernel, dispatch, firing) !== undefined) return RESOLVED;
-  // What failed is logged and noted; the operation is done, so there is nobody to tell.
+  // Failures are logged and noted; the operation is done, so there is no caller to notify.
   return start(kernel, dispatch, firing).catch(() => {});
 }
 
@@ -152,8 +152,8 @@ function start<Result>(
 }
 
 /**
- * Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. Gives the result itself when nobody
- * has to be waited for.
+ * * Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. Gives the result itself when there is
+ * nothing to wait for.
  */
 function startGuarded<Result>(
   kernel: Kernel,
@@ -166,7 +166,7 @@ function startGuarded<Result>(
   return firing.dryRun === true ? start(kernel, dispatch, firing) : dispatch.run();
 }
 
-/** A loop is cut, said, and on record for whoever would have run. */
+/** A loop is cut, logged, and recorded for each hook that would have run. */
 function cutLoop(kernel: Kernel, dispatch: Dispatch, options: DispatchOptions | undefined): HookgateError | undefined {
   const loop = options === undefined ? undefined : loopError(dispatch.point, options);
   if (loop === undefined) return undefined;

@@ -8,7 +8,7 @@ const NOBODY: readonly Entry[] = Object.freeze([]);
 export class PointHandlers {
   point: HookPoint;
   readonly all = new Set<Entry>();
-  /** Enabled entries in order; `after` of a lifecycle point apart. Undefined until somebody asks after a change. */
+  /** Enabled entries in order; `after` of a lifecycle point apart. Undefined after a change, until the next read. */
   #main: readonly Entry[] | undefined = NOBODY;
   #after: readonly Entry[] | undefined = NOBODY;
 
@@ -16,7 +16,7 @@ export class PointHandlers {
     this.point = point;
   }
 
-  /** Whom a dispatch runs: a dispatch keeps the list that it began with. */
+  /** The entries that a dispatch runs: a dispatch keeps the list that it started with. */
   get main(): readonly Entry[] {
     this.#main ??= this.#enabled(this.point.model === "lifecycle" ? "before" : undefined);
     return this.#main;
@@ -31,7 +31,7 @@ export class PointHandlers {
     return orderEntries([...this.all].filter((entry) => entry.phase === phase));
   }
 
-  /** Somebody came, went, or was switched. */
+  /** An entry was added, removed or switched. */
   changed(): void {
     this.#main = undefined;
     this.#after = undefined;

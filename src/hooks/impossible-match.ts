@@ -1,4 +1,4 @@
-/** What a matcher asks of payloads that never have it: such a hook would never fire, and nobody would notice. */
+/** Fields in a matcher that payloads never have: such a hook would never fire, and its author would not notice. */
 import { PLATFORMS, platformProblem } from "../domain/platform.js";
 import { type JsonSchema, mayHave, schemaAt } from "../lib/json-schema.js";
 import { type Issue, suggestion } from "../lib/schema-issues.js";

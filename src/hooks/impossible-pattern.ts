@@ -1,4 +1,4 @@
-/** Patterns that match no text, whatever it is: a `$` with letters after it, a `^` with letters before it. */
+/** Patterns that match no text at all: a `$` with letters after it, a `^` with letters before it. */
 
 /** A sentence; undefined for a pattern that may match. Only what is plain to see is reported. */
 export function patternProblem(pattern: string): string | undefined {

@@ -1,12 +1,11 @@
 /**
- * Keeps a payload from being changed by those who only look at it.
+ * * Keeps a payload from being changed by handlers that only read it.
  *
- * The choice: one deep copy per dispatch, frozen, made when the first handler is about to run and shared by all of them.
- * A copy, because freezing the caller's own objects would stop the caller (a live task, say); one and frozen, because a
- * copy per handler costs as much as the handler. No read-only proxies: `structuredClone(payload.message)`, the natural way
- * for a plugin to get something it may change, fails on them, and each read costs 30 ns.
- * Whoever builds an object for good (the gateway its message) says so with `immutable`: it is frozen in place once and
- * no dispatch copies it again.
+ * The choice: one deep copy per dispatch, frozen, made when the first handler is about to run and shared by all of them. A copy, because
+ * freezing the caller's own objects would stop the caller (a live task, say); one and frozen, because a copy per handler costs as much as
+ * the handler. No read-only proxies: `structuredClone(payload.message)`, the natural way for a plugin to get something it may change, fails
+ * on them, and each read costs 30 ns. A caller that builds an object and never changes it (the gateway its message) says so with
+ * `immutable`: it is frozen in place once and no dispatch copies it again.
  */
 
 class Given {
@@ -17,8 +16,8 @@ class Given {
 }
 
 /**
- * What `immutable` froze all the way down is told by a private field of its own, which nobody sees and no copy has. A WeakSet says the
- * same for three times the price: it grows with every message, and is looked through by every collection.
+ * * What `immutable` froze all the way down is told by a private field of its own, which is invisible and which no copy has. A WeakSet says
+ * the same for three times the price: it grows with every message, and is looked through by every collection.
  */
 class Whole extends Given {
   #isWhole = true;
@@ -88,7 +87,7 @@ export function isolate<T>(value: T, note?: IsolationNote): T {
   return clone(value, true, note, 0, undefined) as T;
 }
 
-/** The same of what nobody else holds: frozen in place, which costs a third of a copy, unless something in it cannot be. */
+/** The same for a value that no other code holds: frozen in place, which costs a third of a copy, unless something in it cannot be. */
 export function isolateOwned<T>(value: T, note: IsolationNote): T {
   if (typeof value !== "object" || value === null) return value;
   if (!note.unfreezable) freezeDeep(value, note, 0, undefined);
@@ -101,13 +100,13 @@ export function copyOf<T>(value: T): T {
   return clone(value, false, undefined, 0, undefined) as T;
 }
 
-/** The same, as plain fields: of an instance of a class what is its own. */
+/** The same as plain fields: the own fields of an instance of a class. */
 export function fieldsOf(value: object): Record<string, unknown> {
   const copy = clone(value, false, undefined, 0, undefined);
   return copy !== value && isPlain(copy) ? (copy as Record<string, unknown>) : { ...copy };
 }
 
-/** From this depth on, what was seen is remembered, so that a payload with cycles ends; above it, nobody pays for that. */
+/** From this depth on, visited objects are remembered, so that a payload with cycles ends; above it, that cost is saved. */
 const TRACKED_DEPTH = 3;
 type Seen = Map<object, object>;
 

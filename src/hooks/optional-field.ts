@@ -64,7 +64,7 @@ interface Known {
   readonly absent: ReadonlySet<string>;
 }
 
-/** A part of `&&`, `||` and `?:` counts only where the others do not decide alone, in whichever order they are written. */
+/** A part of `&&`, `||` and `?:` counts only where the others do not decide alone, in any order of writing. */
 function visitKnowing(
   node: unknown,
   scope: Scope,

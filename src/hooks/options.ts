@@ -17,11 +17,11 @@ export interface DispatchOptions {
   /** Formatted address, for the journal. */
   conversation?: string | undefined;
   messageId?: string;
-  /** The standing of whoever caused it. Handlers with `access: "allowed"` do not see what a `denied` person caused. */
+  /** The access of the person who caused it. Handlers with `access: "allowed"` do not see what a `denied` person caused. */
   access?: "allowed" | "denied";
   /** Aborts every handler's signal of this dispatch, and with it the waiting for them. */
   signal?: AbortSignal;
-  /** Nobody holds the payload, or anything in it, to change it: it is frozen in place and handed on, where a copy would be. */
+  /** No code changes the payload, or anything in it, afterwards: it is frozen in place and passed on, where a copy would be. */
   owned?: boolean;
   /** Why a claim cannot be carried out; the hook that made it has then failed, and the next one is asked. */
   refuseClaim?: ((claim: Readonly<Record<string, unknown>>) => string | undefined) | undefined;

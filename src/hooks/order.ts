@@ -1,4 +1,4 @@
-/** Who runs before whom: priority, then rank, then registration order, and above all what `after` and `before` say. */
+/** The order of hooks: priority, then rank, then registration order, and above all `after` and `before`. */
 import type { Entry } from "./entry.js";
 
 /** Priority ascending, then rank (of those that stand in a file: `Roster.arrange`), then registration order. */

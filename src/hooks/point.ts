@@ -175,7 +175,7 @@ function canVeto(model: Model, phases: readonly LifecyclePhase[], result: z.ZodT
   }
 }
 
-/** Points whose caller goes on, whatever handlers do. */
+/** Points whose caller continues, regardless of the handlers. */
 const NOTICES: ReadonlySet<string> = new Set([
   "message_sent",
   "delivery_failed",

@@ -1,4 +1,4 @@
-/** What points give where nobody listens: the same objects and promises each time, so that they cost nothing. */
+/** Results of points without handlers: the same objects and promises each time, so that they cost nothing. */
 export const NOTHING_SET: object = Object.freeze({});
 export const UNCLAIMED: object = Object.freeze({ handled: false });
 const NOTHING_WAS_SET = Promise.resolve(NOTHING_SET);

@@ -1,4 +1,4 @@
-/** What becomes the journal's record of a dispatch. Made only when somebody wants the record. */
+/** The source of the journal's record of a dispatch. Made only when the record is wanted. */
 import type { DispatchRecord, JournalPort, Outcome, RunRecord } from "../domain/journal.js";
 import type { Clock } from "../lib/clock.js";
 import { errorPlace } from "../lib/error-place.js";

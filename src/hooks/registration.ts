@@ -23,7 +23,7 @@ export interface RegisterOptions<Result = unknown> {
   pluginId?: string;
   /** Integer, ascending; 100 by default. */
   priority?: number;
-  /** Ids at the same point (and phase) that run before this one, whatever the priorities. */
+  /** Ids at the same point (and phase) that run before this one, regardless of priorities. */
   after?: readonly string[];
   before?: readonly string[];
   match?: Matcher;

@@ -1,4 +1,7 @@
-/** The hook registry: who is subscribed to what, and the one place where hook points fire. Its types come from the list of points. */
+/**
+ * The hook registry: which hooks are registered at which points, and the one place where hook points fire. Its types come from the list of
+ * points.
+ */
 import type { DispatchRecord, JournalPort } from "../domain/journal.js";
 import { type Clock, systemClock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -276,7 +279,7 @@ export class HookRegistry<P extends Points = Catalogue> {
 
   /* ── points ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-  /** Adds a point. One of that name is replaced while nobody is registered there. Returns this registry, typed with it. */
+  /** Adds a point. A point of the same name is replaced while no hook is registered there. Returns this registry, typed with it. */
   declare<One extends AnyPoint>(point: One): HookRegistry<readonly [...P, One]>;
   declare(point: AnyPoint): unknown {
     this.#roster.declare(point);
@@ -292,7 +295,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     entry.warnings = undefined;
   }
 
-  /** Takes a point away. Throws HOOK_POINT_IN_USE while somebody is registered there. */
+  /** Takes a point away. Throws HOOK_POINT_IN_USE while a hook is registered there. */
   withdraw(name: string): void {
     this.#roster.withdraw(name);
   }
@@ -345,7 +348,7 @@ export class HookRegistry<P extends Points = Catalogue> {
   }
 
   /**
-   * Whether anybody at a point runs within the dispatch itself, not from a record. `phase`: of a lifecycle point. False for a point that
+   * * Whether a hook at a point runs within the dispatch itself, not from a record. `phase`: of a lifecycle point. False for a point that
    * is not there.
    */
   hasWaiting(hook: string, phase: LifecyclePhase = "before"): boolean {
@@ -391,7 +394,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     return validateEntries([...this.#roster.entries.values()]);
   }
 
-  /** Who runs at a point, in what order; disabled ones are there, marked so. Both phases of a lifecycle point, unless one is asked for. */
+  /** The hooks of a point in order; disabled ones are there, marked so. Both phases of a lifecycle point, unless one is asked for. */
   order(hook: string, phase?: LifecyclePhase): HookInfo[] {
     const handlers = this.#roster.at(hook);
     if (handlers.point.model !== "lifecycle") return handlers.ordered(undefined).map(infoOf);

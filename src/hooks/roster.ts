@@ -1,4 +1,4 @@
-/** Who is registered where: hook points by name, registrations by id, and what is refused at the door. */
+/** Registrations: hook points by name, hooks by id, and the checks that refuse one. */
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { ALIASES, resolveAlias } from "./aliases.js";
@@ -26,9 +26,9 @@ export interface Applicant {
   phase?: LifecyclePhase | undefined;
 }
 
-/** Who comes back within this time was replaced, and was not away: a reload takes a hook out and registers it again. */
+/** A hook that comes back within this time was replaced, not away: a reload takes a hook out and registers it again. */
 const REPLACED_WITHIN_MS = 1_000;
-/** Earlier stays that are remembered: of one hook, and of how many hooks. */
+/** Earlier stays that are remembered: per hook, and for how many hooks. */
 const MAX_STAYS = 20;
 const MAX_LEFT = 1_000;
 
@@ -58,7 +58,7 @@ export class Roster {
     this.#clock = clock;
   }
 
-  /** One of that name is replaced; not as another model while somebody is registered there. */
+  /** A point of the same name is replaced; not by one of another model while a hook is registered there. */
   declare(point: HookPoint): void {
     const known = this.points.get(point.name);
     if (known === undefined) this.points.set(point.name, new PointHandlers(point));
@@ -72,7 +72,7 @@ export class Roster {
     }
   }
 
-  /** There is no such point any more. Throws while somebody is registered there. */
+  /** Removes the point. Throws while a hook is registered there. */
   withdraw(name: string): void {
     const [held] = this.points.get(name)?.all ?? [];
     if (held !== undefined)

@@ -117,7 +117,7 @@ export class HookRun implements HookContext {
     else run.#dispatch.warnOnce(run.#entry, what);
   }
 
-  /** Fires the signal of a run that nobody waits for any more. */
+  /** Fires the signal of a run whose result is no longer awaited. */
   static abandon(run: HookRun, reason: unknown): void {
     run.#controller ??= new AbortController();
     run.#controller.abort(reason);

@@ -1,6 +1,6 @@
 /**
- * Who runs at this moment, read off the deadline wheel when somebody asks: every handler that is waited for is armed there,
- * so dispatches keep no list of their own. A synchronous handler is never seen running.
+ * * The handlers that run at this moment, read from the deadline wheel on demand: every handler that is waited for is armed there, so
+ * dispatches keep no list of their own. A synchronous handler is never seen running.
  */
 import type { Cause } from "../domain/journal.js";
 import { type DeadlineWheel, TICK_MS } from "./deadline-wheel.js";

@@ -225,7 +225,7 @@ type ExcessKeys<Given, Allowed> = string extends keyof Given
           : never
         : K;
     }[keyof Given & string];
-/** Of any member of a union. */
+/** The keys of every member of a union. */
 type KeyOf<Allowed> = Allowed extends unknown ? keyof Allowed : never;
 type FieldOf<Allowed, K> = Allowed extends unknown ? (K extends keyof Allowed ? Allowed[K] : never) : never;
 

@@ -49,7 +49,7 @@ export function takeSequenceWait(waits: Waits, sequence: Sequential): SequenceWa
 export class SequenceWait extends Armed {
   declare private readonly waits: Waits;
   declare sequence: Sequential | undefined;
-  /** Whose promise is all that it still waits for: past its deadline, or abandoned. What it brings is dropped. */
+  /** The entry whose promise is all that it still waits for: past its deadline, or abandoned. The result is dropped. */
   declare private late: Entry | undefined;
   declare readonly onValue: (value: unknown) => void;
   declare readonly onError: (error: unknown) => void;

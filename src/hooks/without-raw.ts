@@ -1,4 +1,4 @@
-/** The platform's own payload stays out of the journal: it is large, and nobody has said what is in it. */
+/** The platform's own payload stays out of the journal: it is large, and its contents are unknown. */
 import type { InboundMessage } from "../domain/message.js";
 
 /** `journalled` of points whose payload carries a message as it came in. Not asked where the journal leaves it out by itself. */

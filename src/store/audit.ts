@@ -1,4 +1,4 @@
-/** Who did what, newest first. */
+/** The audit log, newest entries first. */
 import type { AuditEntry, AuditStore } from "../domain/store.js";
 import { boundedMap } from "./bounded-map.js";
 import type { Connection } from "./connection.js";

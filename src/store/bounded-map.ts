@@ -1,4 +1,4 @@
-/** A memory of the last few: only a hint, so whoever does not find a thing here looks it up. */
+/** A memory of the last few: only a hint, so a caller that does not find an entry here reads the database. */
 const MAX_KNOWN = 2_000;
 
 export interface BoundedMap<T> {

@@ -84,7 +84,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
     try {
       return overwritten(files);
     } catch {
-      return undefined; // the disk does not give them: whatever reads or writes the database reports that
+      return undefined; // the disk does not report them: reads and writes of the database report that
     }
   };
   const remember = (error: HookgateError): void => {
@@ -132,7 +132,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
 
 const RESTORE = "Stop the gateway, then restore a backup with `npx hookgate restore FILE`.";
 
-/** What somebody else did to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and closed. */
+/** What another process did to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and closed. */
 function changeOfLog(file: string, own: OwnFiles): string | undefined {
   if (identityOf(file) !== own.log) return "deleted or replaced";
   const bytes = sizeOf(file);

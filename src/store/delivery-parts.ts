@@ -34,7 +34,7 @@ export function markSent(parts: Parts, index: number, messageId: string): Parts 
   return parts.map((part) => (part.index === index ? asSent(part, messageId) : part));
 }
 
-/** Without its request, which nobody needs again: what it said stands in the delivery's message. */
+/** Without its request, which is not needed again: its text is in the delivery's message. */
 export function asSent({ index, operation, nonce, attempts }: DeliveryPart, messageId: string): DeliveryPart {
   return { index, operation, messageId, nonce, status: "sent", attempts };
 }
@@ -44,7 +44,7 @@ export function markNotSent(parts: Parts): Parts {
   return parts.map((part) => (part.status === "sending" ? { ...part, status: "waiting" } : part));
 }
 
-/** Nobody knows whether it was posted; the same request is repeated. */
+/** It is not known whether it was posted; the same request is repeated. */
 export const markInDoubt = (parts: Parts): Parts =>
   markNotSent(parts.map((part) => (part.status === "sending" ? inDoubt(part) : part)));
 

@@ -57,7 +57,7 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (thrown) {
-    // A loop of links, or a folder that may not be entered: whoever opens the path reports it.
+    // A loop of links, or a folder that may not be entered: the code that opens the path reports it.
     if (!isMissing(thrown)) return path;
   }
   const target = linkTarget(path);
@@ -104,7 +104,7 @@ export function narrowFiles(files: DatabaseFiles): { path: string; reason: unkno
   // The folder first: then nothing in it can be opened meanwhile.
   for (const path of exposedFiles(files).reverse())
     try {
-      // Nobody knows what else uses the file behind a link.
+      // Other programs may use the file behind a link.
       if (isLink(path)) throw new Error("it is a link, and the file behind it may be another program's");
       makePrivate(path);
     } catch (reason) {

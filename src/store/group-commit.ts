@@ -1,9 +1,9 @@
 /**
- * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop
- * takes microseconds for them, so a lone write waits for nobody, and a busy loop makes large groups by itself.
- * A write's promise settles after the COMMIT that holds it, which a process that is killed survives; or, where a `WalSync` is given,
- * after the sync that follows, which a power cut survives. While one sync is under way the next group goes on gathering: committed
- * beside it, its writes would be acknowledged no sooner.
+ * * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop takes
+ * microseconds for them, so a lone write waits for nothing, and a busy loop makes large groups by itself. A write's promise settles after
+ * the COMMIT that holds it, which a process that is killed survives; or, where a `WalSync` is given, after the sync that follows, which a
+ * power cut survives. While one sync is under way the next group goes on gathering: committed beside it, its writes would be acknowledged
+ * no sooner.
  */
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
@@ -64,7 +64,7 @@ class PendingWrite<T> implements Pending {
 class Sync {
   readonly done: Promise<void>;
   readonly writes: Pending[] = [];
-  /** Writes that it makes durable, those that nobody waits for among them. */
+  /** Writes that it makes durable, also those that no caller waits for. */
   size = 0;
   #resolve: () => void = () => {};
   #reject: (error: HookgateError) => void = () => {};
@@ -74,7 +74,7 @@ class Sync {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.done.catch(() => {}); // mostly nobody asks
+    this.done.catch(() => {}); // mostly no caller waits for it
   }
 
   ended(): void {

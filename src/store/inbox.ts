@@ -1,4 +1,4 @@
-/** The inbox: every event that a platform handed over, once, in order of arrival. */
+/** The inbox: every event that a platform delivered, once, in order of arrival. */
 import type { Address } from "../domain/address.js";
 import { addressOf, type InboundEvent } from "../domain/event.js";
 import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/store.js";

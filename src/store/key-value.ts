@@ -2,7 +2,7 @@
 import type { KeyValueStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 
-/** No UTF-8 text holds this byte, and texts are compared byte by byte: it sorts after whatever follows a prefix. */
+/** No UTF-8 text holds this byte, and texts are compared byte by byte: it sorts after every text with a given prefix. */
 const LAST_BYTE = "CAST(x'FF' AS TEXT)";
 
 export function createKeyValue({ database, read, write }: Connection): KeyValueStore {

@@ -103,7 +103,7 @@ function readIndexFile(file: string): LogIndex | undefined {
   }
 }
 
-/** `descriptor`: of the index of a database, `-shm`. Undefined when it is not written whole. */
+/** `descriptor`: the index of a database, `-shm`. Undefined when it is not written whole. */
 export function readIndex(descriptor: number): LogIndex | undefined {
   const index = Buffer.alloc(INDEX_HEADERS_BYTES);
   const read = readSync(descriptor, index, 0, INDEX_HEADERS_BYTES, 0);

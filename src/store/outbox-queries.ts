@@ -139,7 +139,7 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
           return all(
             status === undefined ? newestIn.all(conversation, limit) : newestInWith.all(conversation, status, limit),
           );
-        // One that was removed meanwhile: nobody knows what is older.
+        // One that was removed meanwhile: older ones are not known.
         const end = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf.get(before)?.seq ?? 0);
         return all((status === undefined ? newest : newestOf.get(status))?.all(end, limit) ?? []);
       }),

@@ -1,7 +1,7 @@
 /**
- * Which deliveries' ends hooks are still owed. All that end in one transaction are noted in one row of it, and the row goes when
- * hooks have been told of all in it: a row for each was written and deleted for every message. What the rows say is known in
- * memory, too, so that nobody asks which of them has a delivery.
+ * The deliveries whose end hooks have not been notified of yet. All that end in one transaction are noted in one row, and the row goes when
+ * hooks have been notified of all in it: a row for each was written and deleted for every message. The rows are also kept in memory, so
+ * that no query is needed for whether a delivery is in one.
  */
 import type { Delivery, OutboxStore } from "../domain/store.js";
 import { TransientMap } from "../lib/transient-map.js";
@@ -32,7 +32,7 @@ export function createOwedHooks({ database, read, write, onTransaction }: Connec
   );
   /** By delivery; absent once it is told. */
   const notes = new TransientMap<string, Note>();
-  /** Of the open transaction. */
+  /** Those of the open transaction. */
   let ended: string[] = [];
   let noteId = 0;
 

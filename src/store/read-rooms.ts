@@ -25,6 +25,6 @@ function readAll<Row>(file: string, query: string): Row[] | undefined {
       database.close();
     }
   } catch {
-    return undefined; // of another version, or locked: then nothing is known
+    return undefined; // another version, or locked: then nothing is known
   }
 }

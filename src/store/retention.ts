@@ -9,7 +9,7 @@ import type { InboxSeen } from "./inbox-seen.js";
 
 /** Rows looked at in one transaction. */
 const CHUNK = 500;
-/** So long it is known what a button that expired did, for whoever presses it after all. */
+/** For this long it is known what an expired button did, for a person who presses it after all. */
 const EXPIRED_TOKENS_MS = 7 * 86_400_000;
 
 interface SweptTable {

@@ -1,4 +1,4 @@
-/** Of what there is, what fits what was typed. */
+/** The choices that fit what was typed. */
 import type { Choice } from "../../domain/command.js";
 import { nearestOf } from "../../lib/nearest.js";
 

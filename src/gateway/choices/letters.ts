@@ -16,7 +16,7 @@ interface Wanted {
 }
 
 export const LETTERS = {
-  // What needs an operator comes first. What was sent needs nobody; its id can be typed.
+  // Deliveries that need an operator come first. Sent ones need no one; their ids can be typed.
   deliveries: {
     statuses: ["held", "dead", "waiting", "sending", "suppressed", "cancelled", "superseded"],
     hasInbox: true,

@@ -1,4 +1,4 @@
-/** What there is to name in a command, list by list: for completion while somebody types, and for whoever left it out. */
+/** The values of a command's options, list by list: for completion while a person types, and for a person who left one out. */
 import { stateWord } from "../../domain/alert.js";
 import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/command.js";
 import type { Operator } from "../../domain/identity.js";
@@ -132,7 +132,7 @@ const missionChoice = ({ id, title, status }: Mission): Choice => ({
   value: id,
 });
 
-/** Of the mission that the line names, else of all; those that are shut first. */
+/** The gates of the mission that the line names, else of all; shut ones first. */
 function gatesOf(missions: readonly Mission[], named: OptionValue | undefined): Choice[] {
   const meant = missions.filter(({ id, planId }) => named === undefined || id === named || planId === named);
   const gates = meant.flatMap(({ title, gates: all }) => all.map((gate) => ({ title, gate })));

@@ -27,7 +27,7 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   const { lanes, pressure } = intake;
   const looked = kindOf(event, inbound);
   const kind = typeof looked === "string" ? looked : await looked;
-  // Commands are let in whatever waits: they are how an operator looks into it.
+  // Commands are accepted at any backlog: with them an operator finds its cause.
   const room = kind === "talk" ? pressure.room(keepsBacklog(event, inbound)) : undefined;
   if (room) await room;
   if (intake.isStopping()) throw stopping();
@@ -106,7 +106,7 @@ async function kindOfAction(event: ActionEvent, { tokens, commands, clock, logge
     const action = presented.kind === "valid" ? presented.token.action : undefined;
     if (action?.kind === "command") return commands.read(action.line)?.command.isSlow ? "slow-command" : "command";
   } catch (error) {
-    // Whatever is wrong shows when it is handled.
+    // The error shows when it is handled.
     logger.warn({ event: event.eventId, error }, "an action could not be looked into for its lane");
   }
   return "command";
@@ -123,7 +123,7 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
     const isInPlace = plan.kind === "say" || (plan.kind === "run" && plan.inPlaceOf !== undefined);
     return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };
   } catch (error) {
-    // The event is on disk; whatever is wrong shows when it is handled.
+    // The event is on disk; the error shows when it is handled.
     inbound.logger.warn({ event: event.eventId, error }, "an action could not be looked into for its acknowledgement");
     return { kind: "defer", isPrivate: true };
   }

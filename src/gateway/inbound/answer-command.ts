@@ -76,7 +76,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   );
   const shown = answering(withLine(answer.message, call.shownLine), call, row);
   const ended = await live.finish(shown);
-  // Whose answer it is may go on with it, so a refusal of somebody else does not replace it.
+  // The person whose answer it is may continue with it, so a refusal of another person does not replace it.
   const isBeside = answer.outcome === "refused" && call.inPlaceOf !== undefined;
   const delivery = isBeside ? { ...base, message: shown } : ended;
   if (answer.isNote && call.isPress && answer.outcome === undefined)
@@ -133,7 +133,7 @@ async function isAnsweredOpenly(
   return channel === undefined || channel.isNotice === true;
 }
 
-/** Whether the access list has the place, whoever writes there. */
+/** Whether the access list has the place, for any sender. */
 function isListenedTo(message: InboundMessage, inbound: Inbound): boolean {
   const place = placeOf(message, inbound);
   return decideAccess(inbound.access[message.platform], place, "viewer", undefined).access === "allowed";
@@ -211,7 +211,7 @@ function answering(
   return { ...shown, replyToId: referenceTo(row, message) };
 }
 
-/** A refusal is nobody else's business: where it cannot be shown to one person in place, it goes to them directly, if it can. */
+/** A refusal is private: where it cannot be shown to one person in place, it goes to them directly, if it can. */
 function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inbound): NewDelivery {
   const delivery: NewDelivery = { ...answer, isCourtesy: true };
   if (message.isDm || delivery.operation !== "send") return delivery;
@@ -223,7 +223,7 @@ function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inboun
   return { ...delivery, address, message: bare };
 }
 
-/** Who typed a command in a group may be out of reach (Telegram lets nobody be written to who did not write first): then a word in the group. */
+/** The author of a command in a group may be out of reach (a Telegram bot cannot write first): then a short line in the group. */
 export function orOpenly(
   row: LaneRow,
   refusal: NewDelivery,

@@ -7,7 +7,7 @@ import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from 
 
 export type Asking = Pick<Prompt, "form" | "line" | "values">;
 
-/** The fields that nobody answered yet. */
+/** The fields without an answer yet. */
 export function openFields({ form, values }: Asking): Form["fields"] {
   return form.fields.filter(({ id }) => values[id] === undefined);
 }

@@ -54,7 +54,7 @@ export async function forward(
     },
     inbound,
   );
-  // A customer is not told what hooks decide; one of us has to know that nobody was answered.
+  // A customer does not see what hooks decide; one of us has to know that the customer got no answer.
   if (judge(message, inbound).operator.role !== undefined) copy.answers = { isOperator: true, author: message.userId };
   return withCopySight(row, message, copy, inbound);
 }
@@ -114,7 +114,7 @@ export function asCopy(
   };
 }
 
-/** Of several lines each is quoted: none of them can look like the line of another author. */
+/** Each line is quoted: none of them can look like the line of another author. */
 function nested(text: string): string {
   const lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
   return lines.length === 1 ? ` ${text}` : ["", ...lines].join("\n> ");

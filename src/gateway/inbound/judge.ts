@@ -1,4 +1,4 @@
-/** Who wrote it, and are they listened to here? */
+/** Identifies the sender and decides their access. */
 import { OF_A_BOT } from "../../domain/access.js";
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";

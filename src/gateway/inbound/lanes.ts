@@ -21,7 +21,7 @@ export const COMMAND_LANE = "#commands";
 export interface LaneRow extends InboxRow {
   /** Formatted address of where it happened, with the chat id that holds now. */
   conversation: string;
-  /** Counted as started on disk, for a handling that has not begun. */
+  /** Counted as started on disk, for a handling that has not started. */
   isStarted: boolean;
   /** It was under way when an earlier process ended, which it may have crashed. */
   isCutOff?: boolean;
@@ -125,7 +125,7 @@ export class Lanes {
       });
   }
 
-  /** Offers what was put off again now: of a lane, or of all. Gives the lanes to work. */
+  /** Offers deferred messages again now: those of one lane, or all. Gives the lanes to work. */
   async hurry(key: string | undefined, now: number): Promise<Lane[]> {
     const waiting = (await this.putOffs(now)).filter((pause) => key === undefined || pause.key === key);
     for (const pause of waiting) {

@@ -1,4 +1,4 @@
-/** A press proves that the message with the button arrived, also when its delivery is held because nobody knew. */
+/** A press proves that the message with the button arrived, also when its delivery is held in doubt. */
 import type { ActionEvent } from "../../domain/event.js";
 import type { Inbound } from "./receiving.js";
 

@@ -1,4 +1,4 @@
-/** A reply to a message of ours, or a word in the thread under it: for whoever that message stands for something, such as a task's card. */
+/** A reply to a message of ours, or a message in the thread under it: for the part that the message belongs to, such as a task's card. */
 import type { Address } from "../../domain/address.js";
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";

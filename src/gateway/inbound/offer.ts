@@ -15,7 +15,7 @@ import { fireOptions, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
 
-/** Undefined when nobody claimed it, or when it was put off too often: then it goes on to the default route. */
+/** Undefined when no hook claimed it, or when it was deferred too often: then it goes to the default route. */
 type Offered = Handling | undefined;
 type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
 

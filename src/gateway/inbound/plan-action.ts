@@ -66,7 +66,7 @@ async function allows(command: Command, operator: Operator, parsed: ParsedOption
   return options === undefined || command.allows === undefined || command.allows(operator, options);
 }
 
-/** Whoever may do it is told how, as long as it is known what the button did. */
+/** The text for an expired button. A person who may run the command sees it, as long as it is known what the button did. */
 function expired(token: ActionToken | undefined, { message }: ActionEvent, inbound: Inbound): string {
   const said = "This button has expired.";
   if (token?.action.kind !== "command") return `${said} Ask again.`;

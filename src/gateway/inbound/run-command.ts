@@ -31,11 +31,11 @@ export interface Call {
   givenBy?: Cause;
   replyToId?: string;
   progress(message: OutboundMessage): void;
-  /** Of the command_invoked dispatch. */
+  /** Options of the command_invoked dispatch. */
   fire: DispatchOptions;
 }
 
-/** Never rejects: whatever goes wrong is an answer. */
+/** Never rejects: every error becomes an answer. */
 export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswer> {
   const progress: Call["progress"] = (message) => call.progress(mapTexts(message, parts.shown));
   const answer = mapTexts(await run({ ...call, progress }, parts), parts.shown);

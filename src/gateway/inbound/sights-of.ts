@@ -1,4 +1,4 @@
-/** What an event tells about a conversation: who said, changed or took back what, and what became of it. For SLA clocks. */
+/** What an event shows of a conversation: who wrote, changed or deleted what, and how it ended. For SLA clocks. */
 import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } from "../../domain/event.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { ConversationSight } from "../../domain/sla.js";
@@ -87,7 +87,7 @@ function moved(row: LaneRow, event: Extract<InboundEvent, { kind: "moved" }>): C
 
 function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: Inbound): ConversationSight {
   const { outcome, claimedBy, deliveries } = handled;
-  // Whoever claims a message to pass it on has not answered it: somebody else is to.
+  // A hook that claims a message to pass it on has not answered it: another person is to answer.
   const isPassedOn = deliveries.some(({ cause }) => cause.kind === "forward");
   // Its reply ends the wait when it is sent: a hook may withhold it.
   const isReplied = deliveries.some(({ sight }) => sight?.isReply);

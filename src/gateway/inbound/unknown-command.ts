@@ -1,4 +1,4 @@
-/** An operator who calls a command that is not there, in private: a slip of theirs, that nobody else will tell them of. */
+/** An operator calls an unknown command in private: a typo of theirs, which nothing else reports to them. */
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { nearest } from "../../lib/nearest.js";
@@ -7,7 +7,7 @@ import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { type Inbound, referenceTo } from "./receiving.js";
 
-/** `/start` shows what `/help` shows. Undefined when it is none of this; a text that goes on to somebody (`default_route`) is theirs to answer. */
+/** `/start` shows what `/help` shows. Undefined for other messages; a text that is forwarded (`default_route`) is answered there. */
 export function unknownCommand(
   row: LaneRow,
   message: InboundMessage,

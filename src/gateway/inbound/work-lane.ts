@@ -101,7 +101,7 @@ async function settle(
   // Asked for in the same turn: one commit for both.
   const starting = next ? start(next, inbound) : undefined;
   const [only] = deliveries;
-  // A row that was begun once cannot have been settled before.
+  // A row that was started once cannot have been settled before.
   const committed = only && deliveries.length === 1 && row.attempts === 1 ? handOverEarly(only, now) : undefined;
   const isFirst = starting ? (await Promise.all([settling, starting]))[0] : await settling;
   if (!isFirst) logger.warn({ row: row.id }, "it was settled before; nothing was written");

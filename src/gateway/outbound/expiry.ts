@@ -9,7 +9,7 @@ export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean 
   return expiresAt !== undefined && expiresAt <= now && !parts.some(mayBePosted);
 }
 
-/** `ttl`: of the configuration; some senders give a delivery less time. */
+/** `ttl`: from the configuration; some senders give a delivery less time. */
 export function expiryReason(delivery: Delivery, ttl: number): string {
   const { reason, parts } = delivery;
   return `not sent in time (${limitText(delivery, ttl)})${partCountText(parts)}${reason ? `; last: ${reason}` : ""}`;

@@ -1,7 +1,7 @@
 /**
- * New deliveries handed over in memory, so that what was just written need not be read again: the common case is a
- * conversation with nothing else to send. The store stays the truth. A conversation is `read` from there as soon as anything
- * is out of the ordinary (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
+ * * New deliveries passed on in memory, so that what was just written need not be read again: the common case is a conversation with
+ * nothing else to send. The store stays the truth. A conversation is `read` from there as soon as anything is out of the ordinary (a retry,
+ * a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */
 import { queueOf, readQueue } from "../../domain/outbox-queue.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
@@ -119,7 +119,7 @@ export class HandOver {
   async #readShifted(key: string): Promise<Delivery | undefined> {
     for (;;) {
       const steps = this.#steps;
-      // When it fails, whoever asked for it is told, and the times are as they were.
+      // When it fails, its caller gets the error, and the times are as they were.
       await this.#shifting?.catch(() => {});
       const next = await this.#outbox.next(key);
       if (steps === this.#steps) return next;

@@ -14,8 +14,8 @@ export interface HookTarget {
 }
 
 /**
- * What a payload says of its own, and after it what all of them carry. Whatever of a delivery may still be in the hands of its sender
- * goes in as a copy: `isolate`.
+ * A payload's own fields, followed by the fields that all payloads carry. Parts of a delivery that its sender may still hold are copied:
+ * `isolate`.
  */
 export function withTarget<Own extends object>(own: Own, { id, cause, address }: Delivery): Own & HookTarget {
   // One by one: to spread the target into each payload costs as much as to decide.

@@ -1,4 +1,4 @@
-/** Conversations that wait for their platform to come back. Nobody looks at them until it does, or until their first delivery expires. */
+/** Conversations that wait for their platform to come back. They are not polled until it does, or until their first delivery expires. */
 export class Parking {
   readonly #conversations = new Map<string, Set<string>>();
 

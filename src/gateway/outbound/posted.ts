@@ -8,7 +8,7 @@ const MAX_EDITS = 1_000;
 
 export interface Posted {
   ids: string[];
-  /** How many are from before the chat moved: their ids are those of other messages there, so nobody can change them. */
+  /** How many are from before the chat moved: their ids are those of other messages there, so they cannot be changed. */
   outOfReach: number;
 }
 

@@ -85,9 +85,9 @@ export interface Ticket {
 }
 
 interface Conversation {
-  /** Of its chat, which it may share with other conversations; undefined until it is looked for. */
+  /** The windows of its chat, which it may share with other conversations; undefined until they are looked up. */
   chat: ChatWindows | undefined;
-  /** Of its next request, which waits for its place among all requests to the platform. */
+  /** The ticket of its next request, which waits for its place among all requests to the platform. */
   waiting: Ticket | undefined;
 }
 

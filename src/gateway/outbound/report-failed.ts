@@ -1,4 +1,4 @@
-/** It was given up or cancelled: delivery_failed. Nobody waits for its hooks. */
+/** It was given up or cancelled: delivery_failed. Nothing waits for its hooks. */
 import type { Delivery } from "../../domain/store.js";
 import { isolate } from "../../hooks/isolate.js";
 import { fireOptions, withTarget } from "./hook-target.js";

@@ -1,10 +1,10 @@
-/** The platform confirmed everything: message_sent, with all ids. Nobody waits for its hooks. */
+/** The platform confirmed everything: message_sent, with all ids. Nothing waits for its hooks. */
 import type { Delivery } from "../../domain/store.js";
 import { isolate } from "../../hooks/isolate.js";
 import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
-/** A promise when there is so much in the background that whoever adds to it should wait. */
+/** A promise when there is so much in the background that the caller should wait. */
 export function reportSent(delivery: Delivery, out: Outbound): Promise<void> | undefined {
   const latencyMs = out.clock.now() - delivery.createdAt;
   out.observe.deliverySettled?.(delivery.address.platform, "sent", latencyMs, delivery.cause);

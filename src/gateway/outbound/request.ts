@@ -55,7 +55,7 @@ export class Requests {
   }
 }
 
-/** Its request is left to itself, and ends by the adapter's own time limit: nobody waits for its answer any more. */
+/** Its request is abandoned, and ends by the adapter's own time limit: its answer is no longer awaited. */
 interface UnderWay extends InBag {
   /** On the monotonic clock. */
   dueAt: number;

@@ -76,7 +76,7 @@ export async function sendParts(
         const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
         goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
       } catch (error) {
-        // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
+        // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.
         out.unsaved.set(part.nonce, messageId);
         throw error;
       }
@@ -165,7 +165,7 @@ function bareOperationOf(delivery: Delivery, part: DeliveryPart, out: Outbound):
   };
 }
 
-/** The deferred answer itself, which the platform shows as pending; whatever follows is a follow-up. */
+/** The deferred answer itself, which the platform shows as pending; every later part is a follow-up. */
 function isFirstAnswer({ operation, interaction }: Delivery, { index }: DeliveryPart): boolean {
   return operation === "send" && index === 0 && interaction?.isFollowUp !== true;
 }

@@ -39,7 +39,7 @@ export const folderChanged = ownPoint({
   example: { path: "/srv/site/posts", changes: [example], count: 1, watchId: "site-check" },
 });
 
-/** Nobody subscribes here by name: a hook with a `trigger:` of time, or `manual`, is registered here and runs alone. */
+/** Plugins cannot subscribe here: a hook with a `trigger:` of time, or `manual`, is registered here and runs alone. */
 export const hookDue = ownPoint({
   name: "hook.due",
   model: "void",

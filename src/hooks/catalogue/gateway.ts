@@ -12,7 +12,7 @@ import { withoutRaw } from "../without-raw.js";
 
 export const access = z.enum(["allowed", "denied"]);
 
-/** Who or what an outbound message is for, with the id of what caused it. */
+/** The reason of an outbound message, with the id of what caused it. */
 export const cause = z.object({
   kind: z.enum(CAUSE_KINDS),
   id: z.string(),

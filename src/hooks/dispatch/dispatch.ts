@@ -1,4 +1,4 @@
-/** One firing of a hook point: what all five models share. Who is skipped, what a failure does, and what handlers see. */
+/** One firing of a hook point, as far as all five models share it: which hooks are skipped, what a failure does, and what handlers see. */
 import { isOfStranger } from "../../domain/access.js";
 import type { Cause, Outcome } from "../../domain/journal.js";
 import { errorPlace } from "../../lib/error-place.js";
@@ -30,7 +30,7 @@ export abstract class Dispatch implements IsolationNote {
   declare readonly entries: readonly Entry[];
   declare readonly phase: LifecyclePhase | undefined;
   declare readonly firing: Firing | undefined;
-  /** Undefined when nobody wants the record: then nothing is noted and no clock is read. */
+  /** Undefined when no record is wanted: then nothing is noted and no clock is read. */
   declare readonly recording: Recording | undefined;
   /** The fail-closed failure that ends the dispatch. */
   declare failure: unknown;
@@ -152,7 +152,7 @@ export abstract class Dispatch implements IsolationNote {
     return { reason: `${mismatch.field}: ${mismatch.reason}`, unanswered: mismatch.error !== undefined };
   }
 
-  /** It is part of a loop: nobody runs, and the record says why. Gives the ids of those who would have run. */
+  /** It is part of a loop: no hook runs, and the record has the reason. Gives the ids of the hooks that would have run. */
   cut(reason: string): string[] {
     const ids: string[] = [];
     for (const entry of this.entries) {
@@ -246,7 +246,7 @@ export abstract class Dispatch implements IsolationNote {
     this.warn(entry, what);
   }
 
-  /** A promise that nobody waits for any more was rejected. The run's outcome was noted at its deadline. */
+  /** An abandoned promise was rejected. The run's outcome was noted at its deadline. */
   protected ignoreLate(entry: Entry, thrown: unknown): void {
     const error = lookable(thrown);
     const place = errorPlace(error) ?? entry.place;

@@ -1,7 +1,7 @@
 /**
- * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so
- * that what a failed handler changed can be taken back, and what a late one still changes is seen by nobody.
- * `runBeforeSync` is here too; `after` is a void dispatch with another context (void.ts).
+ * * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so that what a
+ * failed handler changed can be taken back, and later changes of a late one have no effect. `runBeforeSync` is here too; `after` is a void
+ * dispatch with another context (void.ts).
  */
 import type { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
@@ -150,8 +150,8 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
 }
 
 /**
- * `before` where nobody can wait. Async functions are not started, and a promise that a plain function returns is let go:
- * from then on that handler holds an object that nobody else sees.
+ * `before` where the caller cannot wait. Async functions are not started, and a promise that a plain function returns is dropped: from then
+ * on that handler holds an object that nothing else sees.
  */
 export class BeforeSyncDispatch extends Dispatch {
   declare private data: unknown;

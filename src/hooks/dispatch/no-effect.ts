@@ -24,7 +24,7 @@ export function checkNothingReturned(value: unknown, context: LifecycleContext):
   );
 }
 
-/** A response or another object of a class comes from the last call of an arrow function, and is meant for nobody. */
+/** A response or another object of a class comes from the last call of an arrow function, and is not meant as a result. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isFields(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }

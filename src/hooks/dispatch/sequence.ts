@@ -23,13 +23,13 @@ export interface Rules<Result> {
   contextFor(sequence: Sequence<Result>, entry: Entry): HookRun;
   /** The payload with everything merged so far, where handlers merge. */
   mergedView(sequence: Sequence<Result>): unknown;
-  /** Takes in what a handler returned, and notes it; true = nobody after it runs. May throw: then the handler failed. */
+  /** Takes in what a handler returned, and notes it; true = no later hook runs. May throw: then the handler failed. */
   absorb(sequence: Sequence<Result>, entry: Entry, value: unknown, startedMs: number, run: HookRun): boolean;
   /** Checks a value as `absorb` does, without an effect: see `HookContext.check`. */
   check(sequence: Sequence<Result>, entry: Entry, value: unknown): string | undefined;
   /** Takes back what a failed handler did. */
   revert(run: HookRun): void;
-  /** Takes in the fallback of a failed handler, whose failure is already noted; true = nobody after it runs. */
+  /** Takes in the fallback of a failed handler, whose failure is already noted; true = no later hook runs. */
   fallBack(sequence: Sequence<Result>, entry: Entry, fallback: unknown): boolean;
   /** Ends the recording and gives what the caller gets. */
   conclude(sequence: Sequence<Result>): Result;
@@ -37,7 +37,7 @@ export interface Rules<Result> {
 
 export class Sequence<Result> extends Dispatch {
   declare private readonly rules: Rules<Result>;
-  /** False when a handler that returned nothing has changed nothing, and nobody wants to know that it ran. */
+  /** False when a handler that returned nothing has changed nothing, and no record of the run is wanted. */
   declare private readonly needsEveryReturn: boolean;
   /** How many entries had their turn. */
   declare private at: number;
@@ -227,7 +227,7 @@ export class Sequence<Result> extends Dispatch {
     this.proceed();
   }
 
-  /** Recorded as far as it came: nobody else runs, and the caller, which the stop ends too, gets no answer. */
+  /** Recorded as far as it came: no further hook runs, and the caller, which the stop ends too, gets no answer. */
   onCutOff(reason: Error): void {
     const { awaited: run, wait } = this;
     if (run === undefined || wait === undefined) return;
@@ -283,7 +283,7 @@ export class Sequence<Result> extends Dispatch {
     return this.rules.conclude(this);
   }
 
-  /** When the caller gives up nobody else runs, and the handler under way is abandoned. */
+  /** When the caller gives up, no further hook runs, and the handler under way is abandoned. */
   private watch(signal: AbortSignal): void {
     const onAbort = () => {
       this.isOver = true;
@@ -294,7 +294,7 @@ export class Sequence<Result> extends Dispatch {
     this.unwatch = () => signal.removeEventListener("abort", onAbort);
   }
 
-  /** `fire_and_record`: started in its place in the order, waited for by nobody but the record. */
+  /** `fire_and_record`: started in its place in the order; only the record waits for it. */
   private launch(entry: Entry): void {
     const run = this.rules.contextFor(this, entry);
     const startedMs = this.startMs();

@@ -1,4 +1,4 @@
-/** One handler on its own deadline, beside whatever else goes on: turn handlers, detached runs, background runs. */
+/** One handler on its own deadline, independent of others: turn handlers, detached runs, background runs. */
 import { Armed, type DeadlineWheel } from "../deadline-wheel.js";
 import { deadlineError, HookRun, lateError } from "../run.js";
 import { isThenable, promiseOf } from "./dispatch.js";

@@ -66,7 +66,7 @@ export class TurnDispatch extends Dispatch {
     }
   }
 
-  /** Undefined when nobody has to wait for it. */
+  /** Undefined when there is nothing to wait for. */
   #start(entry: Entry): Promise<void> | undefined {
     if (entry.execution === "background") return this.#record(entry);
     const run = new HookRun(this, entry);

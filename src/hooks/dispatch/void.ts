@@ -101,7 +101,7 @@ export class VoidDispatch extends Dispatch {
     return this.phase === undefined ? entry.handler(this.view(), run) : entry.handler(run);
   }
 
-  /** `fire_and_record`: waited for by nobody but the record. */
+  /** `fire_and_record`: only the record waits for it. */
   private launch(entry: Entry, run: HookRun, startedMs: number): void {
     const ended = this.recording?.detach(this);
     TimedCall.start(

@@ -1,4 +1,4 @@
-/** Who runs what: a run is held by one owner until its lease ends, and every step of that is one transaction. */
+/** Leases of runs: a run is held by one owner until its lease ends, and every change of that is one transaction. */
 import type { AutomationRunStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";

@@ -76,7 +76,7 @@ function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } 
   };
 }
 
-/** A row that cannot be read stops nobody: what its columns say is left of it, and nothing to run it with. */
+/** A row that cannot be read stops nothing: its columns are what is left of it, and it cannot be run. */
 export function runOf(row: RunRecord): AutomationRun {
   try {
     const pending = row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown };

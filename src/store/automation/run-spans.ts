@@ -13,7 +13,7 @@ interface SpanRecord {
   cause: string | null;
 }
 
-/** One that cannot be read stops nobody. A run that waits for another attempt has ended its last one. */
+/** A row that cannot be read stops nothing. A run that waits for another attempt has ended its last one. */
 const SPAN = `SELECT id, hook_id, created_at, started_at,
   CASE WHEN status = 'running' THEN NULL WHEN json_valid(data) THEN coalesce(ended_at, data ->> '$.attempts[#-1].endedAt')
     ELSE ended_at END AS ended_at,

@@ -2,7 +2,7 @@
 import type { Database } from "better-sqlite3";
 import { openDatabase } from "../connection.js";
 
-/** The writer's thread may wait for a lock: nobody waits for it. */
+/** The writer's thread may wait for a lock: nothing waits for that thread. */
 const WRITER_BUSY_MS = 10_000;
 /** 16 MB of log: the same few index pages are written again and again, and go to the file once in that. */
 const CHECKPOINT_PAGES = 4000;

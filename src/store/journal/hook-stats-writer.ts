@@ -78,7 +78,7 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
     return counts;
   };
 
-  /** Of the batch under way, by its own texts: looking up what is the same object is several times quicker than what is only equal. */
+  /** Totals of the batch under way, keyed by its own texts: looking up the same object is several times quicker than an equal one. */
   let recent = new Map<string, { hour: number; counts: HourCounts; total: Totals }>();
   const recentOf = (hook: string, at: number) => {
     const hour = Math.floor(at / HOUR_MS);

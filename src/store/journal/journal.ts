@@ -160,7 +160,7 @@ function createWriting(options: JournalOptions) {
       try {
         sender.push(dispatch, names);
       } catch (thrown) {
-        // The port must never throw: whoever fires hooks must not fail because of the journal.
+        // The port must never throw: firing hooks must not fail because of the journal.
         logger.error({ err: thrown, dispatchId: dispatch.id }, `a dispatch was not recorded: ${errorMessage(thrown)}`);
       }
     },

@@ -90,7 +90,7 @@ class WorkerLink implements WriterLink {
       this.#worker?.postMessage({ kind: "secrets", more: secrets.slice(this.#secretsTold) } satisfies ThreadRequest);
       this.#secretsTold = secrets.length;
     }
-    // A pack is copied, not handed over: it is sent again if the writer dies.
+    // A pack is copied, not transferred: it is sent again if the writer dies.
     this.#worker?.postMessage(request satisfies ThreadRequest);
   }
 

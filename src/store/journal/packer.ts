@@ -1,7 +1,7 @@
 /**
- * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what
- * they have in common once (frame.ts, slot.ts). Of each record what one searches by comes first.
- * Platforms' raw payloads are left out, and nothing is ever too long.
+ * * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what they
+ * have in common once (frame.ts, slot.ts). The searched columns of each record come first. Platforms' raw payloads are left out, and
+ * nothing is ever too long.
  */
 import type { DispatchRecord, RunNames, RunRecord } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -17,7 +17,7 @@ const MAX_TEXT_CHARS = 8 * 1024;
 
 export class Packer {
   readonly #out = new ValueWriter();
-  /** Of each record. */
+  /** The length of each record. */
   #lengths: number[] = [];
   #frames: Frame[] = [];
   #points = new Points();
@@ -32,7 +32,7 @@ export class Packer {
     return this.#out.at + this.#out.chars;
   }
 
-  /** Takes in what the dispatch says now, whatever becomes of its payload. `names`: see JournalPort. */
+  /** Stores the dispatch as it is now; later changes of its payload have no effect. `names`: see JournalPort. */
   add(dispatch: DispatchRecord, names?: RunNames): void {
     const out = this.#out;
     const mark = out.mark();
@@ -116,13 +116,13 @@ export class Packer {
     out.expectAgain(cause); // payloads of what is sent carry it as well
     out.withoutRaw(dispatch.payload, known.payload);
     if (cause !== undefined) out.value(cause, known.cause);
-    out.expectAgain(result); // of a claim it is what the claiming run returned
+    out.expectAgain(result); // for a claim it is what the claiming run returned
     if (result !== undefined) out.value(result, known.result);
     if (provenance !== undefined) out.value(provenance, known.provenance);
     for (let i = 0; i < runs.length; i++) this.#writeRest(runs[i] as RunRecord, frame.attempt, known);
   }
 
-  /** Of most runs there is no more to say than what the frame does. */
+  /** For most runs there is nothing beyond the frame. */
   #writeRest({ reason, error, diff, attempt, place }: RunRecord, usual: number, known: PointMemory): void {
     const out = this.#out;
     if (reason !== undefined) out.count(out.text(reason));

@@ -3,7 +3,7 @@ import type { DispatchRecord, RunNames } from "../../domain/journal.js";
 import { type Frame, frameOf, isFrameOf } from "./frame.js";
 import { Slot } from "./slot.js";
 
-/** Of a point. More are not compared with: where hooks differ from record to record, so do frames. */
+/** Frames of a point. Further ones are not compared: where hooks differ from record to record, so do frames. */
 const MOST_FRAMES = 8;
 
 /** Where the values of a point's records stand. */

@@ -18,7 +18,7 @@ export class Slot {
   /** Objects here are tables of something. */
   isTable = false;
   readonly key: string;
-  /** Of the key, in the table of texts. */
+  /** The place of the key in the table of texts. */
   readonly place: number;
   readonly #before: Slot | undefined;
   readonly #nth: number;

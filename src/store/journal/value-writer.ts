@@ -30,7 +30,7 @@ const ROOM = 32;
 const TRUSTED_DEPTH = 64;
 const KNOWN_TO_END = Number.NEGATIVE_INFINITY;
 
-/** Where to go back to when a record was begun in vain. */
+/** The position to return to when a record is given up half written. */
 export interface Mark {
   at: number;
   texts: number;
@@ -43,11 +43,11 @@ export class ValueWriter {
   bytes: Uint8Array;
   at = 0;
   texts: string[] = [];
-  /** Of all texts. */
+  /** Characters of all texts. */
   chars = 0;
-  /** Of each shape the places of its keys. */
+  /** The places of the keys of each shape. */
   shapes: (readonly number[])[] = [];
-  /** Of all that is written: large numbers are mostly times, and near to it. */
+  /** The last time written: large numbers are mostly times, and near to it. */
   time = 0;
   /** What becomes of each text. */
   cut: ((text: string) => string) | undefined;
@@ -106,7 +106,10 @@ export class ValueWriter {
     return place;
   }
 
-  /** Of one that will hardly come again. A plugin without types may give what is no text, and then only that is wrong. */
+  /**
+   * The place of a text that will hardly come again. A plugin without types may pass a value that is no text, and then only that value is
+   * wrong.
+   */
   newText(text: string): number {
     const kept = typeof text === "string" ? text : String(text);
     this.chars += kept.length;
@@ -145,7 +148,7 @@ export class ValueWriter {
     else this.count(ABSENT);
   }
 
-  /** `raw` is a platform's own payload: of the message itself, or of a message or event inside. It is left out. */
+  /** `raw` is a platform's own payload, in the message itself or in a message or event inside. It is left out. */
   withoutRaw(value: unknown, slot: Slot, depth = 0): void {
     if (typeof value === "object" && value !== null) this.#structure(value, slot, depth, true);
     else this.value(value, slot, depth);
@@ -192,7 +195,7 @@ export class ValueWriter {
   #shaped(object: Record<string, unknown>, at: Slot, depth: number, mayHaveRaw: boolean): void {
     if (this.at + ROOM > this.bytes.length) this.#grow();
     const start = this.at;
-    this.at += 2; // of which shape it is shows at its end
+    this.at += 2; // its shape is known at its end
     let slot = at.inside;
     for (const key in object) {
       const part = object[key];
@@ -229,7 +232,7 @@ export class ValueWriter {
     this.#table(object, at, depth, mayHaveRaw);
   }
 
-  /** With its keys. What stands under them looks alike, whatever they are. */
+  /** With its keys. All values of such an object look alike. */
   #table(object: Record<string, unknown>, at: Slot, depth: number, mayHaveRaw: boolean): void {
     const start = this.at;
     this.count(OBJECT);

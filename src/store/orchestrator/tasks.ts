@@ -16,7 +16,7 @@ export function createTasks(connection: Connection): TaskStore {
   const insert = database.prepare<[string, ...TaskValues]>(
     `INSERT INTO tasks (id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  // Of a lease that is not named the end stays as it was; without an owner it means nothing.
+  // The end of a lease that is not named stays as it was; without an owner it means nothing.
   const updateTo = (dueAt: "?" | "coalesce(due_at, ?)") =>
     database.prepare<[...TaskValues, string, number]>(
       `UPDATE tasks SET (${COLUMNS}) = (?, ?, ?, ?, ?, ?, ${dueAt}, ?, ?, coalesce(?, lease_until), ?, ?)
