@@ -81,6 +81,11 @@ sla:
     const alert = await ours();
     return alert?.steps === 1 ? alert : undefined;
   }, "the first step");
+  // Acknowledged before that, its message is not posted, which the history says.
+  await until(
+    async () => (await live.room("general")).some((text) => /Escalated: step 1/.test(text)),
+    "the message of the first step",
+  );
   await alerts.act(found.id, { kind: "ack" }, { id: "web:1", name: "Ann", source: "web" });
   const before = await alerts.get(found.id);
 
