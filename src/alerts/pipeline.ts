@@ -31,8 +31,8 @@ export type Occasion =
   | ({ kind: "undelivered"; id: string } & Undelivered)
   /** The alert ended before this page was posted. */
   | { kind: "unposted"; id: string; destination: string; text: string }
-  /** This page was held back, and posted after that. */
-  | { kind: "posted"; id: string; destination: string; text: string; dueAt: number; hold: Hold }
+  /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
+  | { kind: "posted"; id: string; destination: string; text: string; dueAt: number; hold?: Hold }
   | { kind: "time"; id: string };
 
 export interface Outcome {

@@ -65,7 +65,7 @@ const usersOf = (posted: { body: Record<string, unknown> }[]) =>
 
 it("a page that its platform does not take in time is posted at the fallback with its mention, and pages nobody again at recovery", async () => {
   const { on, loop, other } = await twoPlatforms();
-  await on.raise();
+  const { id } = await on.raise();
   await on.advance(18_000);
   expect(usersOf(pages(loop, 1))).toEqual(["7"]);
   set(on, "offline");
@@ -82,6 +82,11 @@ it("a page that its platform does not take in time is posted at the fallback wit
   expect(late[0]?.text).toContain(`ben was notified in ${OTHER_OPS}`);
   // What it says of time is not of a time that nobody knows.
   expect(late[0]?.text).toContain("It was due ");
+  // The history does not end with a page that its chat has not taken.
+  const history = (await on.alerts.history(id)).filter(({ actor }) => actor.id === ROOM);
+  expect(history.map(({ event }) => event)).toEqual(["undelivered", "undelivered", "posted"]);
+  const due = new Date(START + 30_000).toISOString();
+  expect(history.at(-1)?.reason).toBe(`"Escalated: step 2 of 2 (ben)" in ${ROOM}: it was due ${due}`);
 });
 
 /** The platform has been away for longer than `offline_after` when the step is due. */

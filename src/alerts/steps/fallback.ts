@@ -131,16 +131,15 @@ export function unposted(
   plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
 }
 
-/** Into the history: an operator had the alert when the page was due. */
+/** Into the history: an operator had the alert when the page was due, or its chat had not taken it. */
 export function posted(
   plan: Plan,
-  { destination, text, dueAt, hold }: { destination: string; text: string; dueAt: number; hold: Hold },
+  { destination, text, dueAt, hold }: { destination: string; text: string; dueAt: number; hold?: Hold },
   { placeName }: Alerting,
 ): void {
   const what = `"${stepOfText(text)}" in ${shownAs(destination, placeName)}`;
-  const [due, until] = [dueAt, hold.until].map((at) => new Date(at).toISOString());
-  const why = `it was due ${due}; the alert was ${STATE_WORDS[hold.state]} until ${until}`;
-  plan.record("posted", OUTBOX(destination), `${what}: ${why}`);
+  const why = hold ? `; the alert was ${STATE_WORDS[hold.state]} until ${new Date(hold.until).toISOString()}` : "";
+  plan.record("posted", OUTBOX(destination), `${what}: it was due ${new Date(dueAt).toISOString()}${why}`);
 }
 
 const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });

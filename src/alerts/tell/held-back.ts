@@ -1,6 +1,6 @@
 /** Pages that an acknowledgement, a snooze or a rule held back, and that are posted because their alert needs an operator again. */
 import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alert.js";
-import { stepOfText } from "../steps/fallback.js";
+import { isLossOf, stepOfText } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
@@ -20,19 +20,33 @@ export async function holdOf(
   return end?.from && { state: end.from, until: end.at };
 }
 
-/** Into the history, which says only when the step was taken. `enqueuedAt`: of the message that was posted. */
+/**
+ * Records pages that were posted late: the history shows only when the step was taken, or that the chat had not taken the page.
+ * `enqueuedAt`: when the message that was posted was enqueued.
+ */
 export async function recordPosted(notices: readonly Notice[], enqueuedAt: number, telling: Telling): Promise<void> {
   const { store, run } = telling;
   for (const notice of notices) {
     const { alertId: id, destination, text, dueAt } = notice;
     const alert = await store.get(id);
     const hold = alert && (await holdOf(notice, alert, telling));
-    if (hold === undefined || hold.until > enqueuedAt) continue;
+    const history = await store.history(id, HISTORY_MAX);
+    const lost = history.findLast((event) => event.event === "undelivered" && isLossOf(event, destination, text));
+    const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0);
+    if (since === 0) continue;
     // A crash came after that.
-    const isKnown = (await store.history(id, HISTORY_MAX)).some(
+    const isKnown = history.some(
       ({ at, event, actor, reason = "" }) =>
-        at >= hold.until && event === "posted" && actor.id === destination && reason.includes(stepOfText(text)),
+        at >= since && event === "posted" && actor.id === destination && reason.includes(stepOfText(text)),
     );
-    if (!isKnown) await run({ kind: "posted", id, destination, text, dueAt, hold });
+    if (!isKnown)
+      await run({
+        kind: "posted",
+        id,
+        destination,
+        text,
+        dueAt,
+        hold: hold && hold.until <= enqueuedAt ? hold : undefined,
+      });
   }
 }
