@@ -35,7 +35,7 @@ export interface Decision {
   id: string;
   kind: "released" | "retried" | "confirmed";
   by: AuditEntry["operator"];
-  /** How it had ended before; undefined for what an earlier version recorded. */
+  /** The end that the decision changed; undefined when the entry does not list the delivery. */
   was: FormerEnd | undefined;
 }
 

@@ -373,7 +373,7 @@ export function posterOf({ cause, plugin }: Delivery, dispatches: readonly Dispa
   if (cause.kind !== "hook" && cause.kind !== "agent") return undefined;
   const hookId = dispatches.flatMap(({ runs }) => runs).find(({ id }) => id === cause.id)?.hookId;
   if (hookId !== undefined) return code(hookId);
-  // Only plugins post because of the message itself, and not of a run; rows of an earlier version do not name them.
+  // Only plugins post because of the message itself, and not of a run.
   return cause.kind === "hook" && /^(m\d+|d_[^:]+)$/.test(cause.id) ? "a plugin" : undefined;
 }
 

@@ -111,7 +111,7 @@ export interface Alert {
   confirmedAt: number;
   /** When to look at it again. */
   nextAt?: number;
-  /** Counts its changes: a change of an older version is refused. */
+  /** Counts its changes: a change that was computed from an earlier state is refused. */
   version: number;
 }
 

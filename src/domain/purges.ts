@@ -18,7 +18,7 @@ export interface Purge {
   /** What was named: a delivery, a status. */
   what: string;
   by: AuditEntry["operator"];
-  /** Undefined for what an earlier version recorded. */
+  /** Undefined when the entry does not list the delivery. */
   was: FormerEnd | undefined;
 }
 

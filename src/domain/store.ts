@@ -48,7 +48,7 @@ export interface InboxRow {
   /** Why the outcome is what it is: for `denied`, why the sender is not listened to. */
   reason?: string;
   error?: string;
-  /** Ids of the deliveries that its handling led to, kept when they are deleted; absent while it is not done, and in rows of an earlier version. */
+  /** Ids of the deliveries that its handling led to, kept when they are deleted; absent while it is not done. */
   deliveryIds?: readonly string[];
 }
 

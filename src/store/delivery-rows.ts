@@ -30,7 +30,7 @@ type DeliveryData = Pick<
   | "plugin"
 >;
 
-/** The address is in the column `conversation`; rows of older versions have it here, too, and it is not read. */
+/** The address stands in the column `conversation`. */
 type StoredData = Omit<DeliveryData, "address">;
 
 export interface DeliveryRecord {
