@@ -1,12 +1,11 @@
 /** `/ack ID`: somebody has it. Of a card of many: all of them. */
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, lengthOf, needAlerts } from "./alerts/need.js";
-import type { CommandDeps } from "./deps.js";
+import { defineCommand } from "./define.js";
 
-export const ackSpec: CommandSpec = {
+export const ack = defineCommand({
   name: "ack",
+  group: "alerts",
   summary: "Acknowledges an alert: reminders and escalations stop",
   role: "operator",
   options: [
@@ -14,28 +13,22 @@ export const ackSpec: CommandSpec = {
     { name: "for", summary: "For how long. Default: the time that its route sets", type: "string" },
     { name: "assign", summary: "Take it as well", type: "boolean" },
   ],
-};
-
-export function ack(deps: CommandDeps): Command {
-  return {
-    ...ackSpec,
-    answersWithNote: () => true,
-    async run(context) {
-      const { options } = context;
-      const desk = needAlerts(deps);
-      const untilAt = options.for === undefined ? undefined : deps.clock.now() + lengthOf(options.for, "`for`");
-      const action = {
-        kind: "ack" as const,
-        assign: options.assign === true,
-        untilAt,
-      };
-      const acted = await desk.act(
-        await idOf(desk, options.id, context),
-        action,
-        actorOf(context),
-        context.operator.role,
-      );
-      return done(acted, { verb: "Acknowledged", event: "ack" }, { desk, clock: deps.clock });
-    },
-  };
-}
+  answersWithNote: () => true,
+  async run(deps, context) {
+    const { options } = context;
+    const desk = needAlerts(deps);
+    const untilAt = options.for === undefined ? undefined : deps.clock.now() + lengthOf(options.for, "`for`");
+    const action = {
+      kind: "ack" as const,
+      assign: options.assign === true,
+      untilAt,
+    };
+    const acted = await desk.act(
+      await idOf(desk, options.id, context),
+      action,
+      actorOf(context),
+      context.operator.role,
+    );
+    return done(acted, { verb: "Acknowledged", event: "ack" }, { desk, clock: deps.clock });
+  },
+});

@@ -1,12 +1,11 @@
 /** `/add-task TITLE`: gives somebody a task; oneself when nobody is named. */
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command } from "../src/gateway/commands.js";
-import type { CommandDeps } from "./deps.js";
+import { defineCommand } from "./define.js";
 import { taskOptions } from "./task.js";
-import { addTask } from "./tasks/add.js";
+import { addTask as createTask } from "./tasks/add.js";
 
-export const addTaskSpec: CommandSpec = {
+export const addTask = defineCommand({
   name: "add-task",
+  group: "tasks",
   summary: "Give a task to a runner or a person, or to yourself when you name no one",
   role: "operator",
   options: [
@@ -23,11 +22,5 @@ export const addTaskSpec: CommandSpec = {
       summary: option.summary.replace(/^add: /, "").replace(/; list: .*$/, ""),
     })),
   ],
-};
-
-export function addTaskCommand(deps: CommandDeps): Command {
-  return {
-    ...addTaskSpec,
-    run: async (context) => addTask(deps, context, { to: "to", title: "title" }),
-  };
-}
+  run: async (deps, context) => createTask(deps, context, { to: "to", title: "title" }),
+});

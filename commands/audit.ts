@@ -1,8 +1,8 @@
 /** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
 import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
 import type { AuditEntry } from "../src/domain/store.js";
-import type { Command } from "../src/gateway/commands.js";
 import { answer, word } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { optionsOf, readableEntry } from "./journey/audit.js";
 import { pageButtons, pageOf, pageText } from "./page.js";
@@ -14,8 +14,9 @@ const REACH = 1_000;
 
 const OUTCOMES: ReadonlySet<string> = new Set(["done", "failed", "refused", "asked"]);
 
-export const auditSpec: CommandSpec = {
+export const audit = defineCommand({
   name: "audit",
+  group: "messages",
   summary: "Who did what: hooks switched, messages released, texts revealed, commands refused",
   role: "admin",
   options: [
@@ -28,50 +29,44 @@ export const auditSpec: CommandSpec = {
     },
     { name: "page", summary: "Which page", type: "integer" },
   ],
-};
-
-export function audit(deps: CommandDeps, specs: () => readonly CommandSpec[]): Command {
-  return {
-    ...auditSpec,
-    async run(context) {
-      const { options } = context;
-      const asked = typeof options.filter === "string" ? options.filter.trim() : "";
-      const found = await search(deps, asked.toLowerCase());
-      const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
-      const now = deps.clock.now();
-      const of = asked === "" ? "" : ` of ${code(asked)}`;
-      if (found.length === 0)
-        return answer({ text: [`**Nothing recorded**${of}.`], data: { entries: [], total: 0, page: 1, pages: 1 } });
-      return answer({
-        text: [
-          `**${found.length === REACH ? "The newest " : ""}${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
-          table(
-            [
-              { title: "at" },
-              { title: "who", maxCharacters: 36 },
-              { title: "what", maxCharacters: 44 },
-              { title: "", maxCharacters: 64 },
-            ],
-            page.entries.map((entry) => [
-              clockTime(entry.at, now),
-              nameOf(entry),
-              whatOf(entry, specs()),
-              `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
-            ]),
-          ),
-          found.length === REACH && "There may be more: a filter finds older ones.",
-        ],
-        data: {
-          entries: await Promise.all(page.entries.map((one) => readableEntry(deps, context, one))),
-          total: found.length,
-          page: page.number,
-          pages: page.pages,
-        },
-        buttons: [pageButtons(page, `/audit${asked === "" ? "" : ` ${word(asked)}`}`)],
-      });
-    },
-  };
-}
+  async run(deps, context, specs) {
+    const { options } = context;
+    const asked = typeof options.filter === "string" ? options.filter.trim() : "";
+    const found = await search(deps, asked.toLowerCase());
+    const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
+    const now = deps.clock.now();
+    const of = asked === "" ? "" : ` of ${code(asked)}`;
+    if (found.length === 0)
+      return answer({ text: [`**Nothing recorded**${of}.`], data: { entries: [], total: 0, page: 1, pages: 1 } });
+    return answer({
+      text: [
+        `**${found.length === REACH ? "The newest " : ""}${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
+        table(
+          [
+            { title: "at" },
+            { title: "who", maxCharacters: 36 },
+            { title: "what", maxCharacters: 44 },
+            { title: "", maxCharacters: 64 },
+          ],
+          page.entries.map((entry) => [
+            clockTime(entry.at, now),
+            nameOf(entry),
+            whatOf(entry, specs()),
+            `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
+          ]),
+        ),
+        found.length === REACH && "There may be more: a filter finds older ones.",
+      ],
+      data: {
+        entries: await Promise.all(page.entries.map((one) => readableEntry(deps, context, one))),
+        total: found.length,
+        page: page.number,
+        pages: page.pages,
+      },
+      buttons: [pageButtons(page, `/audit${asked === "" ? "" : ` ${word(asked)}`}`)],
+    });
+  },
+});
 
 /** Through all that is kept, newest first, a part at a time, so that messages are handled in between. */
 async function search({ store }: CommandDeps, asked: string): Promise<AuditEntry[]> {

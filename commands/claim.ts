@@ -1,15 +1,18 @@
 /** `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new codes. */
-import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { ClaimResult } from "../src/gateway/owner-claims.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { code, plain } from "./text.js";
 
-export const claimSpec: CommandSpec = {
+type Claims = NonNullable<CommandDeps["claims"]>;
+
+export const claim = defineCommand({
   name: "claim",
+  group: "start",
   summary: "Become an owner with the one-time code that the gateway prints",
   role: "anyone",
   options: [
@@ -26,22 +29,14 @@ export const claimSpec: CommandSpec = {
       type: "string",
     },
   ],
-};
-
-type Claims = NonNullable<CommandDeps["claims"]>;
-
-export function claim({ claims }: CommandDeps): Command {
-  return {
-    ...claimSpec,
-    async run(context) {
-      if (claims === undefined) throw unavailable();
-      const { code: typed, remove } = context.options;
-      if (typeof remove === "string") return removed(claims, remove, context);
-      if (typeof typed === "string") return claimed(claims, typed, context);
-      return shown(claims, context);
-    },
-  };
-}
+  async run({ claims }, context) {
+    if (claims === undefined) throw unavailable();
+    const { code: typed, remove } = context.options;
+    if (typeof remove === "string") return removed(claims, remove, context);
+    if (typeof typed === "string") return claimed(claims, typed, context);
+    return shown(claims, context);
+  },
+});
 
 async function claimed(claims: Claims, typed: string, { operator, at, from, logger }: CommandContext) {
   const person = personOf(operator);

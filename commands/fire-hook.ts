@@ -1,14 +1,14 @@
 /** `/fire-hook ID|POINT [payload] [dry-run]`: fires one hook, or a whole point, and shows what each handler did. */
-import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
 import { effectsIn, effectTexts } from "./automations/effect.js";
 import { fireConfigured, readHandPayload } from "./automations/fire.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { showFired } from "./automations/show-fired.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
 import { type FirePayload, readPayload } from "./payload.js";
@@ -17,8 +17,9 @@ import { needToFireLast } from "./reveal.js";
 import { dispatchData, dispatchLine, hasFailed, resultText, runDetails, runTable } from "./show-dispatch.js";
 import { code, plain } from "./text.js";
 
-export const fireHookSpec: CommandSpec = {
+export const fireHook = defineCommand({
   name: "fire-hook",
+  group: "hooks",
   summary: "Fire a hook or a point live (dry-run=true tries it), and see what each hook does",
   role: "viewer",
   isSlow: true,
@@ -47,38 +48,32 @@ export const fireHookSpec: CommandSpec = {
       choiceSummaries: { before: "Handlers that run first and may cancel", after: "Handlers that see the outcome" },
     },
   ],
-};
-
-export function fireHook(deps: CommandDeps): Command {
-  return {
-    ...fireHookSpec,
-    async run(context) {
-      const target = resolveTarget(deps, context.options.id);
-      const { text, dryRun } = readOptions(context);
-      const { automations } = deps;
-      const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
-      if (automations && definition) {
-        const given = { ...(await readHandPayload(deps, definition, text)), dryRun };
-        await needToFireLast(deps, context, given, dryRun);
-        const run = await fireConfigured({ ...deps, automations }, context, definition, given);
-        return showFired(deps, context, definition, run, { ...given, text });
-      }
-      if (!dryRun) context.need("operator");
-      const phase = phaseOf(target, context.options.phase);
-      const name = target.kind === "hook" ? target.hook.id : target.point.name;
-      const given = await readPayload(deps, target.point, text, name);
+  async run(deps, context) {
+    const target = resolveTarget(deps, context.options.id);
+    const { text, dryRun } = readOptions(context);
+    const { automations } = deps;
+    const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
+    if (automations && definition) {
+      const given = { ...(await readHandPayload(deps, definition, text)), dryRun };
       await needToFireLast(deps, context, given, dryRun);
-      const record = await fire(deps, context, {
-        point: target.point,
-        payload: given.payload,
-        dryRun,
-        phase,
-        hookId: target.kind === "hook" ? target.hook.id : undefined,
-      });
-      return showFiring(deps, context, target, given, text, await readableDispatch(deps, context, record));
-    },
-  };
-}
+      const run = await fireConfigured({ ...deps, automations }, context, definition, given);
+      return showFired(deps, context, definition, run, { ...given, text });
+    }
+    if (!dryRun) context.need("operator");
+    const phase = phaseOf(target, context.options.phase);
+    const name = target.kind === "hook" ? target.hook.id : target.point.name;
+    const given = await readPayload(deps, target.point, text, name);
+    await needToFireLast(deps, context, given, dryRun);
+    const record = await fire(deps, context, {
+      point: target.point,
+      payload: given.payload,
+      dryRun,
+      phase,
+      hookId: target.kind === "hook" ? target.hook.id : undefined,
+    });
+    return showFiring(deps, context, target, given, text, await readableDispatch(deps, context, record));
+  },
+});
 
 /** The payload may be the rest of the line, so a last word `dry-run` can stand in it. */
 function readOptions({ options, operator }: CommandContext): { text: string; dryRun: boolean } {

@@ -1,12 +1,11 @@
 /** `/gate list|release`: quality gates that hold missions up. */
 
-import type { CommandSpec } from "../src/domain/command.js";
-import { hasRole, highestRole, type Role } from "../src/domain/identity.js";
+import { highestRole, type Role } from "../src/domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
 import { groupsBefore } from "../src/domain/plan.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import { actionOption } from "./action-option.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { readableReasons } from "./hook-reasons.js";
 import { missionsOf } from "./mission/desk.js";
@@ -16,18 +15,18 @@ import { needTasks } from "./tasks/parts.js";
 import { code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
 
-const ACTIONS = {
-  list: "Gates that are shut",
-  release: "Open a gate by hand (admins)",
-} as const;
 const REACH = 200;
 
-export const gateSpec: CommandSpec = {
+export const gate = defineCommand({
   name: "gate",
+  group: "tasks",
   summary: "Quality gates: which are shut, and opening one by hand",
   role: "viewer",
+  actions: {
+    list: { summary: "Gates that are shut", run: list },
+    release: { summary: "Open a gate by hand", role: "admin", run: release },
+  },
   options: [
-    actionOption(ACTIONS, "list"),
     {
       name: "mission",
       summary: "A mission, or a plan for its newest one; list: all when absent",
@@ -44,15 +43,7 @@ export const gateSpec: CommandSpec = {
       neededFor: ["release"],
     },
   ],
-};
-
-export function gate(deps: CommandDeps): Command {
-  return {
-    ...gateSpec,
-    allows: async ({ role }, { action }) => action !== "release" || hasRole(role, "admin"),
-    run: (context) => (context.options.action === "release" ? release(deps, context) : list(deps, context)),
-  };
-}
+});
 
 async function list(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { options } = context;
@@ -89,7 +80,6 @@ function releaseButton(mission: Mission, name: string) {
 }
 
 async function release(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("admin");
   const found = await findMission(deps, context.options.mission, "mission");
   const { gate: name, reason } = context.options;
   const names = found.gates.map((one) => one.name);

@@ -1,18 +1,21 @@
 /** `/help [command]`: the commands by subject, from the same declarations as everything else. */
-import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
-import { hasRole, type Operator, type Role } from "../src/domain/identity.js";
-import type { Command, CommandAnswer } from "../src/gateway/commands.js";
+import { type CommandSpec, mayUse, type OptionSpec, usageOf } from "../src/domain/command.js";
+import type { CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
-import { GROUP_IDS, groupsOf } from "./groups.js";
+import { defineCommand } from "./define.js";
+import { COMMAND_GROUPS, groupsOf } from "./groups.js";
+
 import { pageButtons, pageOf, pageText } from "./page.js";
-import { taskSpec } from "./task.js";
+import { task } from "./task.js";
+import { hasWork } from "./tasks/act.js";
 import { code } from "./text.js";
 
 /** Actions and options of one command that fit a screen of a phone. */
 const PAGE_SIZE = 18;
 
-export const helpSpec: CommandSpec = {
+export const help = defineCommand({
   name: "help",
+  group: "start",
   summary: "The commands by subject, or one command in full",
   role: "anyone",
   options: [
@@ -21,39 +24,32 @@ export const helpSpec: CommandSpec = {
       name: "group",
       summary: "Only the commands of one subject",
       type: "string",
-      choices: GROUP_IDS,
+      choices: COMMAND_GROUPS.map(({ id }) => id),
     },
     { name: "page", summary: "Which page of one command; in chats only", type: "integer" },
   ],
-};
-
-/** `hasWork`: whether a person has an open task, who may use `/task` without a role then. */
-export function help(specs: () => readonly CommandSpec[], hasWork: (operator: Operator) => Promise<boolean>): Command {
-  return {
-    ...helpSpec,
-    async run({ options, operator, at }) {
-      const mine = specs().filter((spec) => mayUse(operator.role, spec));
-      const asked =
-        typeof options.command === "string" ? options.command.trim().replace(/^\//, "").replaceAll("_", "-") : "";
-      if (asked !== "")
-        return showCommand(
-          mine,
-          asked,
-          Number(options.page ?? 1),
-          at === undefined ? Number.POSITIVE_INFINITY : PAGE_SIZE,
-        );
-      if (operator.role === undefined) {
-        const isWorker = await hasWork(operator);
-        return introduction(mine.filter(({ name }) => isWorker || name !== taskSpec.name));
-      }
-      const groups = groupsOf(mine);
-      if (options.group === undefined) return showGroups(groups, mine);
-      const one = groups.find(({ id }) => id === options.group);
-      if (one) return showGroup(one);
-      return answer({ text: ["Your role allows no command of this group."], data: { commands: [] }, buttons: [[ALL]] });
-    },
-  };
-}
+  async run(deps, { options, operator, at }, specs) {
+    const mine = specs().filter((spec) => mayUse(operator.role, spec));
+    const asked =
+      typeof options.command === "string" ? options.command.trim().replace(/^\//, "").replaceAll("_", "-") : "";
+    if (asked !== "")
+      return showCommand(
+        mine,
+        asked,
+        Number(options.page ?? 1),
+        at === undefined ? Number.POSITIVE_INFINITY : PAGE_SIZE,
+      );
+    if (operator.role === undefined) {
+      const isWorker = deps.tasks !== undefined && (await hasWork(deps.tasks, operator));
+      return introduction(mine.filter(({ name }) => isWorker || name !== task.spec.name));
+    }
+    const groups = groupsOf(mine);
+    if (options.group === undefined) return showGroups(groups, mine);
+    const one = groups.find(({ id }) => id === options.group);
+    if (one) return showGroup(one);
+    return answer({ text: ["Your role allows no command of this group."], data: { commands: [] }, buttons: [[ALL]] });
+  },
+});
 
 /** For people without a role: what this account is, the few commands they may use, and how to get more. */
 function introduction(mine: readonly CommandSpec[]): CommandAnswer {
@@ -116,7 +112,7 @@ function showCommand(mine: readonly CommandSpec[], asked: string, wanted: number
   });
   return answer({
     text: [
-      `${code(usage(spec))}${pageText(page)}\n${spec.summary}`,
+      `${code(usageOf(spec))}${pageText(page)}\n${spec.summary}`,
       ...sections,
       spec.role === "anyone" ? "Requires no role." : `Requires role: ${spec.role}.`,
       spec.options.length > 0 && `Options fill by position or as ${code("name=value")}; quote what has spaces.`,
@@ -129,17 +125,6 @@ function showCommand(mine: readonly CommandSpec[], asked: string, wanted: number
 const ALL = commandButton("All commands", "/help");
 
 const line = ({ name, summary }: CommandSpec) => `- ${code(`/${name}`)}: ${summary}`;
-
-/** `/fire-hook <id> [payload] [dry-run]`. */
-function usage(spec: CommandSpec): string {
-  return [`/${spec.name}`, ...spec.options.map(({ name, required }) => (required ? `<${name}>` : `[${name}]`))].join(
-    " ",
-  );
-}
-
-function mayUse(role: Role | undefined, spec: CommandSpec): boolean {
-  return spec.role === "anyone" || hasRole(role, spec.role);
-}
 
 /** Actions are part of the command; the choices of any other option are headed by its name. */
 function choicesOf({ name, choiceSummaries = {} }: OptionSpec): { section: string; text: string }[] {

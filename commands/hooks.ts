@@ -1,9 +1,5 @@
 /** `/hooks`: what is installed, what it does, and switching it. */
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command } from "../src/gateway/commands.js";
-import { actionOption } from "./action-option.js";
-import type { CommandDeps } from "./deps.js";
-import { HOOK_ACTIONS } from "./hooks/actions.js";
+import { type CommandDefinition, defineCommand } from "./define.js";
 import { explainAdding } from "./hooks/add.js";
 import { showBroken } from "./hooks/broken.js";
 import { listHooks } from "./hooks/list.js";
@@ -15,14 +11,34 @@ import { switchHook } from "./hooks/switch.js";
 import { testHook } from "./hooks/test.js";
 import { explainHook } from "./hooks/why.js";
 
-type Action = keyof typeof HOOK_ACTIONS;
-
-export const hooksSpec: CommandSpec = {
+export const hooks: CommandDefinition = defineCommand({
   name: "hooks",
+  group: "hooks",
   summary: "List the hooks, look at one, switch it, ask why it did not run, what fires next",
   role: "viewer",
+  actions: {
+    list: {
+      summary: "The hooks, by point; other words filter, such as /hooks deploy",
+      run: (deps, context) => listHooks(deps, context, actionNames()),
+    },
+    show: { summary: "One hook: state, order, limits, last fires", run: showHook },
+    enable: { summary: "Switch a hook on", role: "admin", run: (deps, context) => switchHook(deps, context, true) },
+    disable: {
+      summary: "Switch a hook off, also across restarts",
+      role: "admin",
+      run: (deps, context) => switchHook(deps, context, false),
+    },
+    why: { summary: "Why a hook ran or did not run", run: explainHook },
+    order: { summary: "The order in which the hooks of a point run", run: showOrder },
+    next: { summary: "What fires next, and when", run: showNext },
+    broken: { summary: "Hooks that could not be loaded, and why", run: showBroken },
+    test: { summary: "Dry run of a hook", run: testHook },
+    pause: { summary: "Pause all configured hooks", role: "admin", run: pauseHooks },
+    resume: { summary: "Continue paused hooks", role: "admin", run: resumeHooks },
+    add: { summary: "A template for a new hook", run: explainAdding },
+  },
+  yields: true,
   options: [
-    { ...actionOption(HOOK_ACTIONS, "list"), yields: true },
     {
       name: "id",
       summary: "The hook's id; why: optional; order: a point; list: part of an id or point, on, off, failing, never",
@@ -54,39 +70,7 @@ export const hooksSpec: CommandSpec = {
       words: ["example", "last"],
     },
   ],
-};
+});
 
-export function hooks(deps: CommandDeps): Command {
-  return {
-    ...hooksSpec,
-    async run(context) {
-      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
-      switch (action) {
-        case "list":
-          return listHooks(deps, context);
-        case "show":
-          return showHook(deps, context);
-        case "enable":
-          return switchHook(deps, context, true);
-        case "disable":
-          return switchHook(deps, context, false);
-        case "why":
-          return explainHook(deps, context);
-        case "order":
-          return showOrder(deps, context);
-        case "next":
-          return showNext(deps, context);
-        case "broken":
-          return showBroken(deps, context);
-        case "test":
-          return testHook(deps, context);
-        case "pause":
-          return pauseHooks(deps, context);
-        case "resume":
-          return resumeHooks(deps, context);
-        case "add":
-          return explainAdding();
-      }
-    },
-  };
-}
+/** For a word that is no filter and may be a slip of one of them. */
+const actionNames = () => hooks.spec.options.find(({ name }) => name === "action")?.choices ?? [];

@@ -1,50 +1,41 @@
 /** `/oncall who [rota]`: who is on call now. */
 
 import type { RotaStep, RotaView } from "../src/alerts/on-call.js";
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command } from "../src/gateway/commands.js";
-import { actionOption } from "./action-option.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { needAlerts } from "./alerts/need.js";
 import { answer, notFound } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { plain } from "./text.js";
 
-export const oncallSpec: CommandSpec = {
+export const oncall = defineCommand({
   name: "oncall",
+  group: "alerts",
   summary: "Who is on call, until when, and who is next",
   role: "viewer",
-  options: [
-    actionOption({ who: "Who is on call, and until when" }, "who"),
-    { name: "rota", summary: "Which rota; all when left out", type: "string", complete: "rotas" },
-  ],
-};
+  actions: { who: { summary: "Who is on call, and until when", run: who } },
+  options: [{ name: "rota", summary: "Which rota; all when left out", type: "string", complete: "rotas" }],
+});
 
-export function oncall(deps: CommandDeps): Command {
-  return {
-    ...oncallSpec,
-    async run({ options }) {
-      const all = await needAlerts(deps).onCall();
-      const asked = all.filter(({ rota }) => options.rota === undefined || rota === options.rota);
-      if (options.rota !== undefined && asked.length === 0)
-        throw notFound(
-          "rota",
-          String(options.rota),
-          all.map(({ rota }) => rota),
-          "Rotas are configured under `alerts.rotas`.",
-          "rota",
-        );
-      return answer({
-        text: [
-          asked.length === 0
-            ? "There is no rota. Rotas are configured under `alerts.rotas`."
-            : asked.map(lineOf).join("\n"),
-        ],
-        data: {
-          rotas: asked.map(({ person, ...one }) => ({ ...one, person: person ?? null })),
-        },
-      });
-    },
-  };
+async function who(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+  const all = await needAlerts(deps).onCall();
+  const asked = all.filter(({ rota }) => options.rota === undefined || rota === options.rota);
+  if (options.rota !== undefined && asked.length === 0)
+    throw notFound(
+      "rota",
+      String(options.rota),
+      all.map(({ rota }) => rota),
+      "Rotas are configured under `alerts.rotas`.",
+      "rota",
+    );
+  return answer({
+    text: [
+      asked.length === 0
+        ? "There is no rota. Rotas are configured under `alerts.rotas`."
+        : asked.map(lineOf).join("\n"),
+    ],
+    data: { rotas: asked.map(({ person, ...one }) => ({ ...one, person: person ?? null })) },
+  });
 }
 
 /** `**support**: Ann until Mon; then Ben. ⚠ No one is on call from …`. */

@@ -1,10 +1,7 @@
 /** `/outbox [list|show|retry|purge|release]`: what was not sent, what was not handled, and what to do about it. */
 
-import type { CommandSpec } from "../src/domain/command.js";
 import { DELIVERY_STATUSES } from "../src/domain/store.js";
-import type { Command } from "../src/gateway/commands.js";
-import { actionOption } from "./action-option.js";
-import type { CommandDeps } from "./deps.js";
+import { defineCommand } from "./define.js";
 import { CRASH } from "./outbox/filter.js";
 import { listOutbox } from "./outbox/list.js";
 import { PURGEABLE, purgeOutbox } from "./outbox/purge.js";
@@ -12,21 +9,19 @@ import { releaseDelivery } from "./outbox/release.js";
 import { retryLetter } from "./outbox/retry.js";
 import { showLetter } from "./outbox/show.js";
 
-const ACTIONS = {
-  list: "Messages that were not sent or not handled",
-  show: "One of them in full",
-  retry: "Send or handle it again",
-  purge: "Give up and delete",
-  release: "Send a held message after all",
-} as const;
-type Action = keyof typeof ACTIONS;
-
-export const outboxSpec: CommandSpec = {
+export const outbox = defineCommand({
   name: "outbox",
+  group: "messages",
   summary: "Dead letters and held messages: look, send again, release, delete",
   role: "viewer",
+  actions: {
+    list: { summary: "Messages that were not sent or not handled", run: listOutbox },
+    show: { summary: "One of them in full", run: showLetter },
+    retry: { summary: "Send or handle it again", role: "operator", run: retryLetter },
+    purge: { summary: "Give up and delete", role: "admin", run: purgeOutbox },
+    release: { summary: "Send a held message after all", role: "operator", run: releaseDelivery },
+  },
   options: [
-    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "A delivery, m12 for an inbox message, a status, or all",
@@ -64,25 +59,4 @@ export const outboxSpec: CommandSpec = {
     { name: "reveal", summary: "show: reveal the text of the message (admins; recorded)", type: "boolean" },
     { name: "page", summary: "list: which page", type: "integer" },
   ],
-};
-
-export function outbox(deps: CommandDeps): Command {
-  return {
-    ...outboxSpec,
-    async run(context) {
-      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
-      switch (action) {
-        case "list":
-          return listOutbox(deps, context);
-        case "show":
-          return showLetter(deps, context);
-        case "retry":
-          return retryLetter(deps, context);
-        case "purge":
-          return purgeOutbox(deps, context);
-        case "release":
-          return releaseDelivery(deps, context);
-      }
-    },
-  };
-}
+});

@@ -1,37 +1,26 @@
 /** `/pauses [list|lift]`: what platforms asked us to wait for, and how to end a wait that is wrong. */
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { actionOption } from "./action-option.js";
 import { answer, commandButton, missing, notFound, word } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { count, plain } from "./text.js";
 import { conversationText } from "./who.js";
 
-const ACTIONS = { list: "Pauses in force", lift: "End a pause now" } as const;
-type Action = keyof typeof ACTIONS;
 /** So that the answer fits one message; `--json` has them all. */
 const MAX_SHOWN = 20;
 
-export const pausesSpec: CommandSpec = {
+export const pauses = defineCommand({
   name: "pauses",
+  group: "messages",
   summary: "Platforms and chats that are not sent to for a while; ends such a pause",
   role: "viewer",
-  options: [
-    actionOption(ACTIONS, "list"),
-    { name: "id", summary: "lift: the pause, as /pauses lists it, or all", type: "string", words: ["all"] },
-  ],
-};
-
-export function pauses(deps: CommandDeps): Command {
-  return {
-    ...pausesSpec,
-    async run(context) {
-      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
-      return action === "lift" ? lift(deps, context) : list(deps);
-    },
-  };
-}
+  actions: {
+    list: { summary: "Pauses in force", run: list },
+    lift: { summary: "End a pause now", role: "operator", run: lift },
+  },
+  options: [{ name: "id", summary: "lift: the pause, as /pauses lists it, or all", type: "string", words: ["all"] }],
+});
 
 async function list(deps: CommandDeps): Promise<CommandAnswer> {
   const now = deps.clock.now();
@@ -59,7 +48,6 @@ async function list(deps: CommandDeps): Promise<CommandAnswer> {
 }
 
 async function lift(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const { id } = context.options;
   const key = typeof id === "string" ? id.trim() : "";
   if (key === "") throw missing("which pause, or all", "/pauses lists them.", "id");

@@ -1,13 +1,13 @@
 /** `/replay ID`: fires a journalled dispatch once more, with the payload that it had. Dry unless said otherwise. */
-import type { CommandSpec } from "../src/domain/command.js";
 import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
-import type { Command, CommandContext } from "../src/gateway/commands.js";
+import type { CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { valueProblem } from "../src/lib/value-problem.js";
 import { answer, commandButton, word } from "./answer.js";
 import { effectsIn, effectTexts } from "./automations/effect.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
 import { needToReplayLive } from "./reveal.js";
@@ -17,23 +17,6 @@ import { code } from "./text.js";
 
 /** Dispatches that an answer names. */
 const MAX_NAMED = 10;
-
-export const replaySpec: CommandSpec = {
-  name: "replay",
-  summary: "Fire a past dispatch again with its own payload; dry unless live",
-  role: "viewer",
-  isSlow: true,
-  options: [
-    {
-      name: "id",
-      summary: "The id of a dispatch, or of a run (then that hook only)",
-      type: "string",
-      required: true,
-      complete: "runs",
-    },
-    { name: "live", summary: "Let hooks send and write (operators)", type: "boolean" },
-  ],
-};
 
 /** A message or a delivery led to several dispatches: the answer names them. */
 async function refuseMessage({ store }: CommandDeps, given: unknown): Promise<void> {
@@ -48,58 +31,70 @@ async function refuseMessage({ store }: CommandDeps, given: unknown): Promise<vo
   });
 }
 
-export function replay(deps: CommandDeps): Command {
-  return {
-    ...replaySpec,
-    async run(context) {
-      const isLive = context.options.live === true;
-      if (isLive) context.need("operator");
-      const own = await findAutomationRun(deps, context.options.id);
-      if (own) return replayConfigured(deps, context, own, isLive);
-      await refuseMessage(deps, context.options.id);
-      const past = await findDispatch(deps, context.options.id);
-      if (isLive) await needToReplayLive(deps, context, past);
-      const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
-      const fired = await fireAgain(deps, context, past, pastRun, !isLive);
-      const record = await readableDispatch(deps, context, fired);
-      const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);
-      const effects = await effectsIn(deps, context, record);
-      const id = word(String(context.options.id));
-      return answer({
-        text: [
-          `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
-          `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
-          record.runs.length > 0 ? runTable(record.runs, effects) : "No hook ran.",
-          ...effectTexts(record, effects),
-          changes.length > 0
-            ? `**Different from then**\n${changes.join("\n")}`
-            : `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
-          uncalled.length > 0 && `Not compared, because a dry run does not call it: ${uncalled.join(", ")}.`,
-          ...runDetails(record, false),
-          isLive
-            ? "⚠ This was no dry run: what hooks sent was handed to the outbox."
-            : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
-        ],
-        data: { ...dispatchData(record, false, effects), replayOf: past.id, changes },
-        outcome: hasFailed(record) || record.runs.some(hasFailed) ? "failed" : "done",
-        buttons: [
-          [
-            ...(!isLive &&
-            mayFireLive(
-              deps,
-              context,
-              record.runs.map(({ hookId }) => hookId),
-            )
-              ? [commandButton("Replay live", `/replay ${id} live=true`, "danger")]
-              : []),
-            commandButton("Then", `/run ${word(past.id)}`),
-            commandButton("Now", `/run ${word(record.id)}`),
-          ],
-        ],
-      });
+export const replay = defineCommand({
+  name: "replay",
+  group: "hooks",
+  summary: "Fire a past dispatch again with its own payload; dry unless live",
+  role: "viewer",
+  isSlow: true,
+  options: [
+    {
+      name: "id",
+      summary: "The id of a dispatch, or of a run (then that hook only)",
+      type: "string",
+      required: true,
+      complete: "runs",
     },
-  };
-}
+    { name: "live", summary: "Let hooks send and write (operators)", type: "boolean" },
+  ],
+  async run(deps, context) {
+    const isLive = context.options.live === true;
+    if (isLive) context.need("operator");
+    const own = await findAutomationRun(deps, context.options.id);
+    if (own) return replayConfigured(deps, context, own, isLive);
+    await refuseMessage(deps, context.options.id);
+    const past = await findDispatch(deps, context.options.id);
+    if (isLive) await needToReplayLive(deps, context, past);
+    const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
+    const fired = await fireAgain(deps, context, past, pastRun, !isLive);
+    const record = await readableDispatch(deps, context, fired);
+    const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);
+    const effects = await effectsIn(deps, context, record);
+    const id = word(String(context.options.id));
+    return answer({
+      text: [
+        `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
+        `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
+        record.runs.length > 0 ? runTable(record.runs, effects) : "No hook ran.",
+        ...effectTexts(record, effects),
+        changes.length > 0
+          ? `**Different from then**\n${changes.join("\n")}`
+          : `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
+        uncalled.length > 0 && `Not compared, because a dry run does not call it: ${uncalled.join(", ")}.`,
+        ...runDetails(record, false),
+        isLive
+          ? "⚠ This was no dry run: what hooks sent was handed to the outbox."
+          : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
+      ],
+      data: { ...dispatchData(record, false, effects), replayOf: past.id, changes },
+      outcome: hasFailed(record) || record.runs.some(hasFailed) ? "failed" : "done",
+      buttons: [
+        [
+          ...(!isLive &&
+          mayFireLive(
+            deps,
+            context,
+            record.runs.map(({ hookId }) => hookId),
+          )
+            ? [commandButton("Replay live", `/replay ${id} live=true`, "danger")]
+            : []),
+          commandButton("Then", `/run ${word(past.id)}`),
+          commandButton("Now", `/run ${word(record.id)}`),
+        ],
+      ],
+    });
+  },
+});
 
 /** A background run is journalled as a dispatch of its own, for one hook of the point: only that one is fired again. */
 function backgroundRun({ id, cause, runs }: DispatchRecord): RunRecord | undefined {

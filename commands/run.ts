@@ -1,10 +1,9 @@
 /** `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
 
 import type { AutomationRun } from "../src/domain/automation.js";
-import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
 import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, missing, word } from "./answer.js";
 import { effectsIn, effectTexts } from "./automations/effect.js";
@@ -12,6 +11,7 @@ import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
 import { causeWords } from "./cause-words.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
@@ -33,8 +33,9 @@ import { conversationText } from "./who.js";
 /** How far `last` looks back. */
 const LAST_DISPATCHES = 500;
 
-export const runSpec: CommandSpec = {
+export const run = defineCommand({
   name: "run",
+  group: "hooks",
   summary: "One dispatch: who ran, what each changed, how long it took",
   role: "viewer",
   options: [
@@ -46,33 +47,27 @@ export const runSpec: CommandSpec = {
     },
     { name: "reveal", summary: "A dispatch or a run: show what people wrote (admins; recorded)", type: "boolean" },
   ],
-};
-
-export function run(deps: CommandDeps): Command {
-  return {
-    ...runSpec,
-    async run(context) {
-      const own = await findAutomationRun(deps, context.options.id);
-      if (own) return showAutomationRun(deps, context, own);
-      if (context.options.reveal === true) context.need("admin");
-      const given = typeof context.options.id === "string" ? context.options.id.trim() : "";
-      const id = given === "" ? context.replyToId : given;
-      // A message or a delivery, also by its platform's id: all that it led to.
-      if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) {
-        if (context.options.reveal === true) throw revealsOne(given);
-        return whatHappened(deps, context, id);
-      }
-      const dispatch = await findDispatch(deps, id);
-      const isOpen = context.options.reveal === true;
-      if (isOpen) {
-        await needToReveal(deps, context, dispatch);
-        await recordReveal(deps, context, dispatch.id);
-      }
-      const shown = await readableDispatch(deps, context, dispatch);
-      return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
-    },
-  };
-}
+  async run(deps, context) {
+    const own = await findAutomationRun(deps, context.options.id);
+    if (own) return showAutomationRun(deps, context, own);
+    if (context.options.reveal === true) context.need("admin");
+    const given = typeof context.options.id === "string" ? context.options.id.trim() : "";
+    const id = given === "" ? context.replyToId : given;
+    // A message or a delivery, also by its platform's id: all that it led to.
+    if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) {
+      if (context.options.reveal === true) throw revealsOne(given);
+      return whatHappened(deps, context, id);
+    }
+    const dispatch = await findDispatch(deps, id);
+    const isOpen = context.options.reveal === true;
+    if (isOpen) {
+      await needToReveal(deps, context, dispatch);
+      await recordReveal(deps, context, dispatch.id);
+    }
+    const shown = await readableDispatch(deps, context, dispatch);
+    return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
+  },
+});
 
 /** All that a message led to stands in several chats, and is read in one: it stays masked, and a reveal is of one record. */
 function revealsOne(given: string): HookgateError {

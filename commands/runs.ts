@@ -1,13 +1,12 @@
 /** `/runs [hook|failed|last]`: what fired lately, newest first. */
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
-import type { CommandSpec } from "../src/domain/command.js";
 import type { DispatchFilter, DispatchRecord, RunRecord } from "../src/domain/journal.js";
-import type { Command } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { answer, commandButton, word } from "./answer.js";
 import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { whatCounted } from "./journey/counted.js";
 import { unrecordedByKill } from "./journey/cut-off.js";
@@ -23,8 +22,9 @@ const PAGE_SIZE = 10;
 /** How far the pages reach back. */
 const REACH = 200;
 
-export const runsSpec: CommandSpec = {
+export const runs = defineCommand({
   name: "runs",
+  group: "hooks",
   summary: "What fired lately, and what came of it",
   role: "viewer",
   options: [
@@ -49,86 +49,80 @@ export const runsSpec: CommandSpec = {
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page, 10 when absent", type: "integer" },
   ],
-};
-
-export function runs(deps: CommandDeps): Command {
-  return {
-    ...runsSpec,
-    async run(context) {
-      const asked = typeof context.options.filter === "string" ? context.options.filter.trim() : "";
-      const configured = await automationFilter(deps, asked);
-      if (configured) return listAutomationRuns(deps, context, asked, configured);
-      const remark = await catchUp(deps);
-      if (asked === "last") {
-        const last = await lastDispatch(deps);
-        if (last)
-          return showDispatch(
-            deps,
-            context,
-            await readableDispatch(deps, context, last),
-            false,
-            await whatCounted(deps, last),
-          );
-      }
-      const isWanted = WITH_RUN[asked.toLowerCase().replaceAll(/[ _]/g, "-")];
-      const { filter, hookId } = isWanted ? { filter: {} } : filterOf(deps, asked);
-      const read = await deps.store.journal.list({ ...filter, limit: REACH });
-      const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
-      // What operators' own commands set off would push out what they look for.
-      const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
-      if (all.length === 0) return nothing(deps, asked);
-      const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
-      const page = pageOf(found, Number(context.options.page ?? 1), size);
-      const shown = await Promise.all(page.entries.map((dispatch) => readableDispatch(deps, context, dispatch)));
-      const now = deps.clock.now();
-      const at = (page.number - 1) * size;
-      return answer({
-        text: [
-          `**${all.length === REACH ? `${found === all ? "" : `${found.length} of `}the last ${REACH} dispatches`.replace(/^t/, "T") : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
-          table(
-            [
-              { title: "#", right: true },
-              { title: "at" },
-              { title: "point", maxCharacters: 18 },
-              { title: "outcome" },
-              { title: "hook", maxCharacters: 20 },
-              { title: "took", right: true },
-              { title: "failed", right: true },
-            ],
-            page.entries.map((dispatch, index) => [
-              String(index + 1 + at),
-              ...rowOf(dispatch, hookId, asked === "failed", now),
-            ]),
-          ),
-          `${page.entries
-            .map(
-              ({ id, conversation }, index) =>
-                `${index + 1 + at}. ${code(id)}${conversation === undefined ? "" : ` in ${conversationText(deps, conversation)}`}`,
-            )
-            .join("\n")}`,
-          found.length < all.length &&
-            `${count(all.length - found.length, "dispatch", "dispatches")} of commands left out: ${code("/runs all")}.`,
-          remark && `⚠ ${plain(remark)}`,
-          `${code("/run ID")} shows one.`,
-        ],
-        data: {
-          dispatches: shown.map((dispatch) => dispatchData(dispatch, false)),
-          runs: [],
-          total: found.length,
-          page: page.number,
-          pages: page.pages,
-        },
-        buttons: [
+  async run(deps, context) {
+    const asked = typeof context.options.filter === "string" ? context.options.filter.trim() : "";
+    const configured = await automationFilter(deps, asked);
+    if (configured) return listAutomationRuns(deps, context, asked, configured);
+    const remark = await catchUp(deps);
+    if (asked === "last") {
+      const last = await lastDispatch(deps);
+      if (last)
+        return showDispatch(
+          deps,
+          context,
+          await readableDispatch(deps, context, last),
+          false,
+          await whatCounted(deps, last),
+        );
+    }
+    const isWanted = WITH_RUN[asked.toLowerCase().replaceAll(/[ _]/g, "-")];
+    const { filter, hookId } = isWanted ? { filter: {} } : filterOf(deps, asked);
+    const read = await deps.store.journal.list({ ...filter, limit: REACH });
+    const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
+    // What operators' own commands set off would push out what they look for.
+    const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
+    if (all.length === 0) return nothing(deps, asked);
+    const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
+    const page = pageOf(found, Number(context.options.page ?? 1), size);
+    const shown = await Promise.all(page.entries.map((dispatch) => readableDispatch(deps, context, dispatch)));
+    const now = deps.clock.now();
+    const at = (page.number - 1) * size;
+    return answer({
+      text: [
+        `**${all.length === REACH ? `${found === all ? "" : `${found.length} of `}the last ${REACH} dispatches`.replace(/^t/, "T") : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
+        table(
           [
-            ...pageButtons(page, `/runs${asked ? ` ${word(asked)}` : ""}`),
-            ...(page.entries[0] ? [commandButton("The newest", `/run ${word(page.entries[0].id)}`)] : []),
-            ...(asked === "failed" ? [] : [commandButton("Failed", "/runs failed")]),
+            { title: "#", right: true },
+            { title: "at" },
+            { title: "point", maxCharacters: 18 },
+            { title: "outcome" },
+            { title: "hook", maxCharacters: 20 },
+            { title: "took", right: true },
+            { title: "failed", right: true },
           ],
+          page.entries.map((dispatch, index) => [
+            String(index + 1 + at),
+            ...rowOf(dispatch, hookId, asked === "failed", now),
+          ]),
+        ),
+        `${page.entries
+          .map(
+            ({ id, conversation }, index) =>
+              `${index + 1 + at}. ${code(id)}${conversation === undefined ? "" : ` in ${conversationText(deps, conversation)}`}`,
+          )
+          .join("\n")}`,
+        found.length < all.length &&
+          `${count(all.length - found.length, "dispatch", "dispatches")} of commands left out: ${code("/runs all")}.`,
+        remark && `⚠ ${plain(remark)}`,
+        `${code("/run ID")} shows one.`,
+      ],
+      data: {
+        dispatches: shown.map((dispatch) => dispatchData(dispatch, false)),
+        runs: [],
+        total: found.length,
+        page: page.number,
+        pages: page.pages,
+      },
+      buttons: [
+        [
+          ...pageButtons(page, `/runs${asked ? ` ${word(asked)}` : ""}`),
+          ...(page.entries[0] ? [commandButton("The newest", `/run ${word(page.entries[0].id)}`)] : []),
+          ...(asked === "failed" ? [] : [commandButton("Failed", "/runs failed")]),
         ],
-      });
-    },
-  };
-}
+      ],
+    });
+  },
+});
 
 function filterOf(deps: CommandDeps, asked: string): { filter: Omit<DispatchFilter, "limit">; hookId?: string } {
   if (asked === "" || asked === "last" || asked === "all") return { filter: {} };

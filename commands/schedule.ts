@@ -1,34 +1,39 @@
 /** `/schedule list|add|pause|resume|run|remove`: missions that begin by themselves. */
 
-import type { CommandSpec } from "../src/domain/command.js";
 import type { Schedule, ScheduleOutcome } from "../src/domain/schedule.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { writeMoment } from "../src/lib/markdown/tokens.js";
-import { actionOption } from "./action-option.js";
 import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { readableReasons } from "./hook-reasons.js";
 import { missionsOf, schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
 import { nameIn, whoIs } from "./who.js";
 
-const ACTIONS = {
-  list: "All schedules and when each runs next",
-  add: "Run a plan by a cron expression",
-  pause: "Stop a schedule until it is resumed",
-  resume: "Continue a paused schedule",
-  run: "Start its mission now",
-  remove: "Delete a schedule",
-} as const;
-type Action = keyof typeof ACTIONS;
-
-export const scheduleSpec: CommandSpec = {
+export const schedule = defineCommand({
   name: "schedule",
+  group: "tasks",
   summary: "Schedules that start missions",
   role: "viewer",
+  actions: {
+    list: { summary: "All schedules and when each runs next", run: list },
+    add: { summary: "Run a plan by a cron expression", role: "admin", run: add },
+    pause: {
+      summary: "Stop a schedule until it is resumed",
+      role: "operator",
+      run: (deps, context) => pause(deps, context, "pause"),
+    },
+    resume: {
+      summary: "Continue a paused schedule",
+      role: "operator",
+      run: (deps, context) => pause(deps, context, "resume"),
+    },
+    run: { summary: "Start its mission now", role: "operator", run: runNow },
+    remove: { summary: "Delete a schedule", role: "admin", run: remove },
+  },
   options: [
-    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "A schedule; add: a plan",
@@ -45,29 +50,7 @@ export const scheduleSpec: CommandSpec = {
     { name: "timezone", summary: "add: such as Europe/Berlin; the machine's when absent", type: "string" },
     { name: "name", summary: "add: its id; the plan's when absent", type: "string" },
   ],
-};
-
-export function schedule(deps: CommandDeps): Command {
-  return {
-    ...scheduleSpec,
-    async run(context) {
-      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
-      switch (action) {
-        case "list":
-          return list(deps, context);
-        case "add":
-          return add(deps, context);
-        case "pause":
-        case "resume":
-          return pause(deps, context, action);
-        case "run":
-          return runNow(deps, context);
-        case "remove":
-          return remove(deps, context);
-      }
-    },
-  };
-}
+});
 
 async function list(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const all = readableReasons(context, await schedulesOf(deps).list());
@@ -111,7 +94,6 @@ function lastly({ kind, at, missionId, by, reason }: ScheduleOutcome, now: numbe
 }
 
 async function add(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("admin");
   const planId = need(context, "which plan");
   const { cron, timezone, name } = context.options;
   if (typeof cron !== "string" || cron === "")
@@ -138,7 +120,6 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
 }
 
 async function pause(deps: CommandDeps, context: CommandContext, action: "pause" | "resume"): Promise<CommandAnswer> {
-  context.need("operator");
   const id = need(context, "which schedule");
   const by = action === "pause" ? whoIs(context.operator) : undefined;
   const changed = await choosing("id", id, schedulesOf(deps).pause(id, by));
@@ -146,7 +127,6 @@ async function pause(deps: CommandDeps, context: CommandContext, action: "pause"
 }
 
 async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const id = need(context, "which schedule");
   const schedule = (await schedulesOf(deps).list()).find((one) => one.id === id);
   // A time that was agreed on lets nobody set its work going at another who could not begin it otherwise.
@@ -168,7 +148,6 @@ async function runNow(deps: CommandDeps, context: CommandContext): Promise<Comma
 }
 
 async function remove(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("admin");
   const id = need(context, "which schedule");
   await choosing("id", id, schedulesOf(deps).remove(id));
   return answer({ text: [`${code(id)} is gone.`], data: { id, removed: true } });

@@ -1,33 +1,39 @@
 /** `/silence add|list|expire`: alerts that match are not told for a while. */
 
 import type { Silence } from "../src/domain/alert.js";
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { nearest } from "../src/lib/nearest.js";
-import { actionOption } from "./action-option.js";
 import { actorOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
 import { clip, code, count, plain } from "./text.js";
 import { momentOf, readWhenAndWhy } from "./when.js";
 
-const ACTIONS = {
-  list: "Silences in force",
-  add: "Keep matching alerts quiet for a while",
-  expire: "End a silence now",
-} as const;
-type Action = keyof typeof ACTIONS;
 const MOST_MS = 90 * 86_400_000;
 const LABELS =
   "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies severity!=critical 2h moving the queue`.";
 
-export const silenceSpec: CommandSpec = {
+export const silence = defineCommand({
   name: "silence",
+  group: "alerts",
   summary: "Keeps alerts that match quiet for a while",
   role: "viewer",
+  actions: {
+    list: { summary: "Silences in force", run: (deps) => listSilences(needAlerts(deps), deps.clock.now()) },
+    add: {
+      summary: "Keep matching alerts quiet for a while",
+      role: "operator",
+      run: (deps, context) => add(deps, needAlerts(deps), context),
+    },
+    expire: {
+      summary: "End a silence now",
+      role: "operator",
+      run: (deps, context) => expire(needAlerts(deps), context),
+    },
+  },
   options: [
-    actionOption(ACTIONS, "list"),
     {
       name: "matchers",
       summary: "add: policy=replies severity!=critical; expire: its id",
@@ -38,27 +44,7 @@ export const silenceSpec: CommandSpec = {
     { name: "for", summary: "add: how long, such as 2h", type: "string" },
     { name: "comment", summary: "add: why", type: "string", rest: true },
   ],
-};
-
-export function silence(deps: CommandDeps): Command {
-  return {
-    ...silenceSpec,
-    async run(context) {
-      const desk = needAlerts(deps);
-      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
-      switch (action) {
-        case "list":
-          return listSilences(desk, deps.clock.now());
-        case "add":
-          context.need("operator");
-          return add(deps, desk, context);
-        case "expire":
-          context.need("operator");
-          return expire(desk, context);
-      }
-    },
-  };
-}
+});
 
 async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext): Promise<CommandAnswer> {
   const { options } = context;

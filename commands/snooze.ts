@@ -1,19 +1,18 @@
 /** `/snooze ID 1h`, `/snooze ID tomorrow 9:00`: not now. `business`: until the next business hour; `off`: now after all. */
 import { formatAddress } from "../src/domain/address.js";
-import type { CommandSpec } from "../src/domain/command.js";
-import type { Command } from "../src/gateway/commands.js";
 import { writeMoment } from "../src/lib/markdown/tokens.js";
 import { done } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage } from "./answer.js";
-import type { CommandDeps } from "./deps.js";
+import { defineCommand } from "./define.js";
 import { plain } from "./text.js";
 import { momentOf, readWhen, WHEN_FORMS } from "./when.js";
 
 const MOST_MS = 30 * 86_400_000;
 
-export const snoozeSpec: CommandSpec = {
+export const snooze = defineCommand({
   name: "snooze",
+  group: "alerts",
   summary: "Puts an alert off",
   role: "operator",
   options: [
@@ -25,36 +24,30 @@ export const snoozeSpec: CommandSpec = {
       rest: true,
     },
   ],
-};
-
-export function snooze(deps: CommandDeps): Command {
-  return {
-    ...snoozeSpec,
-    answersWithNote: (options) => options.for !== undefined,
-    async run(context) {
-      const desk = needAlerts(deps);
-      const given = context.options.for;
-      const by = actorOf(context);
-      const answering = { desk, clock: deps.clock };
-      const id = await idOf(desk, context.options.id, context);
-      if (given === undefined && context.at !== undefined && id.startsWith("al_")) {
-        const alert = await desk.get(id);
-        return answer({
-          text: [`For how long? ${plain(alert?.signal.title ?? id, 120)}`],
-          data: { id },
-          buttons: [await desk.snoozeButtons(id, formatAddress(context.at))],
-        });
-      }
-      if (given === undefined)
-        throw badUsage("Missing: how long.", `Such as \`/snooze ${id} 2h\`. ${WHEN_FORMS} \`off\` ends a snooze.`);
-      if (given === "off")
-        return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake" }, answering);
-      const now = deps.clock.now();
-      const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
-      if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
-      const acted = await desk.act(id, { kind: "snooze", until }, by);
-      const shown = writeMoment({ kind: "moment", atMs: until, style: "f", timezone: desk.timezone() });
-      return done(acted, { verb: "Snoozed", event: "snooze", until: ` until ${shown}` }, answering);
-    },
-  };
-}
+  answersWithNote: (options) => options.for !== undefined,
+  async run(deps, context) {
+    const desk = needAlerts(deps);
+    const given = context.options.for;
+    const by = actorOf(context);
+    const answering = { desk, clock: deps.clock };
+    const id = await idOf(desk, context.options.id, context);
+    if (given === undefined && context.at !== undefined && id.startsWith("al_")) {
+      const alert = await desk.get(id);
+      return answer({
+        text: [`For how long? ${plain(alert?.signal.title ?? id, 120)}`],
+        data: { id },
+        buttons: [await desk.snoozeButtons(id, formatAddress(context.at))],
+      });
+    }
+    if (given === undefined)
+      throw badUsage("Missing: how long.", `Such as \`/snooze ${id} 2h\`. ${WHEN_FORMS} \`off\` ends a snooze.`);
+    if (given === "off")
+      return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake" }, answering);
+    const now = deps.clock.now();
+    const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
+    if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
+    const acted = await desk.act(id, { kind: "snooze", until }, by);
+    const shown = writeMoment({ kind: "moment", atMs: until, style: "f", timezone: desk.timezone() });
+    return done(acted, { verb: "Snoozed", event: "snooze", until: ` until ${shown}` }, answering);
+  },
+});

@@ -1,86 +1,80 @@
 /** `/status`: is everything up, is anything stuck, is any hook broken. */
 import type { OpenBreaker } from "../src/automations/gates/breaker.js";
-import type { CommandSpec } from "../src/domain/command.js";
 import type { Card } from "../src/domain/message.js";
-import type { Command } from "../src/gateway/commands.js";
 import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
 import type { Problem } from "../src/hooks/registry.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { errorMessage } from "../src/lib/errors.js";
 import type { PluginInfo } from "../src/plugins/plugins.js";
 import { answer, commandButton } from "./answer.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { code, count, plain } from "./text.js";
 import { conversationText } from "./who.js";
 
-export const statusSpec: CommandSpec = {
+export const status = defineCommand({
   name: "status",
+  group: "start",
   summary: "Platforms, queues, store and hooks at a glance",
   role: "viewer",
   options: [],
-};
-
-export function status(deps: CommandDeps): Command {
-  return {
-    ...statusSpec,
-    async run() {
-      const health = await examine(deps);
-      const { gateway, hooks, plugins, problems, needRestart, now } = health;
-      const { storeError, storeRemarks, journalRemark } = health;
-      const uptimeMs = Math.max(0, now - deps.about.startedAt);
-      return answer({
-        text: [],
-        card: {
-          ...verdict(health),
-          fields: [
-            {
-              name: "Platforms",
-              value: gateway.adapters.map((adapter) => adapterLine(adapter, now)).join("\n") || "none is switched on",
-            },
-            ...deafFields(gateway),
-            { name: "Queues", value: queueLines(deps, health) },
-            { name: "Hooks", value: hookLines(hooks, now) },
-            ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
-            ...(problems.length + needRestart.length > 0
-              ? [{ name: "Configuration", value: configurationLines(health) }]
-              : []),
-            { name: "Store", value: storeLines(health) },
-          ],
-          footer: `hookgate ${deps.about.version} · node ${process.versions.node} · up ${formatDuration(uptimeMs)}`,
-        },
-        data: {
-          ...gateway,
-          hooks: {
-            total: hooks.all.length,
-            enabled: hooks.enabled.length,
-            paused: deps.automations?.paused(),
-            failing: hooks.failing.map(({ id }) => id),
-            breakers: hooks.breakers,
-            neverFired: hooks.never.map(({ id }) => id),
-            alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
-            problems: hooks.problems,
+  async run(deps) {
+    const health = await examine(deps);
+    const { gateway, hooks, plugins, problems, needRestart, now } = health;
+    const { storeError, storeRemarks, journalRemark } = health;
+    const uptimeMs = Math.max(0, now - deps.about.startedAt);
+    return answer({
+      text: [],
+      card: {
+        ...verdict(health),
+        fields: [
+          {
+            name: "Platforms",
+            value: gateway.adapters.map((adapter) => adapterLine(adapter, now)).join("\n") || "none is switched on",
           },
-          plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
-          problems,
-          needRestart,
-          store: {
-            ok: storeError === undefined,
-            database: deps.about.database,
-            error: storeError,
-            remarks: storeRemarks,
-            journal: journalRemark,
-          },
-          version: deps.about.version,
-          node: process.versions.node,
-          uptimeMs,
+          ...deafFields(gateway),
+          { name: "Queues", value: queueLines(deps, health) },
+          { name: "Hooks", value: hookLines(hooks, now) },
+          ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
+          ...(problems.length + needRestart.length > 0
+            ? [{ name: "Configuration", value: configurationLines(health) }]
+            : []),
+          { name: "Store", value: storeLines(health) },
+        ],
+        footer: `hookgate ${deps.about.version} · node ${process.versions.node} · up ${formatDuration(uptimeMs)}`,
+      },
+      data: {
+        ...gateway,
+        hooks: {
+          total: hooks.all.length,
+          enabled: hooks.enabled.length,
+          paused: deps.automations?.paused(),
+          failing: hooks.failing.map(({ id }) => id),
+          breakers: hooks.breakers,
+          neverFired: hooks.never.map(({ id }) => id),
+          alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
+          problems: hooks.problems,
         },
-        buttons: buttonsFor(health),
-      });
-    },
-  };
-}
+        plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
+        problems,
+        needRestart,
+        store: {
+          ok: storeError === undefined,
+          database: deps.about.database,
+          error: storeError,
+          remarks: storeRemarks,
+          journal: journalRemark,
+        },
+        version: deps.about.version,
+        node: process.versions.node,
+        uptimeMs,
+      },
+      buttons: buttonsFor(health),
+    });
+  },
+});
 
 interface Health {
   now: number;

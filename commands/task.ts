@@ -2,35 +2,16 @@
 
 import type { CommandSpec } from "../src/domain/command.js";
 import { TASK_STATUSES } from "../src/domain/task.js";
-import type { Command } from "../src/gateway/commands.js";
-import { actionOption } from "./action-option.js";
+import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { actOnTask } from "./tasks/act.js";
+import { actOnTask, type TaskAction } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
 import { allowsTask } from "./tasks/allows.js";
 import { cancelMany, statesToCancel } from "./tasks/cancel-many.js";
 import { listTasks } from "./tasks/list.js";
 import { needTasks } from "./tasks/parts.js";
 import { showTask } from "./tasks/show.js";
-
-const ACTIONS = {
-  list: "Open tasks",
-  add: "Create a task for a runner or a person",
-  show: "One task in full",
-  start: "Start it, or approve it",
-  done: "Report it done",
-  decline: "Decline a task that was given to you",
-  ask: "Ask about it",
-  note: "Add a note",
-  cancel: "Cancel it",
-  retry: "Run it again",
-  assign: "Assign it to another person",
-  deadline: "Change or remove its deadline",
-  pause: "Pause it",
-  resume: "Continue a paused task",
-  refuse: "Reject it with a reason",
-} as const;
-type Action = keyof typeof ACTIONS;
 
 /** What a task is made of; for `/add-task` too. */
 export const taskOptions: CommandSpec["options"] = [
@@ -73,13 +54,34 @@ export const taskOptions: CommandSpec["options"] = [
   { name: "draft", summary: "add: save it as a draft that does not start", type: "boolean", spelled: true },
 ];
 
-export const taskSpec: CommandSpec = {
+export const task = defineCommand({
   name: "task",
+  group: "tasks",
   summary: "Give work to programs, agents and people, and follow it",
   // Whoever was given a task may report on it; everything else asks for more.
   role: "anyone",
+  actions: {
+    list: { summary: "Open tasks", run: (deps, context) => listTasks(needTasks(deps), context, deps.clock.now()) },
+    add: {
+      summary: "Create a task for a runner or a person",
+      run: (deps, context) => addTask(deps, context, { to: "id", title: "text" }),
+    },
+    show: { summary: "One task in full", run: (deps, context) => showTask(needTasks(deps), context, deps.clock.now()) },
+    start: { summary: "Start it, or approve it", run: act("start") },
+    done: { summary: "Report it done", run: act("done") },
+    decline: { summary: "Decline a task that was given to you", run: act("decline") },
+    ask: { summary: "Ask about it", run: act("ask") },
+    note: { summary: "Add a note", run: act("note") },
+    cancel: { summary: "Cancel it", run: cancel },
+    retry: { summary: "Run it again", run: act("retry") },
+    assign: { summary: "Assign it to another person", run: act("assign") },
+    deadline: { summary: "Change or remove its deadline", run: act("deadline") },
+    pause: { summary: "Pause it", run: act("pause") },
+    resume: { summary: "Continue a paused task", run: act("resume") },
+    refuse: { summary: "Reject it with a reason", run: act("refuse") },
+  },
+  allows: async (deps, operator, options) => deps.tasks === undefined || allowsTask(deps.tasks, operator, options),
   options: [
-    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "The task; add: a runner or person:platform:id; list: state, word, who; cancel: also a state or all",
@@ -109,30 +111,13 @@ export const taskSpec: CommandSpec = {
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],
-};
+});
 
-export function task(deps: CommandDeps): Command {
-  return {
-    ...taskSpec,
-    allows: async (operator, options) => deps.tasks === undefined || allowsTask(deps.tasks, operator, options),
-    async run(context) {
-      const desk = needTasks(deps);
-      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
-      switch (action) {
-        case "list":
-          return listTasks(desk, context, deps.clock.now());
-        case "add":
-          return addTask(deps, context, { to: "id", title: "text" });
-        case "show":
-          return showTask(desk, context, deps.clock.now());
-        case "cancel": {
-          const states = statesToCancel(context.options.id);
-          if (states) return cancelMany(desk, context, states);
-          return actOnTask(desk, context, action, deps.clock);
-        }
-        default:
-          return actOnTask(desk, context, action, deps.clock);
-      }
-    },
-  };
+function act(action: TaskAction) {
+  return (deps: CommandDeps, context: CommandContext) => actOnTask(needTasks(deps), context, action, deps.clock);
+}
+
+async function cancel(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const states = statesToCancel(context.options.id);
+  return states ? cancelMany(needTasks(deps), context, states) : act("cancel")(deps, context);
 }

@@ -1,59 +1,54 @@
 /** `/whoami`: my id and role, and the lines that give me one. Always answers, so that a newcomer can be let in. */
-import type { CommandSpec } from "../src/domain/command.js";
 import type { Role } from "../src/domain/identity.js";
-import type { Command, CommandContext } from "../src/gateway/commands.js";
+import type { CommandContext } from "../src/gateway/commands.js";
 import { answer } from "./answer.js";
+import { defineCommand } from "./define.js";
 import { block, code, plain } from "./text.js";
 
-export const whoamiSpec: CommandSpec = {
+export const whoami = defineCommand({
   name: "whoami",
+  group: "start",
   summary: "Your id, your role, and the lines to put into the configuration",
   role: "anyone",
   options: [],
-};
-
-export function whoami(): Command {
-  return {
-    ...whoamiSpec,
-    async run(context) {
-      const { operator, at, from } = context;
-      const person = `${operator.platform}:${operator.userId}`;
-      const roleIds = from?.userRoleIds ?? [];
-      const chat = from?.isDm || from?.isListenedTo ? undefined : (from?.parentChatId ?? at?.chatId);
-      const config = configLines(context, person, chat);
-      return answer({
-        text: [
-          [
-            `You are ${operator.displayName ? `**${plain(operator.displayName, 64)}**, ` : ""}${code(person)}`,
-            `role: ${operator.role ? `**${operator.role}**` : "**none**. You can use `/help`, `/whoami` and `/claim`"}`,
-            ...(roleIds.length > 0
-              ? [
-                  `platform roles: ${roleIds
-                    .slice(0, 20)
-                    .map((id) => code(`${operator.platform}:role:${id}`))
-                    .join(", ")}`,
-                ]
-              : []),
-            ...(at
-              ? [
-                  `here: chat ${code(at.chatId)}${at.threadId === undefined ? "" : `, thread ${code(at.threadId)}`}${from?.guildId ? `, guild ${code(from.guildId)}` : ""}`,
-                ]
-              : []),
-          ].join("\n"),
-          config !== "" && `${whatFor(operator.role)}:\n${block(config, "yaml")}`,
-        ],
-        data: {
-          ...operator,
-          role: operator.role ?? null,
-          person,
-          platformRoles: roleIds.map((id) => `${operator.platform}:role:${id}`),
-          at,
-          config: config || undefined,
-        },
-      });
-    },
-  };
-}
+  async run(_deps, context) {
+    const { operator, at, from } = context;
+    const person = `${operator.platform}:${operator.userId}`;
+    const roleIds = from?.userRoleIds ?? [];
+    const chat = from?.isDm || from?.isListenedTo ? undefined : (from?.parentChatId ?? at?.chatId);
+    const config = configLines(context, person, chat);
+    return answer({
+      text: [
+        [
+          `You are ${operator.displayName ? `**${plain(operator.displayName, 64)}**, ` : ""}${code(person)}`,
+          `role: ${operator.role ? `**${operator.role}**` : "**none**. You can use `/help`, `/whoami` and `/claim`"}`,
+          ...(roleIds.length > 0
+            ? [
+                `platform roles: ${roleIds
+                  .slice(0, 20)
+                  .map((id) => code(`${operator.platform}:role:${id}`))
+                  .join(", ")}`,
+              ]
+            : []),
+          ...(at
+            ? [
+                `here: chat ${code(at.chatId)}${at.threadId === undefined ? "" : `, thread ${code(at.threadId)}`}${from?.guildId ? `, guild ${code(from.guildId)}` : ""}`,
+              ]
+            : []),
+        ].join("\n"),
+        config !== "" && `${whatFor(operator.role)}:\n${block(config, "yaml")}`,
+      ],
+      data: {
+        ...operator,
+        role: operator.role ?? null,
+        person,
+        platformRoles: roleIds.map((id) => `${operator.platform}:role:${id}`),
+        at,
+        config: config || undefined,
+      },
+    });
+  },
+});
 
 /** Who has a role is not offered one. */
 function whatFor(role: Role | undefined): string {

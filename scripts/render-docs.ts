@@ -4,7 +4,7 @@ import { commandSpecs } from "../commands/index.js";
 import { describeSettings, type Setting } from "../src/config/describe.js";
 import { environment } from "../src/config/env.js";
 import { configSchema } from "../src/config/schema.js";
-import type { CommandSpec } from "../src/domain/command.js";
+import { usageOf } from "../src/domain/command.js";
 import { catalogue } from "../src/hooks/catalogue/index.js";
 import type { HookPoint } from "../src/hooks/point.js";
 import { endpoints } from "../src/http/api/index.js";
@@ -92,12 +92,6 @@ function hookPoints(): string {
   return `# Hook points\n\n${GENERATED}\nEvery point below is fired by the product itself. \`npx hookgate points --json\` prints the same with full schemas.\n\n${overview}\n\n${sections.join("\n\n")}\n`;
 }
 
-function usage(spec: CommandSpec): string {
-  return [`/${spec.name}`, ...spec.options.map(({ name, required }) => (required ? `<${name}>` : `[${name}]`))].join(
-    " ",
-  );
-}
-
 function commands(): string {
   const sections = commandSpecs.map((spec) => {
     const options = spec.options.map((option) => [
@@ -113,7 +107,7 @@ function commands(): string {
       "",
       `${spec.summary}`,
       "",
-      `${spec.role === "anyone" ? "Requires no role" : `Requires role: ${spec.role}`}. Usage: \`${usage(spec)}\``,
+      `${spec.role === "anyone" ? "Requires no role" : `Requires role: ${spec.role}`}. Usage: \`${usageOf(spec)}\``,
       ...spec.options.flatMap(({ name, choiceSummaries = {} }) =>
         Object.keys(choiceSummaries).length > 0
           ? [

@@ -9,7 +9,6 @@ import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
 import { align, block, code, count, plain } from "../text.js";
-import { HOOK_ACTIONS } from "./actions.js";
 import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";
@@ -17,13 +16,18 @@ import { type HookRow, readHookRows } from "./rows.js";
 const PAGE_SIZE = 12;
 const MAX_PAGE_SIZE = 500;
 
-export async function listHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+/** `actions`: of `/hooks`; a filter may be a slip of one. */
+export async function listHooks(
+  deps: CommandDeps,
+  context: CommandContext,
+  actions: readonly string[],
+): Promise<CommandAnswer> {
   const { rows: all, remark } = await readHookRows(deps);
   const filter = typeof context.options.id === "string" ? context.options.id.trim() : "";
   const matching = all.filter((row) => matches(row, filter)).sort(byPlace(deps));
   if (filter === "broken") return showBroken(deps, context);
   if (all.length === 0) return noHooks(deps);
-  if (matching.length === 0) return noneMatches(deps, context, filter);
+  if (matching.length === 0) return noneMatches(deps, context, filter, actions);
 
   const page = pageOf(
     matching,
@@ -182,14 +186,19 @@ function familyText({ family, rows }: Family, now: number): string {
 }
 
 /** It may be a slip of a name or of an action, or the name of a hook that is not in force. */
-function noneMatches(deps: CommandDeps, { options }: CommandContext, filter: string): CommandAnswer {
+function noneMatches(
+  deps: CommandDeps,
+  { options }: CommandContext,
+  filter: string,
+  actions: readonly string[],
+): CommandAnswer {
   const hooks = deps.registry.list();
   const broken = brokenOf(deps);
   const near = nearestNames(filter, [
     ...hooks.flatMap(({ id, hook, pluginId }) => [id, hook, ...(pluginId === undefined ? [] : [pluginId])]),
     ...broken.map(({ id }) => id),
   ]);
-  const action = options.action === undefined ? nearest(filter, Object.keys(HOOK_ACTIONS)) : undefined;
+  const action = options.action === undefined ? nearest(filter, actions) : undefined;
   return answer({
     text: [
       `No hook matches ${code(filter)}${near.length > 0 ? `; nearest: ${near.map(code).join(", ")}` : ""}.${action ? ` As an action, the nearest is ${code(`/hooks ${action}`)}.` : ""}`,

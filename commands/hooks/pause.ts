@@ -37,7 +37,6 @@ export function pausedText({ automations, clock }: CommandDeps): string | undefi
 }
 
 function needAll({ automations }: CommandDeps, context: CommandContext) {
-  context.need("admin");
   if (typeof context.options.id === "string")
     throw badUsage("This is for all configured hooks.", "/hooks disable ID switches one off.");
   if (automations) return automations;

@@ -8,7 +8,6 @@ import { code } from "../text.js";
 import { whoIs } from "../who.js";
 
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
-  context.need("admin");
   const hook = resolveHook(deps, context.options.id);
   if (enabled) needForRunning(deps, context, [hook.id]);
   const state = enabled ? "enabled" : "disabled";

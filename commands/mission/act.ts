@@ -10,7 +10,6 @@ import { findMission } from "./find.js";
 import { missionData } from "./list.js";
 
 export async function runMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const planId = typeof context.options.id === "string" ? context.options.id.trim() : "";
   if (planId === "") throw missing("which plan", "/mission plans shows them.", "id");
   context.need(await choosing("id", planId, roleToRun(deps, planId)));
@@ -42,7 +41,6 @@ async function roleToRun(deps: CommandDeps, planId: string): Promise<Role> {
 }
 
 export async function cancelMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const { id, title } = await findMission(deps, context.options.id);
   const { reason } = context.options;
   const mission = await missionsOf(deps).cancel(id, {
@@ -56,7 +54,6 @@ export async function cancelMission(deps: CommandDeps, context: CommandContext):
 }
 
 export async function retryMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const { id, title } = await findMission(deps, context.options.id);
   const mission = await missionsOf(deps).retry(id, whoIs(context.operator));
   return answer({

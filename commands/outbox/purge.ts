@@ -25,7 +25,6 @@ export const PURGEABLE = [
 ] as const satisfies readonly DeliveryStatus[];
 
 export async function purgeOutbox(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("admin");
   const { id } = context.options;
   const asked = typeof id === "string" ? id.trim() : "";
   const chosen = chosenBy(context, deps);

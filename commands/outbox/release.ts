@@ -13,7 +13,6 @@ import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
 import { doubtText, findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const asked = typeof context.options.id === "string" ? context.options.id.trim().toLowerCase() : "";
   const chosen = chosenBy(context, deps);
   if (asked === "all" || asked === "held" || (asked === "" && isNarrowed(chosen)))

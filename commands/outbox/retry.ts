@@ -16,7 +16,6 @@ import { type Chosen, chosenBy, riskyButton } from "./filter.js";
 import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const { id } = context.options;
   const asked = typeof id === "string" ? id.trim().toLowerCase() : "";
   if (asked === "all" || asked === "dead" || asked === "inbox") return retryAll(deps, context, asked);

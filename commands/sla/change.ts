@@ -15,7 +15,6 @@ const MAX_NAMED = 10;
 
 /** By a length of time, or until a moment. What has a deadline of its own gets another; the rest more working time. */
 export async function extendClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const { expected } = context.options;
   const { clock } = await openClock(deps, context.options.id);
   const zone = (await deskOf(deps).find(clock.id))[0]?.timezone ?? deps.alerts?.timezone() ?? localTimezone();
@@ -66,7 +65,6 @@ async function openClock(deps: CommandDeps, given: unknown): Promise<ClockView> 
 }
 
 export async function closeConversation(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  context.need("operator");
   const id = typeof context.options.id === "string" ? context.options.id.trim() : "";
   if (id === "") throw missing("which conversation", "`/sla list` shows them.", "id");
   const { platform, userId, displayName } = context.operator;

@@ -2,7 +2,7 @@
  * An operator command as a declaration. Discord slash commands, the Telegram menu, the web chat's completion, `/help`,
  * access checks and docs/commands.md all derive from it.
  */
-import type { Operator, Role } from "./identity.js";
+import { hasRole, type Operator, type Role } from "./identity.js";
 
 export type OptionValue = string | number | boolean;
 
@@ -71,11 +71,25 @@ export interface CommandSpec {
   /** `[a-z0-9-]{1,32}`; Telegram shows `-` as `_`, and both spellings are understood everywhere. */
   name: string;
   summary: string;
+  /** The subject under which it is listed: see `commands/groups.ts`. Commands of plugins have none. */
+  group?: string;
   options: readonly OptionSpec[];
   /** The least role; "anyone" = no role needed. A command may ask for more in `run`, by option. */
   role: Role | "anyone";
   /** Its run may take long: commands that are given later in the same conversation do not wait for it. */
   isSlow?: boolean;
+}
+
+/** Whether a person with this role may give the command at all. */
+export function mayUse(role: Role | undefined, { role: least }: Pick<CommandSpec, "role">): boolean {
+  return least === "anyone" || hasRole(role, least);
+}
+
+/** `/fire-hook <id> [payload] [live]`: required options in angle brackets. */
+export function usageOf({ name, options }: CommandSpec): string {
+  return [`/${name}`, ...options.map((option) => (option.required ? `<${option.name}>` : `[${option.name}]`))].join(
+    " ",
+  );
 }
 
 /** Phones turn straight quotes into curly ones. */

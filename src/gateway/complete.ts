@@ -1,6 +1,5 @@
 /** Values for an option while a person types it. Only for people who may run the command: names of hooks are private. */
-import type { Choice, CompletionQuery } from "../domain/command.js";
-import { hasRole } from "../domain/identity.js";
+import { type Choice, type CompletionQuery, mayUse } from "../domain/command.js";
 import { best } from "./choices/best.js";
 import { listOf, same, valuesOf } from "./choices/values.js";
 import type { Identify } from "./identity.js";
@@ -21,7 +20,7 @@ export async function complete(
   const option = command?.options.find((one) => one.name === optionName);
   const role = identify(person.platform, person.userId, roleIds);
   if (!command || !option) return [];
-  if (command.role !== "anyone" && !hasRole(role, command.role)) return [];
+  if (!mayUse(role, command)) return [];
   const list = listOf(option, given);
   const asking = { operator: { ...person, role }, given };
   const values = list === undefined ? [] : await valuesOf(list, asking, commands, parts);

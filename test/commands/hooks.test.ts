@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hooksSpec } from "../../commands/hooks.js";
+import { hooks } from "../../commands/hooks.js";
 import type { InboundMessage } from "../../src/domain/message.js";
 import { parseOptions } from "../../src/gateway/inbound/parse-command.js";
 import { findModule } from "../../src/plugins/load.js";
@@ -387,11 +387,11 @@ describe("the words behind an action", () => {
     ["why flow.echo 42", { action: "why", id: "flow.echo", message: "42" }],
     ["list flow 2", { action: "list", id: "flow", page: 2 }],
   ])("are what it needs: %s", (line, options) => {
-    expect(parseOptions(hooksSpec, line)).toEqual({ kind: "options", options });
+    expect(parseOptions(hooks.spec, line)).toEqual({ kind: "options", options });
   });
 
   it("are refused when it needs no more", () => {
-    expect(parseOptions(hooksSpec, "show flow.echo 42")).toMatchObject({
+    expect(parseOptions(hooks.spec, "show flow.echo 42")).toMatchObject({
       message: '"42" is more than this command takes',
     });
   });

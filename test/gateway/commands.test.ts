@@ -1,6 +1,6 @@
 /** Operator commands in chat: who may, how they are read, how they are answered, and that all of it is on record. */
 import { describe, expect, it } from "vitest";
-import { outboxSpec } from "../../commands/outbox.js";
+import { outbox as outboxCommand } from "../../commands/outbox.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { OutboundMessage } from "../../src/domain/message.js";
 import type { Command } from "../../src/gateway/commands.js";
@@ -507,7 +507,7 @@ describe("completion", () => {
   });
 
   it("offers for each action of /outbox the messages to which it applies, and the words that it takes", async () => {
-    const rig = await start({ commands: [{ ...outboxSpec, run: async () => ({ message: { text: "" } }) }] });
+    const rig = await start({ commands: [{ ...outboxCommand.spec, run: async () => ({ message: { text: "" } }) }] });
     const { outbox, inbox } = rig.store;
     const at = { platform: "loop", botId: "bot", chatId: "elsewhere" };
     for (const status of ["held", "dead", "cancelled", "sent"] as const) {

@@ -1,8 +1,8 @@
 /** Reading commands as people write them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CommandSpec, quoteValue } from "../../src/domain/command.js";
-import { CommandTable, checkOptions, parseOptions, usageOf } from "../../src/gateway/inbound/parse-command.js";
+import { type CommandSpec, quoteValue, usageOf } from "../../src/domain/command.js";
+import { CommandTable, checkOptions, parseOptions } from "../../src/gateway/inbound/parse-command.js";
 
 const spec: CommandSpec = {
   name: "fire-hook",
@@ -129,7 +129,7 @@ describe("options", () => {
   });
 
   it("are shown in the usage", () => {
-    expect(usageOf(spec)).toBe("/fire-hook <id> [payload] [dry-run] [before|after] [limit]");
+    expect(usageOf(spec)).toBe("/fire-hook <id> [payload] [dry-run] [phase] [limit]");
   });
 });
 

@@ -42,15 +42,6 @@ export class CommandTable<C extends CommandSpec = Command> {
   }
 }
 
-/** `/hooks [action] [id]`; required ones in angle brackets. */
-export function usageOf({ name, options }: CommandSpec): string {
-  const shown = options.map((option) => {
-    const values = option.choices?.join("|") ?? option.name;
-    return option.required ? `<${values}>` : `[${values}]`;
-  });
-  return [`/${name}`, ...shown].join(" ");
-}
-
 type Values = Readonly<Record<string, OptionValue>>;
 
 /** Options by position, by `name=value`, and switches by their bare name; over them the values of a form. */

@@ -1,4 +1,5 @@
 /** What a press on a button (or a form sent in) comes to. Asked twice: for the acknowledgement, and when it is handled. */
+import { mayUse } from "../../domain/command.js";
 import type { ActionEvent } from "../../domain/event.js";
 import type { Operator } from "../../domain/identity.js";
 import type { Form } from "../../domain/message.js";
@@ -7,7 +8,6 @@ import type { Command } from "../commands.js";
 import { judge } from "./judge.js";
 import { type ParsedOptions, parseOptions } from "./parse-command.js";
 import type { Inbound } from "./receiving.js";
-import { mayRun } from "./run-command.js";
 
 export type ActionPlan =
   /** Answered privately with this. */
@@ -43,7 +43,7 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   if (!call) return { kind: "refuse", text: "What this button did is not known any more." };
   const { command } = call;
   const parsed = parseOptions(command, call.rest, values);
-  const isAllowed = mayRun(command, operator) && (await allows(command, operator, parsed));
+  const isAllowed = mayUse(operator.role, command) && (await allows(command, operator, parsed));
   const hasForms = inbound.adapters.get(message.platform)?.traits.forms === true;
   if (isAllowed && action.form && !values)
     return hasForms
@@ -73,7 +73,7 @@ function expired(token: ActionToken | undefined, { message }: ActionEvent, inbou
   const { line, form } = token.action;
   const command = inbound.commands.read(line)?.command;
   const { operator } = judge(message, inbound);
-  if (!command || !mayRun(command, operator)) return said;
+  if (!command || !mayUse(operator.role, command)) return said;
   return `${said} Type \`${line}${form ? " …" : ""}\` instead.`;
 }
 

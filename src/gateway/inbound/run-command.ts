@@ -1,7 +1,7 @@
 /** Runs one operator command: role, options, run, audit, command_invoked. For chat, HTTP and the CLI alike. */
 
 import type { Address } from "../../domain/address.js";
-import type { OptionValue } from "../../domain/command.js";
+import { mayUse, type OptionValue, usageOf } from "../../domain/command.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
@@ -16,7 +16,7 @@ import { offerChoices, type Unclear } from "../choices/offer-choices.js";
 import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";
 import { withDeadline } from "../deadline.js";
 import type { Parts } from "../parts.js";
-import { type CommandTable, type ParsedOptions, usageOf } from "./parse-command.js";
+import type { CommandTable, ParsedOptions } from "./parse-command.js";
 
 export interface Call {
   command: Command;
@@ -56,7 +56,7 @@ export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswe
 async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
   const { command, parsed, operator } = call;
   const { logger, clock, config } = parts;
-  if (!mayRun(command, operator)) return refusal(command, command.role, operator);
+  if (!mayUse(operator.role, command)) return refusal(command, command.role, operator);
   if (parsed.kind === "problem") {
     const error = { code: "BAD_USAGE", message: `${parsed.message}.`, hint: `Usage: \`${usageOf(command)}\`` };
     const { missing: option, options = {} } = parsed;
@@ -129,11 +129,6 @@ async function choices(
   }
 }
 
-/** Says no, privately and short. Also used where a press or a form is refused before anything ran. */
-export function mayRun(command: Pick<Command, "role">, operator: Operator): boolean {
-  return command.role === "anyone" || hasRole(operator.role, command.role);
-}
-
 /** Errors of ours name files of this machine: those are for operators. */
 const WITHOUT_DETAILS = {
   code: "INTERNAL",
@@ -151,6 +146,7 @@ class Refused extends Error {
   }
 }
 
+/** Says no, privately and short. */
 function refusal({ name }: Command, needed: Role | "anyone", { role }: Operator, why?: string): CommandAnswer {
   const text = role
     ? why !== undefined

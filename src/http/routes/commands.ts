@@ -1,7 +1,6 @@
 /** Operator commands: the table, completion, and running one for a program or the command line. */
 import { z } from "zod";
-import type { OptionValue } from "../../domain/command.js";
-import { hasRole } from "../../domain/identity.js";
+import { mayUse, type OptionValue } from "../../domain/command.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { readJson } from "../../lib/json-depth.js";
@@ -65,7 +64,7 @@ export const commandRoutes = [
     async handle(parts, { person }) {
       const { role } = operatorOf(person, parts.gateway);
       const commands = needWeb(parts).commands();
-      return { commands: commands.filter((one) => one.role === "anyone" || hasRole(role, one.role)) };
+      return { commands: commands.filter((one) => mayUse(role, one)) };
     },
   }),
   personRoute({
