@@ -94,7 +94,7 @@ export const task = defineCommand({
     {
       name: "text",
       summary:
-        "add: the title; assign: the new assignee; deadline: when, or none; else a reason, a result or a question",
+        "add: the title; assign: the assignee; deadline: when, or none; else a reason, a result or a question",
       type: "string",
       rest: true,
       neededFor: ["add", "deadline", "ask", "note"],
