@@ -60,7 +60,7 @@ import { openStore } from "./store/open.js";
 
 export type { App } from "./app/contract.js";
 
-/** Starts everything; rejects with what the operator must mend (CONFIG_INVALID, STORE_…, PORT_TAKEN, PLUGIN_CRITICAL). */
+/** Starts everything; rejects with what the operator must fix (CONFIG_INVALID, STORE_…, PORT_TAKEN, PLUGIN_CRITICAL). */
 export async function startApp(loaded: LoadedConfig, options: AppOptions): Promise<App> {
   // As it is now: a reload changes it.
   let current = needValid(loaded);
@@ -146,7 +146,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
     const destinations = parseDestinations(config.outgoing.allow);
-    // Who is given it speaks after everything is put together.
+    // Its receivers call it only after everything is put together.
     const talk: GatewayFunctions & Pick<Gateway, "send" | "edit"> = {
       send: (at, message, sending) => gateway.send(at, message, sending),
       edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),

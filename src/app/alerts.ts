@@ -57,7 +57,10 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
   });
 }
 
-/** An operator replies to the message of an alert: it is no customer's message, and goes to nobody. Talk in a thread under it is left alone. */
+/**
+ * An operator replies to the message of an alert: the reply is no customer's message, and is not forwarded. Talk in a thread under it is
+ * left alone.
+ */
 export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => {
   const isDirect = to.parts.some(({ messageId }) => messageId !== undefined && messageId === replyToId);
   if (to.cause.kind !== "alert" || !isDirect || !hasRole(operator.role, "operator")) return undefined;
@@ -66,7 +69,7 @@ export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => 
   };
 };
 
-/** What the gateway tells whoever counts, and alerts of their own deliveries. */
+/** What the gateway reports to the metrics, and to alerts about their own deliveries. */
 export function tellingAlerts(
   observer: Observer,
   alerts: Pick<Alerts, "delivered" | "deleted" | "heardFrom">,

@@ -34,7 +34,7 @@ export interface App {
   readonly url: string;
   /** The address that people open: `http.public_url` when it is set. */
   readonly chatUrl: string;
-  /** The login token, when this installation made it just now and nobody has been told. */
+  /** The login token, when this start created it and it was not shown yet. */
   readonly newToken: string | undefined;
   /** Opens the web chat logged in. It holds the token: for the terminal only. */
   readonly loginLink: string;

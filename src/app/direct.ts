@@ -20,7 +20,7 @@ export function directAddress(
   // A private chat on Telegram has the id of its person.
   const telegramBot = env.TELEGRAM_TOKEN?.split(":")[0];
   if (platform === "telegram" && telegramBot !== undefined) return { platform, botId: telegramBot, chatId: userId };
-  // No bot id: whichever account the token is of.
+  // No bot id: the account follows from the token.
   if (platform === "discord" && env.DISCORD_TOKEN !== undefined)
     return { platform, botId: "", chatId: dmChatId(userId) };
   return undefined;

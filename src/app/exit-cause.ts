@@ -44,7 +44,7 @@ function reportExit(code: number, { plugins, running, logger }: ExitParts): void
   );
 }
 
-/** Who called `process.exit` is below the listener. */
+/** The caller of `process.exit` is below the listener. */
 function stackOfNow(): Error {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = MAX_FRAMES;

@@ -51,7 +51,7 @@ export function brokenEventsOf(problems: LoadedConfig["problems"]): ReadonlyMap<
   return new Map([...names].map((name) => [name, brokenEvent(name, problems) ?? ""]));
 }
 
-/** Events that are not in force stand among the broken hooks: for whoever looks, and so that no reload breaks one. */
+/** Events that are not in force are listed among the broken hooks: for queries, and so that no reload breaks one. */
 export function withBrokenEvents(hooks: LoadedHooks, { problems }: LoadedConfig): LoadedHooks {
   const events = [...brokenEventsOf(problems).keys()].map((name): BrokenHook => {
     const own = problems.filter(({ event }) => event === name);

@@ -1,4 +1,4 @@
-/** The HTTP server of the product: who may log in, which doors are open, and what programs may send in. */
+/** The HTTP server of the product: logins, routes, and events that programs send in. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platforms } from "../../adapters/index.js";

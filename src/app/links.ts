@@ -40,7 +40,7 @@ export function linksOf({ tasks }: Pick<Store, "tasks">, { linkTo }: Pick<Posted
     if (type === "mission") return linkTo(missionCardId(id));
     if (type !== "task") return undefined;
     const cards = (await tasks.get(id))?.cards?.filter(({ former }) => !former) ?? [];
-    // Where all can read it, before the conversation with whoever does it.
+    // Where all can read it, before the conversation with its assignee.
     for (const card of [...cards.filter(({ person }) => !person), ...cards.filter(({ person }) => person).reverse()]) {
       const link = await linkTo(card.id);
       if (link !== undefined) return link;

@@ -44,7 +44,7 @@ export interface MissionAssembly {
 interface Parts {
   /** As it is now: a reload changes it. */
   config(): Pick<OrchestratorConfig, "runners" | "keep">;
-  /** Of the configuration. */
+  /** The configuration file. */
   file: string;
   registry: HookRegistry;
   attempts: Attempts;
@@ -99,7 +99,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     processes: parts.processes,
     models,
     async request(url, request) {
-      // Half a megabyte of HTTP client, for whoever has plans that use it.
+      // Half a megabyte of HTTP client, only for users whose plans use it.
       const { guardedRequest } = await import("../lib/outgoing/request.js");
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
@@ -131,7 +131,7 @@ export function surroundings(
 ): PlanSurroundings {
   return {
     assigneeProblem: (assignTo) => assigneeProblem(assignTo, config()),
-    // One that is gone is for nobody below an owner.
+    // A runner that is gone is for owners only.
     roleFor: (assignTo) => roleToAssign(assignTo, config()) ?? "owner",
     get models() {
       return models();
@@ -182,12 +182,12 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
     async transition(id, to: TaskStatus, actor) {
       try {
         const timing = () => (to === "pending" ? { dueAt: clock.now() } : {});
-        // Whatever runs of it is ended by that.
+        // This ends its run, if one is under way.
         const change = () => (to === "cancelled" ? { run: undefined } : {});
         const moved = await orchestrator().transition(id, { to, actor, change, timing, onVeto: "refuse" });
         return moved.kind === "vetoed" ? { kind: "vetoed", by: moved.by, reason: moved.reason } : { kind: "done" };
       } catch (error) {
-        // Somebody made something else of it meanwhile, and that holds.
+        // A person changed its state meanwhile, and that change stays.
         if (error instanceof HookgateError && error.code === "TASK_TRANSITION") return { kind: "done" };
         throw error;
       }

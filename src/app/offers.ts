@@ -14,7 +14,7 @@ export function offersOf(
     plans: () =>
       missions
         .plans()
-        // A broken one is offered, too: whoever runs it is told what is wrong.
+        // A broken one is offered, too: a person who runs it gets the problem.
         .map((file) => ({
           name: "plan" in file ? `${file.plan.title ?? file.id} · ${file.id}` : `broken · ${file.id}`,
           value: file.id,

@@ -31,7 +31,7 @@ export interface OrchestratorAppParts {
   /** As it is now: a reload changes it. */
   orchestratorNow(): Config["orchestrator"];
   env: Environment;
-  /** Of the configuration. */
+  /** The configuration file. */
   file: string;
   store: Pick<Store, "tasks" | "outbox">;
   registry: HookRegistry;
@@ -111,7 +111,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     roleToHear: (task) => roleToHear(task, parts.orchestratorNow()),
     pass,
   };
-  /** A word of whoever does the task, or of an operator, in reply to its card. */
+  /** A message from the assignee of the task, or from an operator, in reply to its card. */
   const repliedTo: RepliedTo = async (message, to, operator, causeId) => {
     if (to.cause.kind !== "task") return undefined;
     const task = await store.tasks.get(to.cause.id);
@@ -141,7 +141,7 @@ const RECENT = 50;
 const nameOf = ({ platform, userId, displayName }: Operator) =>
   displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
 
-/** Of runners: what they print is masked with them. */
+/** The secrets of runners: what they print is masked with them. */
 export function runnerSecrets({ orchestrator }: Config): string[] {
   return Object.values(orchestrator.runners).flatMap(({ shell, http }) => [
     ...(shell?.secrets ?? []),

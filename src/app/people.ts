@@ -1,4 +1,4 @@
-/** Who may log in to the web chat, and where its files lie. */
+/** The people of the web chat who may log in, and the folder of their files. */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -44,13 +44,16 @@ export function nameIn({ web }: Pick<Config, "web">, ref: string): string | unde
   return webPeople(web).find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;
 }
 
-/** Why `person:platform:id` is nobody, as far as is known. */
+/** Why `person:platform:id` does not exist, as far as is known. */
 export function personProblem(assignTo: string, config: Pick<Config, "web">): string | undefined {
   const [, account] = /^person:(.*)$/.exec(assignTo) ?? [];
   return account === undefined ? undefined : accountProblem(account, config, "person:");
 }
 
-/** Why `platform:id` is nobody, as far as is known: the people of the web chat are. `prefix`: what is written before an account there. */
+/**
+ * Why `platform:id` does not exist, as far as is known: the people of the web chat are known. `prefix`: what is written before an account
+ * there.
+ */
 export function accountProblem(account: string, { web }: Pick<Config, "web">, prefix = ""): string | undefined {
   const [, platform, id = ""] = /^([a-z]+):([^:]+)$/.exec(account) ?? [];
   if (platform === undefined) return undefined;
@@ -75,7 +78,7 @@ export function agentProblem(name: string, config: Pick<Config, "web" | "orchest
   return `there is no runner "${name}"${suggestion(name, Object.keys(runners))}`;
 }
 
-/** Why nobody is notified of a task of this person; undefined when somebody is, as far as is known. */
+/** Why no one is notified of a task of this person; undefined when the person can be notified, as far as is known. */
 export function unreachedPerson(
   assignTo: string,
   { orchestrator }: Pick<Config, "orchestrator">,

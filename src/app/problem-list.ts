@@ -1,4 +1,4 @@
-/** The problems of a running gateway: of the configuration in force, and of the latest one when that was rejected. */
+/** The problems of a running gateway: those of the configuration in force, and those of the latest one when it was rejected. */
 import { commandSpecs } from "../../commands/index.js";
 import type { Automations } from "../automations/automations.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";

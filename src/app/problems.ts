@@ -139,7 +139,7 @@ function pluginProblems(examined: Examined): ListedProblem[] {
   });
 }
 
-/** Broken events are among them, for whoever lists hooks; here they are problems of the configuration already. */
+/** Broken events are among them, for lists of hooks; here they are problems of the configuration already. */
 function brokenHooks({ broken }: Examined): ListedProblem[] {
   return broken
     .filter(({ id }) => !id.startsWith(eventName("")))
@@ -300,7 +300,7 @@ function hookProblem(id: string, { hooks, broken, plugins }: Examined): string |
   return `there is no hook "${id}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
 }
 
-/** Whatever commands take for a hook or a point. */
+/** All names that commands accept as a hook or a point. */
 function hooksAndPoints({ hooks, broken, plugins }: Examined): string[] | undefined {
   if (plugins.some(({ state }) => state === "broken")) return undefined;
   return [
@@ -311,7 +311,7 @@ function hooksAndPoints({ hooks, broken, plugins }: Examined): string[] | undefi
   ];
 }
 
-/** A typo there leaves the hook as it was, and nobody notices; a policy where nothing waits for the hook changes as little. */
+/** A typo there leaves the hook as it was, and would go unnoticed; so would a policy where nothing waits for the hook. */
 function overrideProblems(examined: Examined): ListedProblem[] {
   const { loaded, config, hooks } = examined;
   return Object.entries(config.overrides).flatMap(([id, { failure_policy }]): ListedProblem[] => {

@@ -8,7 +8,7 @@ import { secretsOf } from "./valid.js";
 
 interface Parts {
   registry: Pick<HookRegistry, "points">;
-  /** Of the environment that hooks run with. */
+  /** Reads a variable of the environment that hooks run with. */
   variable(name: string): string | undefined;
   /** All that are masked; grows. */
   secrets: (string | undefined)[];

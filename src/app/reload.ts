@@ -86,7 +86,7 @@ export function reloader(parts: Parts): Reload {
   return (next, how) => {
     const reloaded = last.then(() => reload(next, how, parts));
     last = reloaded.catch(() => {
-      // whoever asked for it has the rejection
+      // the caller has the rejection
     });
     return reloaded;
   };
@@ -141,7 +141,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
   }
 }
 
-/** Problems that a reload brought: of parts that were not applied, and of hooks that were and lack something. */
+/** Problems of a reload: parts that were not applied, and hooks that were applied and lack something. */
 function reloadText(problems: readonly ListedProblem[]): string {
   const isApplied = ({ of }: ListedProblem) => of === "needs" || of === "trigger";
   const listed = (some: readonly ListedProblem[]) => some.map(formatProblem).join("\n").slice(0, 1500);

@@ -49,7 +49,7 @@ function chats({ config, env, rooms }: Examined, on: readonly PlatformName[]): S
     });
 }
 
-/** People of the web chat whom the configuration names and who do not exist: a role or a task for one of them reaches nobody. */
+/** People of the web chat whom the configuration names and who do not exist: a role or a task for one of them has no effect. */
 function people(config: Config): SettingProblem[] {
   return namedPlatforms(config).flatMap(({ path, text, ofKey }) => {
     const message = accountProblem(text, config);
@@ -74,7 +74,7 @@ function accessLists({ discord, telegram }: Config): SettingProblem[] {
   return [...wrong, { path: ["telegram", "access", "guilds"], message }];
 }
 
-/** A default route whose people answer in a chat that nobody listens to: their replies would be ignored. */
+/** A default route whose people answer in a chat that the gateway does not listen to: their replies would be ignored. */
 function forwardedUnheard({ gateway, ...config }: Config, on: readonly PlatformName[]): SettingProblem[] {
   const { default_route: route } = gateway;
   const to = typeof route === "object" && "forward" in route ? route.forward : undefined;

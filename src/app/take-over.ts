@@ -1,6 +1,7 @@
 /**
- * Who takes an alert takes what it is about, where that waits for a person: a conversation, and a task that somebody was asked for and
- * has not begun. What is being worked on is not torn out of anybody's hands: then only the alert is theirs, and they are told so.
+ * * A person who takes an alert is assigned what it is about, where that waits for a person: a conversation, and a task that another person
+ * was asked for and has not started. Work that another person has started is not reassigned: then only the alert is theirs, and the answer
+ * shows that.
  */
 import type { SlaDesk } from "../alerts/sla/desk.js";
 import type { Actor, Alert } from "../domain/alert.js";
@@ -20,7 +21,7 @@ interface Parts {
   nameOf(ref: string): string | undefined;
 }
 
-/** What came of it, in words for whoever took it. */
+/** The result, in words for the person who took it. */
 export async function takeOver(
   { signal }: Alert,
   by: Actor & { role?: Role | undefined },

@@ -12,7 +12,7 @@ import type { Valid } from "./reload.js";
 export function needValid(loaded: LoadedConfig): Valid {
   const { config, env, problems } = loaded;
   const ofPlatforms = problems.filter(({ event, person }) => event === undefined && person === undefined);
-  // A gateway that serves nobody would only hide what is wrong.
+  // A gateway that serves no platform would only hide what is wrong.
   if (config && env && (ofPlatforms.length === 0 || platformsOn(config, env, problems).length > 0))
     return { config, env, brokenEvents: brokenEventsOf(problems) };
   throw invalid(problems);

@@ -8,13 +8,13 @@ export interface JsonAnswer {
   status: number;
   /** Undefined when it is no JSON. */
   body: unknown;
-  /** Who answered has the token. Never so without a token. */
+  /** The server that answered has the token. Never true without a token. */
   isProven: boolean;
 }
 
 /**
- * Signs the call with the token and does not send the token itself.
- * Rejects with node's error when nobody answers, with a TimeoutError when it takes longer than `timeoutMs`.
+ * * Signs the call with the token and does not send the token itself. Rejects with node's error when nothing listens, with a TimeoutError
+ * when it takes longer than `timeoutMs`.
  */
 export function postJson(
   url: string,

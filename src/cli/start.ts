@@ -37,8 +37,8 @@ export async function start(
 }
 
 /**
- * An error that nobody caught, thrown in a plugin's timer or deep in a client library, must not take the other
- * conversations down, nor end a start: it is logged, and the gateway goes on. What it interrupted is on disk.
+ * * An uncaught error, thrown in a plugin's timer or deep in a client library, must not take the other conversations down, nor end a start:
+ * it is logged, and the gateway goes on. What it interrupted is on disk.
  */
 function goOnAfterStrays(logger: Logger): void {
   const report = (thrown: unknown) => {

@@ -19,7 +19,7 @@ export const processTerminal: Terminal = {
   isTty: process.stdout.isTTY === true,
 };
 
-/** Who reads no further (`hookgate points | head`) has seen enough: that is no failure. Not for the gateway, which goes on unread. */
+/** A reader that stops early (`hookgate points | head`) has seen enough: that is no failure. Not for the gateway, which continues unread. */
 export function endWithReader(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

@@ -46,8 +46,8 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
 }
 
 /**
- * A link takes the token to whatever listens there, so it is shown only when that has just proven to be the gateway.
- * Undefined when it has; else what to do instead, in words.
+ * * A link sends the token to the program that listens there, so it is shown only when that has just proven to be the gateway. Undefined
+ * when it has; else what to do instead, in words.
  */
 async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {
   try {
@@ -69,7 +69,7 @@ const NOT_PROVEN = ["NOT_RUNNING", "TIMEOUT", "UNAUTHORIZED", "NOT_HOOKGATE"];
 /** A gateway that runs answers within milliseconds; one that is busy, within a second or two. */
 const ANSWER_MS = 5_000;
 
-/** Nobody listens there. */
+/** Nothing listens there. */
 const isRefusal = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
 
 /** Behind `#`: browsers send that part to no server. */

@@ -123,7 +123,7 @@ function events(config: Config, env: Environment): CrossProblem[] {
   );
 }
 
-/** An alert whose route is a slip would go where nobody expects it. */
+/** An alert whose route is misspelt would go to an unexpected chat. */
 function slaRoutes({ sla, alerts }: Config): CrossProblem[] {
   const known = new Set(["default", ...Object.keys(alerts.routes)]);
   return sla.policies.flatMap(({ routes = [] }, policy) =>
@@ -141,7 +141,7 @@ function slaRoutes({ sla, alerts }: Config): CrossProblem[] {
   );
 }
 
-/** Whoever is named to be called must be somebody: a misspelt name would be found out on the night when nobody comes. */
+/** Every person who can be called must exist: a misspelt name would be discovered on the night when no one comes. */
 function alertPeople({ alerts }: Config): CrossProblem[] {
   const { routes, rotas, people, digests } = alerts;
   const isKnown = (name: string) =>
@@ -189,7 +189,7 @@ function alertPeople({ alerts }: Config): CrossProblem[] {
   return [...nobody, ...noRota];
 }
 
-/** Platforms name people by numbers; a name there would be nobody, and nobody would notice. */
+/** Platforms identify people by numbers; a name there would match no one, unnoticed. */
 function accounts(config: Config): CrossProblem[] {
   const people = Object.entries(config.alerts.people).flatMap(([name, texts]) =>
     texts.map((text, index) => ({ path: ["alerts", "people", name, index] as CrossProblem["path"], text })),
@@ -220,7 +220,7 @@ function accounts(config: Config): CrossProblem[] {
   ];
 }
 
-/** What is for a platform that is misspelt would reach nobody, and nobody would miss it. */
+/** What is for a misspelt platform would reach no one, unnoticed. */
 function platforms(config: Config): CrossProblem[] {
   return namedPlatforms(config).flatMap(({ path, text, ofKey }) => {
     const message = platformProblem(text);

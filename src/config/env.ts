@@ -80,7 +80,7 @@ export interface EnvironmentProblem {
   message: string;
 }
 
-/** Of what concerns one platform alone the rest of the environment does not depend. */
+/** A variable that concerns one platform only: the rest of the environment does not depend on it. */
 export const isOfPlatform = (variable: string) => /^(DISCORD|TELEGRAM)_/.test(variable);
 
 /**

@@ -17,9 +17,9 @@ import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
 import { type Config, configSchema, platformOf } from "./schema.js";
 
 export interface ConfigProblem {
-  /** The only platform that it concerns: that one is off until it is mended, and the others go on. */
+  /** The only platform that it concerns: that one is off until it is fixed, and the others go on. */
   platform?: PlatformName;
-  /** The only event that it concerns: that one is refused until it is mended, and hooks on it are broken. */
+  /** The only event that it concerns: that one is refused until it is fixed, and hooks on it are broken. */
   event?: string;
   /** The index under `web.people` of the only person that it concerns: that one cannot log in until it is fixed. */
   person?: number;
@@ -41,7 +41,7 @@ export interface LoadedConfig {
    */
   config?: Config;
   env?: Environment;
-  /** What is right of both, whatever else is wrong: for further checks, never for a start. Undefined when the file cannot be read. */
+  /** What is right of both, next to problems elsewhere: for further checks, never for a start. Undefined when the file cannot be read. */
   draft?: { config: Config; env: Environment };
   /** The file that was read; undefined when there is none and defaults hold. */
   file?: string;
@@ -170,7 +170,7 @@ function readYaml(file: string): ReadFile {
   };
 }
 
-/** Plans are read when somebody asks for one: a volume that is not mounted would go unnoticed until then. */
+/** Plans are read on demand: a volume that is not mounted would go unnoticed until then. */
 function plansFolderProblem(file: string): ConfigProblem[] {
   const folder = join(dirname(file), "missions");
   const dead = deadLinkAt(folder, { restore: "Mount or restore that folder", wanted: "the one with the plans" });

@@ -22,7 +22,7 @@ import { storeConfig } from "../store/config.js";
 const section = <S extends z.ZodType>(schema: S, description: string) =>
   schema.prefault({} as z.input<S>).describe(description);
 
-/** Whoever is in the web chat has logged in with a token: its rooms are listened to unless the configuration says otherwise. */
+/** Everyone in the web chat has logged in with a token: its rooms are listened to unless the configuration turns that off. */
 const webAccess = accessConfig.extend({
   chats: accessConfig.shape.chats
     .unwrap()

@@ -1,4 +1,4 @@
-/** Who makes a request: by Bearer token (programs) or by session cookie (the page). */
+/** The person who makes a request: by Bearer token (programs) or by session cookie (the page). */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -58,7 +58,7 @@ export function createAuth(parts: AuthParts): Auth {
     const signer = people.signer((token) => isSignedWith(token, headOf(request), call));
     if (!signer || hashOfBody(JSON.stringify(request.body) ?? "") !== call.bodyHash)
       throw failedTokens.failed(request, "signed");
-    // By the monotonic clock, so that a wall clock that is set back refuses nobody for long.
+    // By the monotonic clock, so that a wall clock that is set back locks no one out for long.
     const isYoung = clock.monotonic() - started.monotonic < SIGNATURE_LIFE_MS;
     const isFresh = Math.abs(clock.now() - call.at) < SIGNATURE_LIFE_MS && !(isYoung && call.at < started.at);
     if (!isFresh || perMinute.add(`nonce:${call.nonce}`) > 1)

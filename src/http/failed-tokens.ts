@@ -1,4 +1,4 @@
-/** Tokens that are nobody's: counted by address, logged, audited and refused for a while when there are too many. */
+/** Tokens that match no person: counted by address, logged, audited and refused for a while when there are too many. */
 import type { FastifyRequest } from "fastify";
 import type { AuditStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";

@@ -69,7 +69,7 @@ function hostOf(origin: string): string | undefined {
     const { protocol, host } = new URL(origin);
     return protocol === "http:" || protocol === "https:" ? host : undefined;
   } catch {
-    return undefined; // "null" and other oddities are nobody's origin
+    return undefined; // "null" and other oddities are no origin
   }
 }
 

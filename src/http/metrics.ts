@@ -11,7 +11,7 @@ export interface Metrics {
   observer: Observer;
   /** Counts every dispatch on its way to the journal. */
   journal(next: JournalPort): JournalPort;
-  /** A token that nobody has: `way` is `bearer` or `login`, `answer` is `refused` or `limited`. */
+  /** A token that no person has: `way` is `bearer` or `login`, `answer` is `refused` or `limited`. */
   tokenFailed(way: string, answer: string): void;
   /** In Prometheus' text format. Without a status the gauges that come from it are left out. */
   text(status: GatewayStatus | undefined): Promise<string>;

@@ -1,4 +1,4 @@
-/** Whoever is logged in, as an operator: for commands that come over HTTP. */
+/** The logged-in person as an operator: for commands that come over HTTP. */
 import type { Operator } from "../domain/identity.js";
 import type { Person } from "./people.js";
 import type { HttpParts } from "./route.js";

@@ -1,4 +1,4 @@
-/** Who may log in: everybody with a token of their own. The names that they choose are kept; their ids never change. */
+/** The people who may log in, each with a token of their own. The names that they choose are kept; their ids never change. */
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
@@ -19,7 +19,7 @@ export interface People {
   /** The person of a token; takes the same time for every wrong one. */
   byToken(token: string): Promise<Person | undefined>;
   byId(id: string): Promise<Person | undefined>;
-  /** Whose token it is that `signed` accepts. */
+  /** The person whose token `signed` accepts. */
   signer(signed: (token: string) => boolean): PersonWithToken | undefined;
   /** Throws NAME_REFUSED, and NAME_TAKEN when people would read it as another person's name or the gateway's. */
   rename(id: string, name: string): Promise<Person | undefined>;

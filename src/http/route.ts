@@ -1,4 +1,4 @@
-/** A route as a declaration: who may use it, what it takes (zod), what it does. The server and docs/http-api.md derive from it. */
+/** A route as a declaration: its access, its parameters (zod), its action. The server and docs/http-api.md derive from it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { WebPort } from "../../adapters/web/port.js";
@@ -81,7 +81,7 @@ interface Declaration<P, Q, B> extends Omit<Route, "run" | "access"> {
   body?: z.ZodType<B>;
 }
 
-/** A route for somebody who is logged in. */
+/** A route for logged-in people. */
 export function personRoute<P = unknown, Q = unknown, B = unknown>(
   declaration: Declaration<P, Q, B> & {
     handle(parts: HttpParts, input: Input<P, Q, B> & { person: Person }): Promise<unknown>;

@@ -42,7 +42,7 @@ export interface HttpServerOptions
   host: string;
   /** 0 = any that is free. */
   port: number;
-  /** Who may log in; the console's owner among them. */
+  /** The people who may log in; the console's owner among them. */
   people: readonly PersonWithToken[];
   /** What the gateway is called in the web chat. */
   gatewayName: string;
@@ -79,7 +79,7 @@ const HEADERS_WITHIN_MS = 5_000;
 /** Files that were sent up and are in no message. */
 const UNSENT_KEPT_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 6 * 3_600_000;
-/** As long as what they created is kept, unless somebody keeps that for longer. */
+/** As long as what they created is kept, unless retention keeps that for longer. */
 const WISHES_KEPT_MS = 90 * 24 * 3_600_000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
@@ -128,7 +128,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const app = Fastify({
     bodyLimit: JSON_LIMIT_BYTES,
-    // Who connects from elsewhere is no proxy of ours, whatever its headers say.
+    // A client that connects from elsewhere is no proxy of ours, regardless of its headers.
     trustProxy: config.behind_proxy && PROXIES,
     // The longest that any request may take to arrive; most have less (see limitBodies).
     requestTimeout: UPLOAD_WITHIN_MS,
@@ -334,7 +334,7 @@ function answerError(request: FastifyRequest, reply: FastifyReply, answer: Error
   reply.code(answer.status);
   const isEvent = request.url.startsWith(`${INGEST_ROOT}/`);
   if (answer.status === 401 && !isEvent) reply.header("www-authenticate", "Bearer");
-  // The rest of a body that nobody reads would hold the connection.
+  // The rest of a body that is not read would hold the connection.
   if (answer.status === 413) reply.header("connection", "close");
   if (!isEvent && !request.url.startsWith(`${API_ROOT}/`)) return reply.send(answer.body);
   return reply.header("content-type", PROBLEM_TYPE).send(JSON.stringify(problemOf(answer)));

@@ -1,6 +1,6 @@
 /**
- * Files that people send in the web chat: on disk before the message that names them, each under an id that nobody can guess, with its facts
- * beside it. Only who sent a file may put it into a message.
+ * * Files that people send in the web chat: on disk before the message that names them, each under an id that cannot be guessed, with its
+ * facts beside it. Only the sender of a file may put it into a message.
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const facts = z.object({
   mimeType: z.string(),
   sizeBytes: z.number(),
 });
-/** The person's id and a part that nobody can guess. */
+/** The person's id and a part that cannot be guessed. */
 const ID = /^[\w-]{20,60}$/;
 /** How long a large file may take on a slow line. */
 export const UPLOAD_WITHIN_MS = 10 * 60_000;
@@ -29,7 +29,7 @@ export const UPLOAD_WITHIN_MS = 10 * 60_000;
 export interface Uploads {
   /** Resolves when the bytes are on disk. Rejects with TOO_LARGE, with QUOTA when the person has too much here, or with DISK_FULL. Then nothing of the file stays. */
   save(ownerId: string, file: { filename: string; mimeType: string; bytes: Readable }): Promise<Attachment>;
-  /** Rejects with FILE_NOT_FOUND, also when it is somebody else's. */
+  /** Rejects with FILE_NOT_FOUND, also when it is another person's. */
   take(ownerId: string, id: string): Promise<Attachment>;
   /** Removes files from before then, and from `unsentBefore` those that are in no message; resolves with how many. */
   sweep(times: { before: number; unsentBefore: number }): Promise<number>;
@@ -154,7 +154,7 @@ function typeOf(mimeType: string): Attachment["type"] {
 }
 
 /** The last step of whatever path was given, without control characters. */
-/** The last part of a path, without signs that nobody sees or that turn the direction of the text. */
+/** The last part of a path, without invisible signs and signs that turn the direction of the text. */
 function safeName(name: string): string {
   return shownName(name.split(/[\\/]/).at(-1) ?? "")?.slice(0, 200) ?? "file";
 }

@@ -47,7 +47,7 @@ export function createWishes(store: KeyValueStore, clock: Clock): Wishes {
       const met = (last.get(key) ?? Promise.resolve()).then(() => meetNow(key, wish, act));
       const over = met.then(
         () => {},
-        () => {}, // whoever wished for it has the rejection
+        () => {}, // the caller has the rejection
       );
       last.set(key, over);
       try {
@@ -66,7 +66,7 @@ export function createWishes(store: KeyValueStore, clock: Clock): Wishes {
   };
 }
 
-/** The same whatever the order in which fields were written. */
+/** The same for every order of the fields. */
 function inOrder(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));

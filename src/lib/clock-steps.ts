@@ -5,7 +5,7 @@
 import type { Clock } from "./clock.js";
 import type { Logger } from "./logger.js";
 
-/** When nobody reads the clock. */
+/** How often it is read when no other code reads the clock. */
 const LOOK_EVERY_MS = 1_000;
 /** Less is a clock that is adjusted gently. */
 const MIN_STEP_MS = 500;

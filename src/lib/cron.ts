@@ -34,7 +34,7 @@ export function nextCron({ cron, timezone }: CronTimes, after: number): number |
   return pattern.nextRun(new Date(after))?.getTime();
 }
 
-/** Later than this, the machine slept or the clock was set: nobody was there when it was due. */
+/** Later than this, the machine slept or the clock was set: the process did not run when it was due. */
 export const LATE_MS = 60_000;
 
 export function isMissed(dueAt: number, now: number, startedAt: number): boolean {

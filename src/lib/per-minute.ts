@@ -1,4 +1,4 @@
-/** How often something happens in a minute, by key: who writes, and from where wrong tokens come. */
+/** How often something happens in a minute, by key: a sender, or the source of wrong tokens. */
 import type { Clock } from "./clock.js";
 import { HookgateError } from "./errors.js";
 

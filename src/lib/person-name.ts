@@ -1,7 +1,7 @@
 /** Names that people give themselves: what is shown of them, and which of them could be taken for another person's. */
 import { drawnAs } from "./look-alikes.js";
 
-/** Characters that nobody sees, or that turn the direction of the text around them. The joiners that scripts and emoji need are left. */
+/** Characters that are invisible, or that turn the direction of the text around them. The joiners that scripts and emoji need are left. */
 const UNSEEN =
   /(?!\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800\u2028\u2029]/gu;
 const JOINERS = /\u200c|\u200d|\ufe0e|\ufe0f/g;
@@ -52,7 +52,7 @@ function mixesScripts(shown: string): boolean {
   });
 }
 
-/** Why nobody may choose this name, as the end of a sentence: "the name …"; undefined when it is good. */
+/** Why this name may not be chosen, as the end of a sentence: "the name …"; undefined when it is good. */
 export function whyBadName(name: string): string | undefined {
   const shown = shownName(name);
   if (shown === undefined) return "has no visible character";

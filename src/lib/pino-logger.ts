@@ -1,4 +1,4 @@
-/** The real log: pino, JSON lines when nobody watches and pretty on a terminal. Secrets are masked on the way out. */
+/** The real log: pino, JSON lines by default and pretty on a terminal. Secrets are masked on the way out. */
 import { pino } from "pino";
 import type { Logger } from "./logger.js";
 

@@ -24,7 +24,7 @@ export interface Program {
   readonly cwd: string;
   /** Over the variables that every program gets. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Written whole, whatever its size; a program that does not read it does not fail for that. */
+  /** Written whole, at any size; a program that does not read it does not fail for that. */
   readonly stdin?: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -54,7 +54,7 @@ export interface Processes {
   readonly env: Readonly<Record<string, string>>;
   /** Resolves however it ends, at the latest a second after its deadline. Rejects with PROCESS_NOT_STARTED when it cannot be started. */
   run(program: Program): Promise<ProgramEnd>;
-  /** Of the program of ours that holds the other end of a connection: this variable of its environment (Linux). */
+  /** A variable in the environment of our program that holds the other end of a connection (Linux). */
   variableOfCaller(connection: LocalConnection, variable: string): Promise<string | undefined>;
   /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
   sweep(): Promise<number>;
@@ -72,7 +72,7 @@ export interface ProcessesParts {
   graceMs?: number;
 }
 
-/** After SIGKILL the pipes close at once, unless somebody who left the group holds them. */
+/** After SIGKILL the pipes close at once, unless a process that left the group holds them. */
 const LAST_WAIT_MS = 250;
 /** The program has ended; what it started holds its output open. What is on the way is read for this long, then they are ended. */
 const HELD_OPEN_MS = 1_000;

@@ -51,7 +51,7 @@ const SECRET = /(token|secret|password|passwd|authorization|api[-_]?key|cookie|c
 const MAX_DEPTH = 20;
 const maskTokens = secretMask([]);
 
-/** Who named the fields of a value: this product, or others (a sender of events, a plugin). */
+/** The author of the field names of a value: this product, or others (a sender of events, a plugin). */
 export type NamedBy = "us" | "others";
 
 /** A copy with every text masked that may be a person's. The mask has no length and no hash: a short text can be guessed from either. */

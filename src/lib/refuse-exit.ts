@@ -31,7 +31,7 @@ export function refuseExit(refusal: Refusal): () => void {
   let isOver = false;
   for (const call of ["exit", "reallyExit"] as const)
     exits[call] = (...code) => {
-      // After the end it is called by whoever kept the function from back then.
+      // After the end it is called by code that kept the function from back then.
       const error = isOver ? undefined : refusal(code[0], call);
       if (error === undefined) return before[call].apply(process, code);
       throw error;

@@ -2,7 +2,7 @@
 
 export type RelativePaths = (text: string) => string;
 
-/** `folders`: of this installation. What lies in one of them loses its path; the first one wins where one lies in another. */
+/** `folders`: those of this installation. A path inside one of them becomes relative; the first one wins where one is inside another. */
 export function relativePaths(folders: readonly string[]): RelativePaths {
   const own = folders.filter((folder, index) => {
     const isInside = folders.slice(0, index).some((other) => `${folder}/`.startsWith(`${other}/`));

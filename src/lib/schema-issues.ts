@@ -13,7 +13,10 @@ export interface Issue {
 
 type Path = readonly (string | number)[];
 
-/** Of one object: a stranger's request may have a hundred thousand, and each is held against all that are known. */
+/**
+ * Unknown keys of one object that are reported: a stranger's request may have a hundred thousand, and each is compared with all that are
+ * known.
+ */
 const MAX_KEYS = 20;
 const MAX_KEY = 100;
 

@@ -1,4 +1,4 @@
-/** Counts what is under way, for whoever waits until less of it is. A count, because a set of promises costs each of them a place in it. */
+/** Counts what is under way, for callers that wait until less of it is. A count, because a set of promises costs each of them a place in it. */
 export class UnderWay {
   #count = 0;
   #onEnd: (() => void)[] = [];

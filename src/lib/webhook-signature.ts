@@ -1,7 +1,8 @@
 /**
- * Standard Webhooks signatures, made and checked. https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- * By Node's own HMAC: the specification's library computes in JavaScript, ten times as long, and whoever may call us may make
- * us compute. The tests hold this against that library. Times are given, so that whoever checks decides what "now" is.
+ * * Standard Webhooks signatures, made and checked.
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md By Node's own HMAC: the specification's
+ * library computes in JavaScript, ten times as long, and every client that may call us may make us compute. The tests hold this against
+ * that library. Times are given, so that the caller decides what "now" is.
  */
 import { createHmac } from "node:crypto";
 import { errorMessage } from "./errors.js";

@@ -25,7 +25,7 @@ export interface WorkOptions<K = string> {
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
-/** What this keeps for a key. Whoever has one object a key anyway lets it be that, and need not be looked for. */
+/** What this keeps for a key. A caller with one object per key passes that object, which saves a search. */
 export interface KeyState {
   readonly key: string;
   phase: "idle" | "due-later" | "waiting" | "active";
@@ -35,7 +35,7 @@ export interface KeyState {
   failures: number;
 }
 
-/** Of the queue: so many are gone before it is cut. */
+/** The front of the queue: this many are gone before it is cut. */
 const SLICE = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const AT_ONCE = 0;
@@ -55,7 +55,7 @@ export function createWork({ look, ...options }: WorkOptions) {
   };
 }
 
-/** Of keys that their owner keeps: none may be forgotten that is not idle. */
+/** Work by keys that their owner keeps: only idle ones may be forgotten. */
 export class KeyedWork<K extends KeyState> {
   readonly #options: WorkOptions<K>;
   /** What waits for room, in order, from `#firstWaiting` on. */
@@ -112,7 +112,7 @@ export class KeyedWork<K extends KeyState> {
     this.#schedulePump();
   }
 
-  /** Not at once: whoever calls `look` finishes its step first, and looks of one step are one. */
+  /** Not at once: the caller of `look` finishes its step first, and several calls of one step are one. */
   #schedulePump(): void {
     if (this.#isPumpScheduled) return;
     this.#isPumpScheduled = true;
@@ -192,7 +192,7 @@ export class KeyedWork<K extends KeyState> {
     this.#armTimer();
   }
 
-  /** One timer, for whichever key is first. */
+  /** One timer, for the key that is due first. */
   #armTimer(): void {
     const dueAt = this.#later.first?.dueAt ?? NEVER;
     if (dueAt === this.#timerAt) return;

@@ -17,7 +17,7 @@ export interface Asked {
   cancel(id: string, actor: Actor): Promise<Transitioned>;
   /** An approval refused, work not accepted, a person who cannot. */
   refuse(id: string, actor: Actor): Promise<Transitioned>;
-  /** Taken from whoever has it. */
+  /** Taken from its assignee. */
   assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned>;
   /** `undefined`: none. Throws TASK_INVALID for one that is over. */
   setDeadline(id: string, deadline: number | undefined, actor: Actor): Promise<Task>;
@@ -35,7 +35,7 @@ export function createAsked(parts: AskedParts): Asked {
   const now = () => ({ dueAt: clock.now() });
   const sameAs = (task: Task) => (one: Task) => one.status === task.status && one.run?.id === task.run?.id;
 
-  /** What is behind a gate is not begun past it. */
+  /** A task behind a closed gate is not started. */
   async function needLetGo(task: Task): Promise<void> {
     const why = await parts.heldBack?.(task);
     if (why !== undefined)
@@ -90,7 +90,7 @@ export function createAsked(parts: AskedParts): Asked {
     const { status, hold } = task;
     if (status === "cancelled") await needLetGo(task);
     if (status === "review" && hold !== undefined) {
-      // Nobody has judged it yet: it is asked for once more.
+      // It was never judged: the judgement is asked for again.
       const asked = await amend(id, actor, {
         kind: "changed",
         note: "judge it again",
@@ -203,7 +203,7 @@ export function createAsked(parts: AskedParts): Asked {
   };
 }
 
-/** Whoever never began it has said nothing. */
+/** An assignee that never started it has written nothing. */
 function saidUntilNow({ attempt, assignTo, saidBy = [] }: Task): string[] | undefined {
   return attempt === 0 ? undefined : [...new Set([...saidBy, assignTo])];
 }

@@ -65,8 +65,8 @@ export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, 
 }
 
 /**
- * The role that may see what was said of it: that of everyone who had it, because assigning it to somebody else does not unsay anything.
- * What a runner said that is gone is for nobody below an owner.
+ * * The role that may see its output and notes: the highest of all its assignees, because another assignee does not unsay anything. The
+ * output of a runner that is gone is for owners only.
  */
 export function roleToHear(
   { assignTo, saidBy = [] }: Pick<Task, "assignTo" | "saidBy">,

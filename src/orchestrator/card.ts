@@ -11,11 +11,11 @@ import type { Progress } from "./runners/runner.js";
 
 export interface CardView {
   task: Task;
-  /** Of a run that is under way. */
+  /** The progress of a run that is under way. */
   progress?: Progress | undefined;
-  /** The card of whoever does it. */
+  /** The card of its assignee. */
   isPersons: boolean;
-  /** What was said of it is for whoever reads this card. */
+  /** Its output is for every reader of this card. */
   isOpen: boolean;
   /** That what was said of it is for. */
   roleNeeded: Role;
@@ -87,7 +87,7 @@ function unsaid({ task: { id, attempt }, isPersons, roleNeeded }: CardView): str
   return saidElsewhere(id, roleNeeded);
 }
 
-/** What was found wanting, for whoever does it again. */
+/** What the check found missing, for the next attempt. */
 function lacking({ feedback, status }: Task): string {
   if (feedback === undefined || feedback === "" || isEnded(status) || status === "review") return "";
   return `↩️ To fix: ${saidText(feedback, LONGEST_TEXT)}`;
@@ -125,7 +125,7 @@ export function outputBlock(output: string, longest: number): string {
   return `\`\`\`\n${last.replaceAll("```", "'''")}\n\`\`\``;
 }
 
-/** Who wrote it is kept as `web:3 (Otto)`, or as the account alone. */
+/** The author is kept as `web:3 (Otto)`, or as the account alone. */
 function note({ task: { lastNote }, nameOf }: CardView): string {
   if (lastNote === undefined) return "";
   const by = /^\S+ \((.+)\)$/s.exec(lastNote.by)?.[1] ?? nameOf(lastNote.by);

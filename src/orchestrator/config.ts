@@ -116,7 +116,7 @@ const settings = z.strictObject({
   shutdown_timeout: duration("10s").describe("How long a stop waits for what is running; then it is ended."),
 });
 
-/** Of agents: what they may start has to be there, and be a program or a request. */
+/** Agents: the runners that they may start have to exist, and be a program or a request. */
 export const orchestratorConfig = settings.superRefine(({ runners }, context) => {
   for (const [name, { agent }] of Object.entries(runners))
     for (const [index, tool] of (agent?.tools ?? []).entries()) {

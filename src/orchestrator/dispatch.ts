@@ -37,7 +37,7 @@ export function createDispatch({ store, step, roomFor, mayStart, clock, logger }
   async function takeDue(): Promise<number | undefined> {
     if (!mayStart()) return undefined; // the next tick looks again
     const room = MAX_CONCURRENT_STEPS - stepping.size;
-    if (room <= 0) return undefined; // whoever ends looks again
+    if (room <= 0) return undefined; // the next run that ends wakes it again
     const now = clock.now();
     const due = await store.due(now, [...stepping.keys()], roomFor, room);
     for (const task of due) stepping.set(task.id, begin(task));

@@ -44,7 +44,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   readonly store: Pick<TaskStore, "get" | "list" | "events" | "counts">;
   progressOf(taskId: string): Progress | undefined;
   status(): OrchestratorStatus;
-  /** Other settings hold from now on: there may be room, or somebody again to do what waits. */
+  /** Other settings apply from now on: there may be room, or an assignee again for what waits. */
   reconfigured(): void;
   start(): Promise<void>;
   /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
@@ -55,7 +55,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   sweep(): Promise<number>;
 }
 
-/** Looked through for those that nobody was there to do; more than that wait for people. */
+/** How many are searched for those without an assignee; more than that wait for people. */
 /** At a stop whose time is used up. */
 const LAST_WORDS_MS = 1_000;
 const MOST_BLOCKED = 10_000;
@@ -159,7 +159,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     }
   }
 
-  /** What nobody was there to do. */
+  /** Tasks whose assignee was missing. */
   async function lookForAssignees(): Promise<void> {
     const blocked = await store.list({ status: ["blocked"], limit: MOST_BLOCKED });
     for (const { id, hold } of blocked) if (hold?.kind === "assignee") await store.look(id, clock.now());
@@ -216,7 +216,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       ticking?.cancel();
       stopping.abort(new Error("the gateway stopped"));
       await Promise.all([within(clock, leftMs(), dispatch.stop()), running.stop(leftMs())]);
-      // A hook that does not end keeps nobody here: what was not told to all is told by the next start.
+      // A hook that does not end does not delay this: hooks that were not notified are notified by the next start.
       await within(clock, leftMs(), telling.drained());
       show.stop();
       await within(clock, leftMs(), registry.runAfter("orchestrator:shutdown", {}));

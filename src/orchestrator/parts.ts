@@ -35,24 +35,24 @@ export interface OrchestratorParts {
   /** Programs of runners. */
   processes: Processes;
   models: Models;
-  /** Of the environment: secrets that runners name. */
+  /** Reads a variable of the environment: secrets that runners name. */
   variable(name: string): string | undefined;
   /** Where requests may go besides the public internet. */
   destinations: Destinations;
-  /** Of the configuration file: where programs run. */
+  /** The folder of the configuration file: where programs run. */
   folder: string;
   mask(text: string): string;
   /** The name that people use for an account `platform:id`. */
   nameOf?(ref: string): string | undefined;
   /** The role of the only reader of this chat; operator where others read along, or where it is not known who reads. Absent: always operator. */
   readerRole?(at: Address): Role;
-  /** Absent: nobody judges, and what expects something waits in review for a person. */
+  /** Absent: there is no judge, and work with expectations waits in review for a person. */
   assess?: Assess;
   taskChanged?: TaskChanged;
   /** Why a task's mission has not let it go, and a person may not either; undefined when it has. */
   heldBack?(task: Task): Promise<string | undefined>;
   entityChanged?: EntityChanged;
-  /** Of leases. */
+  /** The owner of leases. */
   owner: string;
   clock: Clock;
   logger: Logger;

@@ -24,7 +24,7 @@ export interface ShowParts {
   store: Pick<TaskStore, "get">;
   chat: OrchestratorParts["chat"];
   progressOf(taskId: string): Progress | undefined;
-  /** Of what was said of it. */
+  /** The role that may read its output and notes. */
   roleToHear(task: Task): Role;
   /** That of the only reader of this chat; operator where others read along. */
   readerRole(at: Address): Role;
@@ -93,7 +93,7 @@ export function createShow(parts: ShowParts): Show {
   async function messageOf(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<OutboundMessage> {
     const progress = progressOf(task.id);
     const roleNeeded = roleToHear(task);
-    // People are given work as operators give it, whatever role they have themselves.
+    // People are given work with the access of an operator, regardless of their own role.
     const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
     const isElsewhere = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
     return cardOf({

@@ -208,7 +208,7 @@ function commandOf(
   };
 }
 
-/** A typo fails in the plugin's own line: a role that does not exist would let nobody or everybody through. */
+/** A typo fails in the plugin's own line: a role that does not exist would let no one or everyone through. */
 function strictContext(context: CommandContext, of: string): PluginCommandContext {
   return {
     ...context,

@@ -138,7 +138,8 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
       stage.live?.remove(staged);
     };
   };
-  // `full` was checked by `checkHook`. The relay holds whatever version's handler is current; it was checked against the same hook name when it was registered.
+  // `full` was checked by `checkHook`. The relay holds the handler of the current version; it was checked against the same hook name when
+  // it was registered.
   return {
     registerVoid: (hook, handler, options = {}) =>
       add("void", hook, "", options, handler, (relay, full) =>

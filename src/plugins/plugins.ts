@@ -239,7 +239,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     for (const holder of aside) if (!isStopped) prepared.push(await prepareAside(holder));
     const placements: Placement[] = [];
     const before = holders;
-    // From here on the registry has them, or nobody.
+    // From here on they are in the registry, or nowhere.
     around.pointsAside.length = 0;
     try {
       const kept = new Set(next.map(({ live }) => live));
@@ -260,7 +260,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     return list();
   }
 
-  /** Among equals of priority hooks run in the order of `plugins:`, as after a start, whichever of them a reload added. */
+  /** Among equals of priority hooks run in the order of `plugins:`, as after a start, regardless of which one a reload added. */
   function arrange(): void {
     registry.arrange(
       holders.flatMap(({ live }) => live?.hooks ?? []),

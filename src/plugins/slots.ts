@@ -23,7 +23,7 @@ export interface StagedHook {
   isAsync: boolean;
   hook: string;
   phase: string;
-  /** Of the call that registers it. */
+  /** The place in the source of the call that registers it. */
   place: string | undefined;
   /** What its matcher asks for in vain. */
   warnings: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * What may still be spent, reckoned before each request so that no answer goes beyond it: the answer may be as long as what is left
- * after the request itself. How many tokens a request takes is known only afterwards; until then what the model has not counted yet
- * is taken for one token every two bytes, which is more than any text that people write.
+ * * What may still be spent, computed before each request so that no answer goes beyond it: the answer may be as long as what is left after
+ * the request itself. How many tokens a request takes is known only afterwards; until then what the model has not counted yet is taken for
+ * one token every two bytes, which is more than any text that people write.
  */
 import type { ModelUsage } from "../../domain/automation.js";
 import type { BoundName, ModelBounds } from "../../domain/model.js";
@@ -32,7 +32,7 @@ const SHORTEST = 16;
 export function createBudget({ outputTokens, totalTokens, costUsd }: ModelBounds, price: ModelConfig["price"]): Budget {
   let tokens = 0;
   let cost = 0;
-  /** Of the last request: its bytes, and what the model counted. */
+  /** The last request: its bytes, and the tokens that the model counted. */
   let counted = { bytes: 0, tokens: 0 };
   let asked = { bytes: 0, tokens: 0, allowed: 0 };
   let tightest: BoundName = "output_tokens";

@@ -7,7 +7,7 @@ import type { ModelConfig, ModelsConfig } from "./config.js";
 export interface ModelsParts {
   /** As the configuration has them now. */
   config(): ModelsConfig;
-  /** Of the environment: keys. */
+  /** Reads a variable of the environment: keys. */
   variable(name: string): string | undefined;
   clock: Clock;
 }

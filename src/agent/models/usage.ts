@@ -1,11 +1,11 @@
-/** Tokens and cost: as the provider reports them, or reckoned from the configured price. */
+/** Tokens and cost: as the provider reports them, or computed from the configured price. */
 import type { LanguageModelUsage } from "ai";
 import type { ModelUsage } from "../../domain/automation.js";
 import type { ModelConfig } from "./config.js";
 
 type Spent = Omit<ModelUsage, "model">;
 
-/** Of one round. What is not known, or cannot be true, stays absent: no figure is made up, and none gives anything back. */
+/** The usage of one round. What is not known, or cannot be true, stays absent: no figure is made up, and no figure is negative. */
 export function usageOf({ raw, ...told }: LanguageModelUsage, { price }: ModelConfig): Spent {
   const inputTokens = amount(told.inputTokens);
   const outputTokens = amount(told.outputTokens);

@@ -109,7 +109,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   }
 }
 
-/** What a crashed gateway left. Of a running gateway's log this shows no false damage: see lost-log.ts. */
+/** What a crashed gateway left. For the log of a running gateway this shows no false damage: see lost-log.ts. */
 function checkLog(file: string): Finding[] {
   const log = readLog(file);
   if (log.kind === "missing" || (log.isHeaderSound && log.missingFrames === 0)) return [];

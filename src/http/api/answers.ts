@@ -196,7 +196,7 @@ export const hookRun = z.object({
   ...effect,
 });
 
-/** Of one run of a configured hook: `kind` tells it from a dispatch. */
+/** One run of a configured hook: `kind` distinguishes it from a dispatch. */
 export const oneHookRun = hookRun.extend({
   kind: z.literal("run"),
 });

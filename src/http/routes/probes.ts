@@ -1,4 +1,4 @@
-/** For whoever watches over the process: alive, ready, metrics. */
+/** For monitoring of the process: alive, ready, metrics. */
 import type { AdapterState } from "../../domain/adapter.js";
 import { HookgateError } from "../../lib/errors.js";
 import { storeWords } from "../errors.js";
@@ -42,7 +42,7 @@ export const probeRoutes = [
 /** So long a platform may take to connect at start before the others are ready without it. */
 const CONNECTING_MS = 5_000;
 
-/** Away, or online with a remark that somebody must act on. */
+/** Away, or online with a remark that an operator must act on. */
 const isTroubled = ({ phase, hint }: AdapterState) => (phase === "online" ? hint !== undefined : phase !== "off");
 
 async function readiness({ checkStore, hasStarted, problems, gateway, stopping, clock }: HttpParts) {

@@ -8,7 +8,7 @@ const DOTS = /[\u3002\uff61]/g;
 /** `bank.com`, `10.0.0.1`; not `1.2.3` or `etc.` */
 const HOST = /\.(xn--[a-z0-9-]+|\p{L}{2,})$|^\d+(\.\d+){3}$/u;
 
-/** Writes the address after the text of a link: of every link, or of those only whose text names a host to which they do not lead. */
+/** Writes the address after the text of a link: for every link, or only for those whose text names a host to which they do not lead. */
 export function writeAddresses(root: Root, ofAll: boolean): void {
   const waiting: (Root | RootContent)[] = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {

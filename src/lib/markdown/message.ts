@@ -27,7 +27,7 @@ const TONE_MARKS = { neutral: "", good: "✅ ", warning: "⚠️ ", bad: "❌ " 
 /** What the parser would make a link of. */
 const ADDRESS = /:\/\/|www\.|@/;
 
-/** `showAddresses`: of every link; else only of those whose text is another address. */
+/** `showAddresses`: of every link; otherwise only of those whose text is another address. */
 export function readTree(text: string, format: TextFormat = "markdown", showAddresses = false): Root {
   const isLiteral = format === "plain" || (format === "markdown" && isPlainText(text) && !ADDRESS.test(text));
   if (isLiteral) return { type: "root", children: text === "" ? [] : [literal(clean(text))] };

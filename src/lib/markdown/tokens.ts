@@ -11,7 +11,7 @@ export type Token =
 /** How a platform shows one; undefined = as it was written. */
 export type ShowToken = (token: Token, written: string) => TokenText | undefined;
 
-/** `url`: the text leads there (or, with `mention:`, names somebody). */
+/** `url`: the text leads there (or, with `mention:`, refers to a person). */
 export interface TokenText {
   text: string;
   url?: string;

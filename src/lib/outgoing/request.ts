@@ -73,7 +73,7 @@ async function follow(agent: Agent, start: string, options: GuardedRequest, sign
     const next = redirects > 0 ? nextHop(hop, answer) : undefined;
     if (!next) return await whole(answer, url, maxBytes);
     if (followed >= redirects) throw tooManyRedirects(start, redirects);
-    // Of a redirect nobody reads the body: its connection goes with the agent.
+    // The body of a redirect is not read: its connection goes with the agent.
     answer.body.on("error", () => {}).destroy();
     hop = next;
   }

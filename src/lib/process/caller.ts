@@ -1,6 +1,6 @@
 /**
- * Which of our programs holds the other end of a connection, on Linux: the system's table of connections names its socket, and a
- * process that carries our mark has that open. Elsewhere nobody is found.
+ * * Which of our programs holds the other end of a connection, on Linux: the system's table of connections names its socket, and a process
+ * that carries our mark has that open. Elsewhere no program is found.
  */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { findMarked } from "./table.js";
@@ -11,7 +11,7 @@ export interface LocalConnection {
   remotePort: number;
 }
 
-/** The value of a variable in the environment of whoever of ours is calling. */
+/** The value of a variable in the environment of our program that is calling. */
 export async function variableOfCaller(
   connection: LocalConnection,
   accept: (mark: string) => boolean,

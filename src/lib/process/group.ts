@@ -22,7 +22,7 @@ export async function endGroup(
   graceMs: number,
   closed: Promise<true>,
 ): Promise<void> {
-  // Whoever began a session of its own is not in the group: it is known by its mark, or by its parents, as long as they live.
+  // A process that started a session of its own is not in the group: it is known by its mark, or by its parents, as long as they live.
   const family = await findFamily(group.leaderEnded() ? undefined : group.pid, mark);
   signalGroup(group, "SIGTERM");
   const isGone = await goneWithin(clock, group, graceMs, closed);
@@ -54,20 +54,21 @@ async function goneWithin(clock: Clock, group: Group, graceMs: number, closed?: 
 }
 
 function signalGroup(group: Group, signal: NodeJS.Signals | 0): boolean {
-  // No process has the number of a group while somebody is in it, but its leader: one that has means that the group ended and the number was given away.
+  // No process but its leader has the number of a group while the group has members: another process with that number means that the group
+  // ended and the number was reused.
   if (group.leaderEnded() && exists(group.pid)) return false;
   return send(-group.pid, signal);
 }
 
 const exists = (pid: number) => send(pid, 0);
 
-/** Whether there is somebody to receive it. */
+/** Whether there is a process to receive it. */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, signal);
     return true;
   } catch (error) {
-    // EPERM: there is one, and it belongs to somebody else (a setuid program).
+    // EPERM: there is one, and it belongs to another user (a setuid program).
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The system's table of processes, on Linux: who carries our mark in its environment, who descends from whom. Elsewhere it
- * is not readable and everything here finds nobody.
+ * * The system's table of processes, on Linux: the processes with our mark in their environment, and their descendants. Elsewhere it is not
+ * readable and every search here finds none.
  */
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
@@ -96,6 +96,6 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch {
-    return undefined; // It ended, or belongs to somebody else.
+    return undefined; // It ended, or belongs to another user.
   }
 }

@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 export interface Watchdog {
   add(group: number): void;
   remove(group: number): void;
-  /** False when somebody ended it: then another one is needed. */
+  /** False when it was ended from outside: then another one is needed. */
   isWatching(): boolean;
   stop(): void;
 }

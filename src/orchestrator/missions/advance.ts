@@ -165,7 +165,7 @@ async function judgeGate(
   const { verdict, avgScore, allPassed, reason } = evaluation;
   const facts = { at: parts.clock.now(), allPassed, avgScore, reason };
   if (verdict === gate.verdict) {
-    // Work that was done again changed the figures and not the verdict: shown, and nobody is asked.
+    // Work that was done again changed the figures and not the verdict: shown, and no hook is asked.
     const gates = mission.gates.map((one) => (one.name === gate.name ? gateWith(one, facts) : one));
     await keep(row, { gates }, parts);
     return;
@@ -179,7 +179,7 @@ async function judgeGate(
     veto: asked.cancelled ? vetoOf(asked, "quality:gate") : undefined,
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
-  // As everywhere: what was refused did not come about, and nobody is told that it did.
+  // As everywhere: what was refused did not happen, and is not reported as done.
   const owe = asked.cancelled
     ? []
     : [{ point: "quality:gate" as const, dispatchId: `${options.dispatchId}_told`, payload }];
@@ -225,7 +225,7 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   });
 }
 
-/** Resolves with those that hooks let nobody cancel, in words: they go on without it. */
+/** Cancels tasks. Resolves with a text about those that hooks kept from being cancelled: they continue without the mission. */
 async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: MissionParts): Promise<string[]> {
   const why = mission.cancel === undefined ? "its mission goes on without it" : "its mission was cancelled";
   const left: string[] = [];

@@ -50,7 +50,7 @@ function reasonText(mission: Mission): string {
   if (hold?.kind === "veto") return refused(hold.by, `\`${hold.point}\``, id);
   if (reason === undefined || !isMissionOver(status)) return plainLine(reason ?? "");
   const own = status === "cancelled" ? cancelReason(mission) : "";
-  // What follows tells of hooks that let nobody cancel a task, with their reasons.
+  // What follows is about tasks that hooks kept from being cancelled, with their reasons.
   const goesOn = reason === own ? "" : `Some of its tasks go on. \`/mission show ${id}\` shows operators the reason.`;
   return [plainLine(own), goesOn].filter((part) => part !== "").join("\n");
 }

@@ -15,9 +15,9 @@ import { cycleIn } from "./cycle.js";
 
 /** What plans may name. */
 export interface PlanSurroundings {
-  /** Why nobody can be given work by this name; undefined when somebody can. */
+  /** Why this name cannot be given work; undefined when it can. */
   assigneeProblem(assignTo: string): string | undefined;
-  /** Who may give work to it and hear what it says. */
+  /** The role that may give work to it and read its output. */
   roleFor(assignTo: string): Role;
   models: readonly string[];
 }
@@ -121,7 +121,7 @@ function orderIssues(seen: Seen): Issue[] {
   return [...unknownGroups, ...cycles, ...dependencyIssues(seen, groupCycle ? undefined : before)];
 }
 
-/** `before`: of groups; absent when they are in no order. */
+/** `before`: the order of groups; absent when they are in no order. */
 function dependencyIssues(seen: Seen, before: ReadonlyMap<string, readonly string[]> | undefined): Issue[] {
   const tasks = allTasks(seen);
   const groupOf = new Map(

@@ -1,4 +1,4 @@
-/** Writing a mission: a change is made over the version that was read, or not at all; whoever watches missions is told after it. */
+/** Writing a mission: a change is made over the version that was read, or not at all; watchers of missions are called after it. */
 import type { Mission, MissionReport, MissionRow, OwedTelling } from "../../domain/mission.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { MissionParts } from "./parts.js";
@@ -18,8 +18,8 @@ export interface WithChange {
 type Parts = Pick<MissionParts, "store" | "attempts" | "changed" | "logger">;
 
 /**
- * False when somebody else changed the mission: whoever wants it reads again and thinks again. That hooks were told of something
- * meanwhile is no such change: nobody is asked once more because of it.
+ * * False when the mission was changed meanwhile: the caller reads it and decides again. A notification of hooks meanwhile is no such
+ * change: hooks are not asked again because of it.
  */
 export async function keep(
   row: MissionRow,
@@ -49,7 +49,7 @@ function isSame({ mission: one }: MissionRow, { mission: other }: MissionRow): b
 /** Absent before the first one. */
 export const changesOf = ({ changes = 0 }: MissionChange): number => changes;
 
-/** Reads, changes and writes until nobody came between. `change` may throw: then nothing is written. */
+/** Reads, changes and writes, again until there was no other change between. `change` may throw: then nothing is written. */
 export async function update(
   id: string,
   parts: Parts,

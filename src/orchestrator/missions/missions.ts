@@ -1,4 +1,4 @@
-/** Missions at work: begun, carried on whenever something of theirs changed, held, released and ended. All that counts is in the rows. */
+/** Missions at work: started, continued after every change of their parts, held, released and ended. All state is in the rows. */
 import { createHash } from "node:crypto";
 import { EventEmitter, once as nextEvent } from "node:events";
 import type { Address } from "../../domain/address.js";
@@ -64,15 +64,15 @@ export interface MissionDesk {
 }
 
 export interface Missions extends MissionDesk {
-  /** The row of a mission that is to begin, for whoever stores it together with something else. */
+  /** The row of a mission that is to start, for a caller that stores it together with something else. */
   draft(start: Omit<Start, "plan" | "at">): Mission;
   /** A mission was stored, or something of it changed. */
   look(id: string): void;
-  /** Why a task of a mission may not be begun: its group never opened. Undefined for all others. */
+  /** Why a task of a mission may not be started: its group never opened. Undefined for all others. */
   heldBack(task: Task): Promise<string | undefined>;
-  /** Of every task, whosever it is. */
+  /** Called for every task, also those of no mission. */
   taskChanged(task: Task): Promise<void>;
-  /** Takes up what is on disk. */
+  /** Resumes what is on disk. */
   start(): Promise<void>;
   /** Resolves when steps under way have ended; the rest is on disk. */
   stop(): Promise<void>;
@@ -96,7 +96,7 @@ export function createMissions(parts: MissionParts): Missions {
     const isShown = await show(rest.row.mission, rest.tasks);
     if (!isShown) return clock.now() + RETRY_DELAY_MS;
     if (isMissionOver(rest.row.mission.status)) await settleOwed(id, CARD, parts);
-    // Nothing in it comes by time: whatever changes in it or its tasks has it looked at.
+    // Nothing in it is due at a time: every change in it or its tasks wakes it.
     return undefined;
   }
 

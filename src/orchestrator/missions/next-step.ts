@@ -66,7 +66,7 @@ function isSettled({ status, hold }: Task): boolean {
 function restOf(mission: Mission, open: readonly GroupState[], tasks: readonly Task[]): Step {
   const names = new Set(open.map(({ name }) => name));
   const ofOpen = tasks.filter(({ group }) => group !== undefined && names.has(group));
-  // What a hook or a person holds waits for somebody, wherever it stands.
+  // A task that a hook or a person holds waits for a person, in any status.
   const moving = ofOpen.filter(({ status, hold }) => !isEnded(status) && status !== "blocked" && hold === undefined);
   if (moving.length > 0) return { kind: "rest", status: "running" };
   const shut = mission.gates.filter(({ group }) => names.has(group)).filter(({ verdict }) => verdict !== undefined);

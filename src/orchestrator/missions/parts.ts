@@ -1,4 +1,4 @@
-/** What missions are made of and reach. Tasks are somebody else's: they are created, let go and cancelled through what is passed in. */
+/** What missions are made of and reach. Tasks belong to the orchestrator: they are created, let go and cancelled through what is passed in. */
 import type { Address } from "../../domain/address.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";

@@ -60,7 +60,7 @@ function rowOf(task: Task, name: string, group: string, now: number): TaskReport
   };
 }
 
-/** Of what was done its last words; of all else why it was not. */
+/** The last words of a task that is done; the reason for every other one. */
 function outcomeOf({ status, hold, lastError, reason, result }: Task): string | undefined {
   const words = status === "done" ? result?.output : (hold?.reason ?? lastError ?? reason ?? result?.error);
   const text = words?.trim();

@@ -1,4 +1,4 @@
-/** What a gate says of its group. Reckons only; asking hooks and keeping the verdict is the mission's business. */
+/** The verdict of a gate on its group. Computes only; asking hooks and keeping the verdict is the mission's business. */
 import { type GateState, isGateOpen } from "../../domain/mission.js";
 import type { GateSpec } from "../../domain/plan.js";
 import type { Task } from "../../domain/task.js";

@@ -12,7 +12,7 @@ import { briefOf, type Ending, failedEnding, howOf, type Job, type Runner } from
 
 export interface AgentParts {
   models: Models;
-  /** Of another runner; undefined when there is none of that name, or it is an agent itself. */
+  /** Another runner; undefined when there is none of that name, or it is an agent itself. */
   tool(name: string): Runner | undefined;
 }
 

@@ -30,7 +30,7 @@ export function httpRunner(config: HttpConfig, parts: HttpParts): Runner {
       });
       const headers = headersOf(config, job, body, parts);
       job.progress({ now: `${config.method} ${new URL(config.url).host}` });
-      // Half a megabyte of HTTP client, for whoever has such runners.
+      // Half a megabyte of HTTP client, only for installations with such runners.
       const { guardedRequest } = await import("../../lib/outgoing/request.js");
       const answer = await guardedRequest(config.url, {
         method: config.method,

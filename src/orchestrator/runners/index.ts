@@ -18,7 +18,7 @@ function runnerOf(name: string, runners: OrchestratorConfig["runners"], parts: O
   if (config?.agent)
     return agentRunner(config.agent, {
       models: parts.models,
-      // No agents under agents: nobody would know what they cost.
+      // No agents under agents: their cost would not be known.
       tool: (other) => (runners[other]?.agent ? undefined : runnerOf(other, runners, parts)),
     });
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. Whatever becomes of this time (a
- * veto, a plan that cannot be carried out), the next one comes.
+ * * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. The next time comes in any case,
+ * also after a veto or with a plan that cannot be run.
  */
 import type { MissionRow, OwedTelling } from "../../domain/mission.js";
 import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
@@ -11,7 +11,7 @@ import { failedClosed } from "../tasks/ask-hooks.js";
 import type { ScheduleParts } from "./parts.js";
 import { dispatchIdOf, missionIdOf, nextTime, withNext } from "./times.js";
 
-/** `startedAt`: of this process. */
+/** `startedAt`: the start of this process. */
 export async function trigger(
   schedule: Schedule,
   dueAt: number,

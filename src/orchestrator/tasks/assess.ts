@@ -12,7 +12,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
     logger.error({ task: task.id, error: errorMessage(error) }, "an assessment failed");
     return { kind: "held", by: "orchestrator", reason: `it could not be judged: ${errorMessage(error)}` };
   });
-  // Whatever the end of the gateway made of it: the next start judges it again.
+  // The end of the gateway cut it off: the next start judges it again.
   if (stopping.aborted) return;
   if (assessed.kind === "held") {
     const { by, reason, point = "assessment:run" } = assessed;

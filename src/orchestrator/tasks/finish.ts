@@ -68,7 +68,7 @@ export function createFinish(
       still: (now) => now.status === task.status && (still?.(now) ?? true),
       change: (now): Changes => ({
         run: undefined,
-        // Whoever does it without having begun tried it all the same: each try is judged by itself.
+        // A person who completes it without starting it has made an attempt all the same: each attempt is judged by itself.
         attempt: task.status === "assigned" ? now.attempt + 1 : now.attempt,
         result: result ?? now.result,
         lastError: result ? undefined : now.lastError,

@@ -44,7 +44,7 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
   if (assignee === undefined) return nobody(task, parts);
   if (assignee.kind === "person") return handOut(task, assignee, parts);
   const giveBack = parts.rooms.take(assignee.name);
-  if (giveBack === undefined) return; // whoever ends looks again
+  if (giveBack === undefined) return; // the next run that ends wakes it again
   try {
     const assigned = await transitions.transition(task.id, {
       to: "assigned",
@@ -153,7 +153,7 @@ export function limitOf(task: Task, parts: Pick<StepParts, "config">): number | 
   return task.maxDuration ?? (assignee?.kind === "person" ? assignee.maxDurationMs : undefined);
 }
 
-/** Its runner was taken out of the configuration, maybe by a slip: nothing of it is lost, and it goes on when there is somebody again. */
+/** Its runner was removed from the configuration, maybe by mistake: nothing of it is lost, and it continues when the runner is back. */
 async function nobody(task: Task, { transitions, clock }: StepParts): Promise<void> {
   const reason = `its assignee "${task.assignTo}" does not exist any more`;
   await transitions.transition(task.id, {
@@ -211,7 +211,7 @@ async function isFree(task: Task, { store, transitions, clock }: StepParts): Pro
   return false;
 }
 
-/** As it was when it was looked at: whatever somebody else made of it meanwhile, holds. */
+/** As it was when it was read: a change by another caller meanwhile stays. */
 const isStill =
   ({ status, attempt, assignTo }: Task) =>
   (now: Task): boolean =>

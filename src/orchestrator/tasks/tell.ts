@@ -117,7 +117,7 @@ export function createTelling(parts: TellParts): Telling {
     async resume() {
       for (let afterSeq = 0, isMore = true; isMore; ) {
         const page = await store.untold(PAGE, afterSeq);
-        // Of this start, and being told: what a crash cut off has failed meanwhile.
+        // Events of this start that are being reported: what a crash cut off has failed meanwhile.
         const left = page.filter(({ event }) => !open.has(event.id));
         await Promise.all(left.map(({ event }) => store.telling(event.id)));
         for (const { event, task, tries } of left) tell(event, task, tries + 1);
@@ -134,5 +134,5 @@ export function createTelling(parts: TellParts): Telling {
 /** Told again after a crash it may be elsewhere by now; why it failed is in the history. */
 const failed = (task: Task, { reason }: TaskEvent): Task => (reason === undefined ? task : { ...task, reason });
 
-/** Of what a crash left untold. */
+/** Events that a crash left unreported, per query. */
 const PAGE = 1_000;

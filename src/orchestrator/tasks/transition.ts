@@ -1,7 +1,7 @@
 /**
- * The one function through which a task changes its state, whoever wants it. It holds the wish against the table, asks the hooks,
- * writes the change with its entry in the history, and has everybody told. A veto becomes a state that people see, and is not asked
- * for again by itself.
+ * * The one function through which a task changes its state, for every caller. It checks the request against the table, asks the hooks,
+ * writes the change with its entry in the history, and notifies all observers. A veto becomes a state that people see, and is not asked for
+ * again by itself.
  */
 
 import {
@@ -58,7 +58,7 @@ export interface Amendment {
 /** States in which a run that was cut off is still to be ended. */
 const GOES_ON: ReadonlySet<TaskStatus> = new Set(["pending", "assigned", "in_progress", "blocked"]);
 
-/** Somebody else's change comes between now and then; more in a row are a fault. */
+/** Another caller's change may come between reading and writing; more in a row than this are a fault. */
 const MOST_CONFLICTS = 50;
 
 /** What a change to a state is called. */

@@ -1,4 +1,4 @@
-/** What somebody wants of a task: another state, and what comes with it. */
+/** A requested change of a task: another state, and what comes with it. */
 
 import type { Actor, Task, TaskStatus } from "../../domain/task.js";
 import type { TaskTiming } from "../../domain/task-store.js";
@@ -15,7 +15,10 @@ export interface Wish {
   change?: (task: Task) => Changes;
   timing?: (next: Task) => TaskTiming;
   point?: StepPoint;
-  /** hold: the task is blocked, as nobody is there to be told · refuse: it stays, and whoever asked is told · leave: the caller decides. */
+  /**
+   * hold: the task is blocked, because there is no caller to notify · refuse: it stays, and the caller gets the reason · leave: the caller
+   * decides.
+   */
   onVeto: "hold" | "refuse" | "leave";
 }
 

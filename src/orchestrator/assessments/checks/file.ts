@@ -5,7 +5,7 @@ import type { ExpectationOf } from "../../../domain/expectation.js";
 import { type CheckContext, type Found, notSo, so } from "./check.js";
 import { checkText } from "./text.js";
 
-/** Of a longer file, the beginning is looked at. */
+/** Only the first bytes of a longer file are read. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export async function checkFile(expected: ExpectationOf<"file">, { folder }: CheckContext): Promise<Found> {
