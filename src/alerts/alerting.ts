@@ -39,7 +39,7 @@ export interface Alerting {
   lookAt(destination: string): void;
   /** An alert has to be looked at then. */
   wakeAt(at: number): void;
-  /** Nobody knows whether the pages of these chats arrived: a step is taken again as if they had not. */
+  /** It is not known whether the pages of these chats arrived: a step is repeated as if they had not. */
   readonly inDoubtAt?: readonly string[] | undefined;
   /** These and a chat that refused its page: a fallback among them does not get another. */
   readonly lostAt?: readonly string[];

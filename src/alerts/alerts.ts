@@ -78,9 +78,9 @@ export interface AlertsParts {
    * none was given. False: there was nothing to end. Throws what keeps it from ending.
    */
   end?(alert: Alert, by: Actor, reason: string | undefined): Promise<boolean>;
-  /** Somebody took an alert: what that means for what it is about, in words for them. */
+  /** Called when a person took an alert: assigns what the alert is about, and gives the result as text for them. */
   taken?(alert: Alert, by: Actor, role: Role | undefined): Promise<string | undefined>;
-  /** Of the person with this account (`platform:id`), where somebody besides the settings of alerts knows it. */
+  /** The name of the person with this account (`platform:id`), where a part besides the settings of alerts knows it. */
   nameOf?(ref: string): string | undefined;
   destinations: Destinations;
   mask(text: string): string;
@@ -107,7 +107,7 @@ export interface Alerts {
   /** The buttons that snooze it. Throws NOT_FOUND. */
   snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;
-  /** As one of several: who waits how long for what, their last words, its id. */
+  /** A line for lists: the person, how long they wait and for what, their last words, its id. */
   line(alert: Alert): Promise<string>;
   /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
   last(destination: string | undefined): Promise<Alert | undefined>;
@@ -128,13 +128,13 @@ export interface Alerts {
   /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
   onCall(): Promise<RotaView[]>;
   nextBusinessHour(): number;
-  /** Of business hours: what a time of day means that somebody writes. */
+  /** The zone of business hours, for times of day that a person types. */
   timezone(): string;
   /** Sends a test message to the destination that an alert says is not reached, and gives it. Undefined: it is no such alert. */
   test(id: string): Promise<string | undefined>;
   /** What a card (`ac_…`), or a reminder or escalation of an alert (`al_…`), was sent with has ended: it is looked after at once. */
   delivered(id: string): void;
-  /** Somebody deleted its message: it is posted anew while something on it is open. */
+  /** A person deleted its message: it is posted again while something on it is open. */
   deleted(cardId: string): void;
   /** A person (`platform:id`) wrote or pressed something in their private chat with the bot: a test message finds out whether one that refused alerts takes them again. */
   heardFrom(ref: string): void;
@@ -416,7 +416,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     return alert;
   }
 
-  /** Whoever settles deliveries does not wait; without this the card is looked after a little later. */
+  /** The code that settles deliveries does not wait; without this call the card is checked a little later. */
   async function lookAfter(cardId: string, first?: (card: AlertCard) => Promise<void>): Promise<void> {
     try {
       if (await noteTest(cardId, telling)) return;

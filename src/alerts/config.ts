@@ -301,6 +301,6 @@ export function spellChats(config: AlertsConfig, spell: (chat: string) => string
   };
 }
 
-/** What holds for a chat or a route that nobody configured. */
+/** The settings of a chat or a route that is not configured. */
 export const defaultRoute: RouteConfig = route.parse({});
 export const defaultDestination: DestinationConfig = destination.parse({});

@@ -80,7 +80,7 @@ export function createDigests(
     if (duty !== undefined) await watchRotas(parts);
     const about = { title, since: known.lastAt, timezone };
     const { message } = await write(parts, about);
-    // It was missed, and that shift is over: whoever comes next is told.
+    // It was missed, and that shift has ended: the next person on call gets it.
     const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
     const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), parts);
@@ -181,7 +181,7 @@ interface Duty {
   direct?: string[];
 }
 
-/** `key`: another time makes it another digest, so that a changed rota is heeded at once. `duty`: who is on duty now. */
+/** `key`: another time makes it another digest, so that a changed rota applies at once. `duty`: the person on call now. */
 function timesOf(
   { cron = "", rota: name, title, timezone = localTimezone() }: DigestConfig,
   { config, nameOf }: Pick<Telling, "config" | "nameOf">,

@@ -1,4 +1,4 @@
-/** A sign of life: an address that is called, or a message that is kept up to date. When it stays away, nobody would tell of anything else. */
+/** A heartbeat: an address that is called, or a message that is kept up to date. Its absence is the only sign that the gateway is down. */
 import { parseAddress } from "../domain/address.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";

@@ -96,7 +96,7 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
     note(alert) {
       let isNews = noteOwn(alert);
       const labels = labelsOf(alert);
-      // One that is kept quiet itself keeps nobody quiet: rules that point at each other would silence everything.
+      // A rule whose own alert is inhibited inhibits nothing: rules that point at each other would silence everything.
       const isActive = isOpen(alert.state) && alert.state !== "inhibited";
       for (const { by, keyOf, active } of all) {
         if (!by(labels)) continue;

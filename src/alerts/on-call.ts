@@ -1,4 +1,4 @@
-/** Who is on call by rota, for people; and what the log says of rotas that leave a stretch without anyone. */
+/** The people on call by rota, for people; and warnings in the log about rotas with a gap. */
 
 import { formatAddress } from "../domain/address.js";
 import type { Clock } from "../lib/clock.js";
@@ -22,7 +22,7 @@ export interface RotaView {
   gaps: Gap[];
   /** Steps of escalations that mention this rota and would not notify the person on call; of a gap, those that would notify no one. */
   unreached: (RotaStep & { why: string })[] | undefined;
-  /** Whom steps would notify because the person on call cannot be mentioned; `isInstead`: the person on call is not notified at all. */
+  /** The people whom steps notify because the person on call cannot be mentioned; `isInstead`: the person on call is not notified at all. */
   standIns: (RotaStep & { person: string; isInstead: boolean })[] | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Who is meant: names of people and rotas, resolved to accounts on platforms. */
+/** Names of people and rotas, resolved to accounts on platforms. */
 import { localTimezone } from "../lib/timezone.js";
 import type { AlertsConfig, RotaConfig } from "./config.js";
 import { isWithin } from "./quiet-hours.js";
@@ -6,7 +6,7 @@ import { turnAt } from "./turns.js";
 
 const ONCALL = "oncall:";
 
-/** Who is on call; undefined when nobody is. */
+/** The person on call; undefined in a gap of the rota. */
 export function onCall(rota: RotaConfig, now: number): string | undefined {
   const timezone = rota.timezone ?? localTimezone();
   for (const { days, from, to, person } of rota.shifts) if (isWithin({ days, from, to }, timezone, now)) return person;
@@ -15,7 +15,7 @@ export function onCall(rota: RotaConfig, now: number): string | undefined {
   return turn === undefined ? undefined : people[turn % people.length];
 }
 
-/** The name of whoever has this account; undefined when the configuration names nobody. */
+/** The name of the person with this account; undefined when the configuration names none. */
 export function knownAs(ref: string, { people }: Pick<AlertsConfig, "people">): string | undefined {
   return Object.entries(people).find(([, accounts]) => accounts.includes(ref))?.[0];
 }
@@ -37,7 +37,7 @@ export function named(accounts: readonly Mentioned[], { nameOf }: { nameOf(ref: 
   return accounts.map(({ ref, name }) => ({ ref, name: name === ref ? nameOf(ref) : name }));
 }
 
-/** What is written in `mention:` as accounts. A name that nobody has is left out: it is said in the text. */
+/** The accounts that `mention:` means. An unknown name is left out: the text of the message has it. */
 export function accountsOf(
   mentions: readonly string[],
   { people, rotas }: Pick<AlertsConfig, "people" | "rotas">,

@@ -1,7 +1,7 @@
 /**
- * What becomes of an alert. `pipeline` is the whole way, whatever set it off: a signal of its source, a person, or the time. Each
- * step is a function of that name in `steps/`. All that follows is committed in one transaction with the alert, and told from there
- * (`tell.ts`), so a crash loses nothing and tells nothing twice.
+ * The state changes of an alert. `pipeline` is the whole sequence for every trigger: a signal of its source, a person, or the time. Each
+ * step is a function of that name in `steps/`. All results are committed in one transaction with the alert, and sent from there
+ * (`tell.ts`), so a crash loses nothing and sends nothing twice.
  */
 import type { Actor, Alert, Hold } from "../domain/alert.js";
 import type { AlertSignal } from "../domain/alert-signal.js";
@@ -82,7 +82,7 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
   return plan;
 }
 
-/** False when somebody else changed the alert meanwhile. */
+/** False when the alert was changed by another caller meanwhile. */
 async function commit(plan: Plan, { store, inhibitors, lookAt, wakeAt, lookAtAll }: Alerting): Promise<boolean> {
   const change = plan.change();
   if (change === undefined) return true;

@@ -6,7 +6,7 @@ import { type Happening, stateAfter } from "./transitions.js";
 export interface Loss {
   reason: string;
   /**
-   * The chat refused it; or nobody knows whether it arrived; or its chat is paused, and takes it after that; or it waits, as when its
+   * The chat refused it; or it is not known whether it arrived; or its chat is paused, and takes it after that; or it waits, as when its
    * platform is away; or it was not sent, and will not be.
    */
   fate: "refused" | "in doubt" | "paused" | "waiting" | "unsent";

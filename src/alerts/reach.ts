@@ -1,4 +1,4 @@
-/** Whom a step of an escalation notifies, and where. All that is posted about the step is derived from this one result. */
+/** The people whom a step of an escalation notifies, and where. All that is posted about the step is derived from this one result. */
 import { formatAddress } from "../domain/address.js";
 import type { Alerting } from "./alerting.js";
 import type { RotaConfig, RouteConfig } from "./config.js";

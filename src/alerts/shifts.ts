@@ -1,14 +1,14 @@
-/** When somebody comes on duty: the shifts and turns of a rota, as moments. */
+/** Starts of duty: the shifts and turns of a rota, as moments. */
 import { nextCron } from "../lib/cron.js";
 import { localTimezone, timeIn } from "../lib/timezone.js";
 import type { RotaConfig } from "./config.js";
 import { onCall } from "./people.js";
 import { nextTurn } from "./turns.js";
 
-/** Ends of shifts after which nobody is on duty are passed over. */
+/** Ends of shifts that are followed by a gap are skipped. */
 const MAX_EDGES = 1_000;
 
-/** The next time that a shift or a turn of somebody begins; that of somebody who goes on, too. */
+/** The next start of a shift or a turn; also when the same person continues. */
 export function nextShift(rota: RotaConfig, after: number): number | undefined {
   for (let at = nextEdge(rota, after), tries = 0; at !== undefined && tries < MAX_EDGES; tries++) {
     if (begins(rota, at)) return at;
@@ -17,7 +17,7 @@ export function nextShift(rota: RotaConfig, after: number): number | undefined {
   return undefined;
 }
 
-/** When somebody else (or nobody) is on duty; undefined when that does not come. */
+/** When another person (or no one) is on duty; undefined when that does not come. */
 export function dutyEnds(rota: RotaConfig, now: number): number | undefined {
   const person = onCall(rota, now);
   for (let at = nextEdge(rota, now), tries = 0; at !== undefined && tries < MAX_EDGES; tries++) {
@@ -51,7 +51,7 @@ export function gapsOf(rota: RotaConfig, now: number): Gap[] {
   return gaps;
 }
 
-/** Who comes on duty next, after the one who is on duty now; undefined when no one does. */
+/** The person on duty after the current one; undefined when there is none. */
 export function nextOnCall(rota: RotaConfig, now: number): { person: string; at: number } | undefined {
   for (let at = dutyEnds(rota, now), tries = 0; at !== undefined && tries < MAX_GAPS; tries++) {
     const person = onCall(rota, at);

@@ -12,7 +12,7 @@ export interface InForce {
   id: string;
   comment: string;
   until: number;
-  /** Who set it; absent for a maintenance window. */
+  /** The person who set it; absent for a maintenance window. */
   by?: string;
   /** It is about all alerts of this policy, and nothing else. */
   mutes?: string;

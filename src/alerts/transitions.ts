@@ -1,4 +1,4 @@
-/** The states of an alert, and all ways between them. Whatever happens to an alert goes through this table. */
+/** The states of an alert, and all ways between them. Every change of an alert goes through this table. */
 import type { Alert, AlertState } from "../domain/alert.js";
 
 /** Back to what it was: acknowledged or snoozed, if that still holds, else what its source says. */
@@ -8,9 +8,9 @@ type To = Partial<Record<AlertState, AlertState | typeof BACK>>;
 
 /** What is not in here changes nothing: the same again, or too late. */
 export const TRANSITIONS = {
-  /** From warned to broken; whoever acknowledged the warning is asked again. */
+  /** From warned to broken; a person who acknowledged the warning is asked again. */
   fire: { warned: "firing", acked: "firing" },
-  /** Somebody had done with the warning, or its source was silent for long, and now it broke. */
+  /** A person had resolved the warning, or its source was silent for long, and now it broke. */
   reopen: { resolved: "firing", expired: "firing" },
   /** The policy that it ended with is back. */
   resume: { resolved: BACK },

@@ -1,4 +1,4 @@
-/** How far each route of an alert has gone while nobody acknowledged, and where it does so. */
+/** How far each route of an alert has gone without an acknowledgement, and in which chats. */
 import { type Alert, isOpen, type Urging } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
 import type { Route } from "./steps/route.js";
@@ -23,7 +23,7 @@ export function urgingOf(alert: Pick<Alert, "urged">, { name }: Pick<Route, "nam
   return alert.urged?.[name] ?? { reminders: 0, steps: 0 };
 }
 
-/** Somebody has it, or had: reminders begin anew, escalation goes on where it was. */
+/** A person has it, or had it: reminders start again, escalation continues where it was. */
 export function beginAnew(alert: Alert): void {
   remindAnew(alert);
   for (const urging of Object.values(alert.urged ?? {})) delete urging.since;

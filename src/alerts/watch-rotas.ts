@@ -80,7 +80,7 @@ async function noteGap(view: RotaView, watching: Watching): Promise<void> {
   await raiseOwn({ ...gap, state: "firing", reason: text });
 }
 
-/** Whom escalations notify in this gap, and what to do where that is no one. */
+/** The people whom escalations notify in this gap, and what to do where there are none. */
 function meanwhile(rota: string, watching: Watching): string[] {
   const reaches = reachesOf(rota, watching, watching.clock.now());
   const names = namesOf(

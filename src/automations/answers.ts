@@ -184,7 +184,7 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
 const saidTo = (mayHear: boolean) => (words: string | undefined) =>
   words === undefined ? null : mayHear ? words : MASKED;
 
-/** All rows, newest first, a page at a time: whoever has what it wanted asks for no more. */
+/** All rows, newest first, a page at a time: the caller stops when it has enough. */
 async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row> {
   let last: Row | undefined;
   for (;;) {

@@ -189,7 +189,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
   });
 
   const run: Runner = ({ definition, point, payload, context, check }: Firing) => {
-    // A run that somebody waits for ends with its caller; a stored one also when the gateway stops.
+    // A run that a caller waits for ends with that caller; a stored one also when the gateway stops.
     const { signal } = context;
     const { dispatchId, attempt, dryRun, recordId } = context;
     const waits = (limit: string | undefined) => HookRun.waits(context, limit);

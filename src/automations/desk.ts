@@ -17,9 +17,9 @@ export interface BrokenHook {
 
 export interface HandFiring {
   readonly hookId: string;
-  /** The same when the command is done again after a crash: what it began then is told, and not begun a second time. */
+  /** The same when the command is done again after a crash: the run that it started then is reported, and not started a second time. */
   readonly runId?: string;
-  /** Of the hook's point; for a hook that time or a person starts, what its templates see as `event.input`. */
+  /** The payload of the hook's point; for a hook that a time or a person starts, what its templates see as `event.input`. */
   readonly payload: Readonly<Record<string, unknown>>;
   /** Steps gather, the handler is not called. Nothing is stored. */
   readonly dryRun: boolean;
@@ -45,8 +45,8 @@ export interface AutomationDesk {
   problems(): readonly TriggerProblem[];
   readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "started">;
   /**
-   * Runs a hook now, whatever its cooldown, and resolves with its row when it has ended. Rejects with HOOK_RUNNING when it has
-   * no room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
+   * * Runs a hook now, regardless of its cooldown, and resolves with its row when it has ended. Rejects with HOOK_RUNNING when it has no
+   * room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
    */
   fire(firing: HandFiring): Promise<AutomationRun>;
   /** Which gate would refuse it now; undefined when none would. */

@@ -24,7 +24,7 @@ export function draftDue(
   return draft(definition, { trigger: kind, reason, payload }, now);
 }
 
-/** Of what is cut because it would start itself. */
+/** The row of a run that is refused because it would start itself. */
 export function draftCut(
   definition: Definition,
   { point, payload, dispatchId, cause }: CutStart,

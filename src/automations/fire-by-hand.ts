@@ -53,7 +53,7 @@ async function running({ id }: Definition, { parts, clock }: Parts): Promise<Hoo
   });
 }
 
-/** A crash cut this firing off. What is left of its run is made good or ended by the queue; it is not begun a second time. */
+/** A crash cut this firing off. The queue completes or ends what is left of its run; it is not started a second time. */
 async function untilEnded(row: AutomationRun, { signal }: HandFiring, { parts, clock }: Parts): Promise<AutomationRun> {
   let run = row;
   while (isUnfinished(run.status)) {

@@ -33,7 +33,7 @@ export interface Gathered {
     | { readonly kind: "stop"; readonly error: string; readonly timedOut: boolean };
 }
 
-/** Records hold what the step brought as it is: whoever stores it redacts it. */
+/** Records hold the result of the step unchanged: the caller that stores it redacts it. */
 export async function gather(
   steps: readonly GatheredStep[],
   skipWhen: "any" | "all",
@@ -83,7 +83,7 @@ export async function gather(
 
 const outcomeOf = ({ outcome }: Judged) => outcome;
 
-/** What it started is given this long to end after the deadline; then the step has failed, whatever it still does. */
+/** What it started is given this long to end after the deadline; then the step has failed, even if that continues. */
 const SETTLE_MS = 1500;
 
 /** Never rejects. The deadline holds even for a step that does not hear its signal. */
@@ -133,7 +133,7 @@ function whyNot(
   if (!over.timedOut)
     return over.isRunOver ? "the run was ended before the step was done" : errorWithoutPaths(error, folder);
   const advice = "raise `timeout` of the step, or have it do less";
-  // A program says what it printed last; what an interrupted request or file says tells nobody anything.
+  // The last output of a program is shown; that of an interrupted request or file would not help.
   if (isTimeout(error)) return `${errorMessage(error)} (${advice})`;
   return `the step did not end within ${formatDuration(over.timeoutMs)}: ${advice}`;
 }

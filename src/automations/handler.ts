@@ -51,7 +51,7 @@ export interface Handler<Options = unknown> {
   faults?(options: Options, folder: string): Promise<readonly string[]>;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
-  /** Of them, those that sign: one that is no key is refused at load. */
+  /** Those of them that sign: one that is no key is refused at load. */
   signingSecrets?(options: Options): readonly string[];
   /** Variables that hold an address; one that holds something else is refused at load. */
   addresses?(options: Options): readonly string[];

@@ -48,7 +48,7 @@ export function install(
   }
   takeOutUnfit();
   putBack();
-  // Among equals of priority the order is the file's, whichever of them a reload changed.
+  // Among equals of priority the order is the file's, regardless of which one a reload changed.
   registry.arrange([...live.keys()], "last");
   return { live, broken, ...difference(before, live, replaced) };
 
@@ -93,7 +93,7 @@ export function install(
   }
 }
 
-/** Its definition is there no more because its file, or the new version of it, is broken; nobody took it away. */
+/** Its definition is missing only because its file, or the new version of it, is broken; it was not removed. */
 function staysUntilFixed({ id, point, place }: Definition, { broken, events }: LoadedHooks): boolean {
   if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return false;
   return broken.some(

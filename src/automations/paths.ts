@@ -1,4 +1,4 @@
-/** Paths of definitions: relative to their folder and never outside of it, whatever a template, `..` or a symbolic link says. */
+/** Paths of definitions: relative to their folder and never outside of it, with any template, `..` or symbolic link. */
 import { constants, realpathSync, statSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
@@ -39,7 +39,7 @@ export async function locate(
   if (path.includes("\0")) throw outside(path);
   const top = await real(resolve(folder, root ?? "."), folder);
   const asked = resolve(top, path);
-  // Said before anything is looked at, so that nobody learns what is there.
+  // Refused before any file is read, so that the error reveals nothing about files there.
   if (!within(asked, top)) throw outside(path);
   const found = await real(asked, folder);
   if (!within(found, top)) throw outside(path);
@@ -77,7 +77,7 @@ export async function openFile(place: Place): Promise<FileHandle> {
   try {
     if (!(await file.stat()).isFile())
       throw new HookgateError({ code: "PATH_NOT_A_FILE", message: `${place.name} is no file` });
-    // Whoever exchanged a folder for a link between the look and the opening is found out here (Linux).
+    // A folder that was replaced by a link between the check and the opening is found out here (Linux).
     const opened = await realpath(`/proc/self/fd/${file.fd}`).catch(() => place.path);
     if (!within(opened, place.root)) throw outsideOf(place.name, place.root);
     return file;

@@ -1,4 +1,4 @@
-/** Everything stands still until somebody says otherwise; a restart does not. */
+/** Everything is paused until a person resumes it; a restart does not. */
 import type { KeyValueStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 

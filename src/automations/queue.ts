@@ -1,6 +1,6 @@
 /**
- * Stored runs, and who runs them: background runs of any hook (this is the registry's `BackgroundPort`), runs that time started and
- * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by whoever holds that.
+ * * Stored runs, and their execution: background runs of any hook (this is the registry's `BackgroundPort`), runs that a time started and
+ * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by the holder of the lease.
  */
 import type { AutomationRun, AutomationRunStore, TakenRun } from "../domain/automation.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
@@ -60,9 +60,9 @@ export interface Queue extends BackgroundPort {
   /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
   stop(graceMs: number): Promise<void>;
   look(): void;
-  /** A run that somebody else stores together with more: as it is to be stored, ended already when its gates refuse it. */
+  /** Checks a run that another part stores together with more: gives it as it is to be stored, ended already when its gates refuse it. */
   admit(row: AutomationRun): Promise<Admission>;
-  /** Stores a run that a person asked for and begins it, whatever else waits. Resolves with how it ended. */
+  /** Stores a run that a person asked for and starts it ahead of all waiting runs. Resolves with how it ended. */
   runNow(row: AutomationRun, progress: Progress): Promise<RunOutcome>;
   /** The handler of a stored run takes it over; `work` is waited for, and writes the row's end. */
   claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined;
@@ -105,7 +105,7 @@ export function createQueue(options: QueueOptions): Queue {
       if (taken === undefined) return runs.nextDue(busy);
       begin(taken);
     }
-    return undefined; // whoever ends looks again
+    return undefined; // the next run that ends wakes it again
   }
 
   /** Hooks whose runs wait for each other instead of being refused. */
@@ -242,7 +242,7 @@ export function createQueue(options: QueueOptions): Queue {
     record: (run: BackgroundRun) => add(rowOf(run, parts.definition(run.hookId), clock.now())),
     refuse(run, { by, reason, isStored, isFailure }) {
       const definition = parts.definition(run.hookId);
-      if (definition === undefined && !isStored) return; // of a plugin's hook, which has no history here
+      if (definition === undefined && !isStored) return; // a run of a plugin's hook, which has no history here
       const refusal: RunOutcome =
         isFailure === true
           ? { status: "failed", error: reason, isRetryable: false }
@@ -260,12 +260,12 @@ export function createQueue(options: QueueOptions): Queue {
       await runs.insert(row);
       count(row.hookId, 1);
       const taken = isStarted ? await runs.takeOne(row.id, owner, clock.now(), options.leaseMs) : undefined;
-      // Whoever looked just now may have taken it first: it runs all the same.
+      // A poll just now may have taken it first: it runs all the same.
       if (taken !== undefined) begin(taken);
       return ended;
     },
     async start() {
-      // One process at a time has this database open: whoever held a lease before is gone.
+      // One process at a time has this database open: earlier holders of leases are gone.
       await runs.expireOthers(owner, clock.now());
       waiting = await runs.waiting();
       isStarted = true;

@@ -15,7 +15,7 @@ import type { Ask } from "./answers.js";
 import type { Reach } from "./run-context.js";
 
 export interface ReachParts {
-  /** Of the environment. */
+  /** Reads a variable of the environment. */
   variable(name: string): string | undefined;
   gateway: Pick<Gateway, "send" | "edit">;
   outbox: Pick<OutboxStore, "get">;
@@ -43,7 +43,7 @@ export interface ReachParts {
   clock: Clock;
 }
 
-/** Of a definition: who it is, and which variables it names. */
+/** The parts of a definition that matter here: its id, and the variables that it names. */
 export interface Reaching {
   readonly id: string;
   readonly secrets: readonly string[];
@@ -71,7 +71,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
       query: parts.ask,
       createTask: parts.createTask,
       async request(url, request) {
-        // Half a megabyte of HTTP client, for whoever has hooks that use it.
+        // Half a megabyte of HTTP client, only for installations with hooks that use it.
         const { guardedRequest } = await import("../lib/outgoing/request.js");
         const { allow, resolve } = parts;
         return guardedRequest(url, { ...request, allow, resolve });
@@ -108,7 +108,7 @@ function latestByKey<T>(): (key: string, once: string, make: () => Promise<T>) =
     if (known?.once === once) return known.made;
     const made = make();
     latest.set(key, { once, made });
-    made.catch(() => latest.delete(key)); // whoever asks next tries again
+    made.catch(() => latest.delete(key)); // the next caller tries again
     return made;
   };
 }

@@ -1,4 +1,4 @@
-/** What steps and handlers are given: who runs, why, with what, and the ways to reach the rest of the product. */
+/** What steps and handlers are given: the hook, the trigger, the payload, and the ways to reach the rest of the product. */
 import type { Address } from "../domain/address.js";
 import type { TriggerKind } from "../domain/automation.js";
 import type { Cause } from "../domain/journal.js";

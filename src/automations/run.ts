@@ -1,6 +1,6 @@
 /**
- * One run of one operator-defined hook, from what triggered it to who is told. This is the whole pipeline: every run, whatever
- * started it, goes through here once for each attempt.
+ * * One run of one operator-defined hook, from its trigger to its notifications. This is the whole pipeline: every run, with any trigger,
+ * goes through here once for each attempt.
  */
 import { PAUSED_REASON, type StepRecord } from "../domain/automation.js";
 import type { Refusal } from "./gates/refusal.js";
@@ -23,7 +23,7 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
   const run = await openRun(start, parts);
   if (run.earlier !== undefined) return run.earlier;
 
-  // Gates: whoever is refused is recorded with the gate's name.
+  // Gates: a refused run is recorded with the gate's name.
   const gate = await passGates(start, parts);
   if (gate.kind === "refused") {
     const refused = await recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, parts);
@@ -58,7 +58,7 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
       outcome = judge(result, start);
     }
 
-    // Outcome: what the point makes of it is whoever called us's business. Journal: the row, redacted.
+    // Outcome: its effect at the point is the caller's business. Journal: the row, redacted.
     const disable = "disable" in outcome ? outcome.disable : undefined;
     outcome = await recordEnd(start, run, outcome, facts, parts);
     if (start.dryRun) return outcome;

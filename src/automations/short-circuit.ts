@@ -1,6 +1,6 @@
 /**
- * `skip_if` and `skip_when`: whether the handler need not run. Something that failed is neither empty nor ok, and nothing green stands
- * for something red beside it: as long as a step failed, or is not ok and nobody asked for that, the handler runs.
+ * * `skip_if` and `skip_when`: whether the handler need not run. Something that failed is neither empty nor ok, and a green step does not
+ * hide a red one beside it: as long as a step failed, or is not ok and no condition asks for that, the handler runs.
  */
 import { conditionProblems } from "../hooks/impossible-condition.js";
 import { compileCondition } from "../hooks/predicate.js";

@@ -34,7 +34,7 @@ export interface Step<Options = unknown> {
   addresses?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal a hook with it. */
   readonly ownerOnly?: boolean;
-  /** Who gets work by these options, templates unresolved; who may not give it them may not fire the hook. */
+  /** The assignee by these options, templates unresolved; a person who may not give it work may not fire the hook. */
   assignee?(options: Options): string;
   /** Fields of the result that templates and conditions may name, with their types; a template that names another is refused at load. */
   readonly fields: Readonly<Record<string, FieldType>>;

@@ -1,4 +1,7 @@
-/** The card of one alert: who has waited how long for what, their words, how it stands and what comes next. Details are one press away. */
+/**
+ * The card of one alert: the person, how long they wait and for what, their words, its state and what comes next. Details are one press
+ * away.
+ */
 import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWord } from "../../domain/alert.js";
 import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";

@@ -42,7 +42,7 @@ export function cardButtons(alert: Alert, settings: Settings, standing: ClockSta
   return [row.filter((one): one is Button => one !== false)];
 }
 
-/** Whom an operator called after an acknowledgement can acknowledge it, too. */
+/** An operator who was called after an acknowledgement can acknowledge it, too. */
 const canAcknowledge = ({ state, called }: Alert) => state !== "acked" || called !== undefined;
 
 /** All that can be done with it. */

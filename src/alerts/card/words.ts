@@ -50,7 +50,7 @@ export function withMoments(text: string, at: (ms: number) => string): string {
   return text.replace(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g, (iso) => at(Date.parse(iso)));
 }
 
-/** What a customer wrote, without what is nobody's business: addresses, long numbers. */
+/** A customer's words without private data: addresses, long numbers. */
 export function withoutPersonal(text: string): string {
   return text.replace(/[\w.+-]+@[\w-]+(\.[\w-]+)+/g, "[address]").replace(/\+?\d(?:[ .\-/()]?\d){5,}/g, "[number]");
 }

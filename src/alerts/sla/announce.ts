@@ -70,7 +70,10 @@ async function giveUp(announcement: SlaAnnouncement, reason: string, parts: Anno
   await parts.store.updateAnnouncement(announcement.id, { status: "failed", reason });
 }
 
-/** An alert about alerting: nobody hears of it, because a hook that is to decide cannot. Its words stay, so that it is one. */
+/**
+ * An alert about alerting: an announcement is not sent, because a hook that is to decide cannot. Its text is fixed, so that it stays one
+ * alert.
+ */
 function undecided({ id, at, signal }: SlaAnnouncement) {
   const { title, severity, entity, source, labels } = signal;
   return {

@@ -1,6 +1,6 @@
 /**
- * The clocks of what is watched. Every change of one goes through `see`: what is known of the entity, what is so now, and one
- * transaction that moves its clocks and what they announce. It is asked by whoever tells of an entity, and when a clock's time comes.
+ * The clocks of watched entities. Every change of one goes through `see`: the stored state of the entity, its state now, and one
+ * transaction that moves its clocks and what they announce. It is called by the owner of an entity, and when a clock's time comes.
  */
 import type { SlaCase, SlaClock, SlaStore } from "../../domain/sla.js";
 import type { WatchedEntity, WatchedType } from "../../domain/watched.js";
@@ -74,7 +74,7 @@ export class Clocks {
     return due.length === PAGE ? now : store.nextDue();
   }
 
-  /** Work whose clock is due: what its owner says now holds, whatever was told last. */
+  /** Work whose clock is due: the current state from its owner counts, not the last one reported. */
   async lookAtWork(due: SlaClock, extend?: Sighting["extend"]): Promise<void> {
     const { type, id } = due.entity;
     await this.see(type, id, async () =>

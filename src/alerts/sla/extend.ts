@@ -1,6 +1,6 @@
 /**
- * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is reckoned from it;
- * what has no date of its own (a conversation, a target) gets more working time.
+ * * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is computed from it; an
+ * entity without a date of its own (a conversation, a target) gets more working time.
  */
 import type { Actor } from "../../domain/alert.js";
 import type { SlaClock } from "../../domain/sla.js";
@@ -16,7 +16,7 @@ export interface Extension {
   byMs?: number;
   /** Or until when. */
   toAt?: number;
-  /** What `standOf` said when somebody decided so: when it was moved meanwhile, this is no longer what they meant. */
+  /** The value of `standOf` when a person decided so: when it was moved meanwhile, the decision no longer applies. */
   was?: number;
   reason?: string;
   by: Actor;
@@ -24,13 +24,13 @@ export interface Extension {
 
 export interface ExtendParts {
   policies(): readonly Policy[];
-  /** The owner of a task or a mission sets its deadline, and the clock is reckoned anew before this resolves. */
+  /** The owner of a task or a mission sets its deadline, and the clock is computed again before this resolves. */
   moveDeadline(clock: SlaClock, at: number, extension: Extension): Promise<void>;
   /** The clock of a target gets so much more working time. */
   addTime(clock: SlaClock, ms: number, extension: Extension): Promise<void>;
   /** Into the history of its alert. */
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
-  /** Who did so last. */
+  /** The last person who did so. */
   whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
   get(id: string): Promise<SlaClock | undefined>;
   now(): number;

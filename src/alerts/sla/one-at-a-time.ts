@@ -7,7 +7,7 @@ export class OneAtATime {
     const result = before.then(job);
     const settled = result.then(
       () => {},
-      () => {}, // whoever asked has the rejection
+      () => {}, // the caller has the rejection
     );
     this.#last.set(key, settled);
     void settled.then(() => {

@@ -1,6 +1,6 @@
 /**
- * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
- * announce. Three keys of `Work` look at the rows: what is due next, what is to be said, and what is to be reckoned anew.
+ * * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
+ * announce. Three keys of `Work` read the rows: what is due next, what is to be announced, and what is to be computed again.
  */
 import type { Actor } from "../../domain/alert.js";
 import type { RaiseAlert } from "../../domain/alert-signal.js";
@@ -54,11 +54,11 @@ export interface Sla {
   readonly desk: SlaDesk;
   /** A calendar by its name, for other parts of alerts (`always` is one). */
   calendar(name: string): WorkCalendar | undefined;
-  /** Loads calendars, takes up what was left. Rejects with SLA_CALENDAR_INVALID. */
+  /** Loads calendars and resumes what is stored. Rejects with SLA_CALENDAR_INVALID. */
   start(): Promise<void>;
   /**
-   * Other policies: resolves, when all they need is there, with what puts them in force; clocks are reckoned anew afterwards.
-   * Rejects with SLA_CALENDAR_INVALID.
+   * * Other policies: resolves, when all they need is there, with what puts them in force; clocks are computed again afterwards. Rejects
+   * with SLA_CALENDAR_INVALID.
    */
   prepare(config: SlaConfig): Promise<() => void>;
   sweep(now: number): Promise<number>;
@@ -72,7 +72,7 @@ const RECKON = "reckon";
 const CLOCK_SET = "clock set";
 /** Clocks read at once. */
 const PAGE = 500;
-/** The cursor of the policies that conversations were reckoned with. */
+/** The cursor of the policies with which conversations were computed. */
 const POLICIES = "policies";
 
 /** Without policies it holds no clock, no timer and no library. */
@@ -86,7 +86,7 @@ export function createSla(parts: SlaParts): Sla {
   /** No policies, and no clocks of former ones. */
   let isIdle = false;
   let noteLoaded = () => {};
-  /** Without its policies a clock would be taken for one that nobody wants any more. */
+  /** Without its policies a clock would count as one that no longer applies. */
   const loaded = new Promise<void>((resolve) => {
     noteLoaded = resolve;
   });
@@ -153,7 +153,7 @@ export function createSla(parts: SlaParts): Sla {
   }
 
   async function lookAtDue(): Promise<number | undefined> {
-    // What platforms bring of the time when nobody listened may end a clock that looks overdue.
+    // What platforms deliver from a time when the gateway did not listen may end a clock that looks overdue.
     if (clock.now() < quietUntil) return quietUntil;
     return clocks.lookAtDue(lookAgain);
   }
@@ -193,7 +193,7 @@ export function createSla(parts: SlaParts): Sla {
     };
   }
 
-  /** Clocks that were reckoned with other policies; and conversations that another policy may be about now. */
+  /** Clocks that were computed with other policies; and conversations that another policy may match now. */
   async function reckonAnew(): Promise<undefined> {
     const hashes = policies.map(({ hash }) => hash);
     for (let afterSeq = 0; ; ) {

@@ -1,4 +1,4 @@
-/** Whom the messages of an escalation step mention, and what they say of people who are not notified there. */
+/** The mentions in the messages of an escalation step, and the text about people who are not notified there. */
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
 import { type Around, calls, isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";

@@ -128,7 +128,7 @@ function nextStep({ alert }: Plan, route: Route): Step | undefined {
   return route.settings.escalate[urgingOf(alert, route).steps];
 }
 
-/** By time or by count, whichever is reached; a step without either comes at once. */
+/** By time or by count, the first of the two; a step without either comes at once. */
 function dueAtOf({ after, reminders }: Step, from: number, reminded: number): number | undefined {
   if (reminders !== undefined && reminded >= reminders) return from;
   if (after !== undefined) return from + after;
@@ -173,7 +173,7 @@ function take(
     ...(late === undefined ? [] : [late]),
   ];
   const ofStep = stepKey(alert, route, number);
-  // Nobody can say of a page in doubt that it notified no one.
+  // It is not certain that a page in doubt notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
   const key = `${ofStep}${end}`;
   const group = `${route.name}|escalated`;
@@ -231,7 +231,7 @@ function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDo
 const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
   `Sent to ${name} in a private chat: not notified ${inDoubtAt === undefined ? "" : "for certain "}where this alert is posted`;
 
-/** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
+/** The people to whom an escalation was sent in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];
 
 /** The history and the other chats must not say that a page was sent which waits for a morning. */

@@ -29,7 +29,7 @@ export interface Undelivered extends Loss {
   isAgain?: boolean;
 }
 
-/** Whether this text is posted elsewhere because it did not arrive in time, or nobody knows whether it did. */
+/** Whether this text is posted elsewhere because it did not arrive in time, or because that is not known. */
 export const isCopy = (text: string) => COPY.test(text);
 const COPY = /\(it (?:did not arrive|may not have arrived|waits) at /;
 
@@ -48,9 +48,9 @@ export function fallback(
   }
   const there = new Set(told.map((place) => place.destination));
   const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
-  // Nobody there takes it: the chats that show the alert get what was said, and whom it calls.
+  // No chat there takes it: the chats that show the alert get the text, and the mentions.
   if (elsewhere.every(inhibitors.takesNone)) {
-    // Whom a step called in a private chat has it.
+    // The people whom a step called in a private chat have it.
     const called = Object.values(alert.urged ?? {}).flatMap(({ direct = [] }) => direct);
     const without = [destination, ...called];
     elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.takesNone(one)));
@@ -88,7 +88,7 @@ export function fallback(
       plan.notices.push({ ...copy, destination: one, mentions: [] });
     }
   }
-  // Of a copy that is lost, its chat has an alert of its own.
+  // A copy that is lost has an alert of its own, for its chat.
   if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, loss, elsewhere);
   recordLoss(plan, destination, notice, loss, alerting);
 }
@@ -178,7 +178,7 @@ function noteDoubt(plan: Plan, destination: string, { key }: Unsaid): void {
   if (urging) urging.inDoubtAt = [...new Set([...(urging.inDoubtAt ?? []), destination])];
 }
 
-/** Whom no copy of the page notifies for certain is called as if the chat had been known to take none. */
+/** People whom no copy of the page notifies for certain are called as if the chat had been known to be unreachable. */
 function callWithout(
   plan: Plan,
   destination: string,
@@ -191,7 +191,7 @@ function callWithout(
   if (route === undefined) return;
   const certain = copies.filter((one) => !urging?.inDoubtAt?.includes(one));
   const uncalled = uncalledBy(mentions, certain, alerting);
-  // Whom a copy did not notify was called when the page was lost.
+  // The people whom a copy did not notify were called when the page was lost.
   const isLost = isCopy(text) ? uncalled.some((one) => calls(destination, one, alerting)) : uncalled.length > 0;
   if (isLost) plan.lostPage = { ...loss, route, destination, isPrivate: false, isCopy: isCopy(text) };
 }

@@ -56,7 +56,7 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
     alert.condition = "firing";
     alert.firedAt = now;
     if (alert.state === "acked") delete alert.ack;
-    // Somebody keeps it quiet: it stays so, and its history says that it is worse now.
+    // A person or rule keeps it quiet: it stays so, and its history shows that it is worse now.
     if (!plan.move("fire", sourceOf(signal), signal.reason)) plan.record("fire", sourceOf(signal), signal.reason);
   }
   return plan;
@@ -111,7 +111,7 @@ async function resume(known: Alert, signal: AlertSignal, { store, clock }: Alert
   return plan;
 }
 
-/** Until it is ended: somebody may be changing it just now. */
+/** Repeats until it has ended: a person may be changing it just now. */
 async function endReplaced(known: Alert, alerting: Alerting): Promise<void> {
   const { store, clock, inhibitors, lookAt } = alerting;
   const now = clock.now();

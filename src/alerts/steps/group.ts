@@ -4,7 +4,7 @@ import { labelsOf } from "../matchers.js";
 import type { Plan } from "../plan.js";
 import type { Route } from "./route.js";
 
-/** `isMoving`: its cards follow it, whoever has it. */
+/** `isMoving`: its cards follow it, regardless of its owner. */
 export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): Place[] {
   const { alert, now, told } = plan;
   const isLoud = alert.state === "warned" || alert.state === "firing";

@@ -7,7 +7,7 @@ import { isOpen } from "../../domain/alert.js";
 import { type Plan, RULE } from "../plan.js";
 import { type Route, type Routing, routesFor } from "./route.js";
 
-/** True when it is to be told at other places from now on, in whatever state it is. */
+/** True when its messages go to other places from now on, in any state. */
 export function move(plan: Plan, routes: readonly Route[], routing: Routing): boolean {
   const { alert } = plan;
   // What is kept quiet stays where it is until it is loud again.

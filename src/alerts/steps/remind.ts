@@ -1,4 +1,7 @@
-/** Says again what nobody acknowledges, as new messages: an edited card pings nobody. Each route in its own time, each chat by one route. */
+/**
+ * Repeats an alert that is not acknowledged, as new messages: an edited card pings no one. Each route in its own time, each chat by one
+ * route.
+ */
 import type { Alert, Notice } from "../../domain/alert.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Alerting } from "../alerting.js";
@@ -47,7 +50,7 @@ function remindBy(
     return;
   }
   if (loud.length === 0) {
-    // None is used up while nobody would hear it: what waited is told when the hours end, and reminded of after that.
+    // Reminders are not used up in quiet hours: a waiting alert is sent when the hours end, and reminded of after that.
     urging.remindFrom = Math.min(...ends.filter((end) => end !== undefined));
     plan.lookAt(urging.remindFrom + settings.every);
     return;

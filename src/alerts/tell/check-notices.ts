@@ -139,6 +139,6 @@ export async function lose(
     const notice = { kind, key, text, mentions };
     await run({ kind: "undelivered", id: alertId, destination, ...loss, notice });
   }
-  // Nobody is left to tell that nobody can be told. One message in doubt says nothing about its chat.
+  // No further alert when the alert about alerting cannot be delivered either. One message in doubt proves nothing about its chat.
   if (!isOwn && fate !== "in doubt") await raiseUnsaid(destination, loss, telling);
 }

@@ -1,6 +1,7 @@
 /**
- * When a person takes or snoozes an alert, or it ends, the reminders and escalations that were posted about it show that: who presses
- * a button of one sees that it worked, and others see that they are not needed. When that holds no more, they show that, too.
+ * * When a person takes or snoozes an alert, or it ends, the reminders and escalations that were posted about it show that: a person who
+ * presses a button of one sees that it worked, and others see that they are not needed. When the alert needs people again, they show that,
+ * too.
  */
 import { createHash } from "node:crypto";
 import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WORDS } from "../../domain/alert.js";

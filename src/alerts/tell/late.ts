@@ -1,4 +1,4 @@
-/** Reminders and escalations that go out late say so: whoever is paged at night has to know that it is old. */
+/** Reminders and escalations that are sent late show that: a person who is paged at night has to know that the page is old. */
 import { type Hold, STATE_WORDS } from "../../domain/alert.js";
 import type { Delivery, Pause } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -9,7 +9,7 @@ import type { AlertsConfig } from "../config.js";
 
 /** Less is not worth a word. */
 const LATE_MS = 5 * 60_000;
-/** A page says it from here on: who is called has to know how old it is. */
+/** From this delay on a page shows how old it is. */
 export const LATE_PAGE_MS = 60_000;
 const MAX_WAIT_MS = 15 * 60_000;
 

@@ -1,4 +1,4 @@
-/** Escalations among the messages that wait for an operator: whom they were to call, where, and about what. */
+/** Escalations among the messages that wait for an operator: the people to call, the chat, and the alert. */
 import { isInDoubt } from "../../domain/given-up.js";
 import { sentDirectlyTo } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";

@@ -1,4 +1,4 @@
-/** Who is pinged at a destination: only accounts of its own platform, and only those that the configuration names. */
+/** The accounts that a message pings at a destination: only those of its own platform, and only those that the configuration names. */
 import type { OutboundMessage } from "../../domain/message.js";
 
 /** `mentions`: `platform:id|name`. Those of other platforms are named in the text already. */

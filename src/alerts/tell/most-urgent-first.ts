@@ -10,7 +10,10 @@ interface About {
 
 export const isPage = (group: readonly About[]) => group.some(({ notice }) => notice.kind === "escalation");
 
-/** Pages do not wait for the budget. Of pages and of the rest, what is about alerting comes last: it must not delay a customer's alert. */
+/**
+ * Pages do not wait for the budget. Among pages, and among the rest, alerts about alerting come last: they must not delay a customer's
+ * alert.
+ */
 export function mostUrgentFirst<Said extends About>(groups: readonly Said[][]): Said[][] {
   return [...groups].sort((a, b) => rankOf(a) - rankOf(b));
 }

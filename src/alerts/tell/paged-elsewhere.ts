@@ -1,6 +1,6 @@
 /**
- * A page that waited for its chat is posted there late: who was notified of it in another chat meanwhile is not notified again, unless an
- * operator had the alert in between. Then it needs an operator again, and the page says that it calls that person again.
+ * * A page that waited for its chat is posted there late: people who were notified of it in another chat meanwhile are not notified again,
+ * unless an operator had the alert in between. Then it needs an operator again, and the page states that it calls that person again.
  */
 import type { Alert, Notice } from "../../domain/alert.js";
 import { type Mentioned, readMention } from "../people.js";

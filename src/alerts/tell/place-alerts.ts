@@ -51,7 +51,7 @@ class Page {
   /** Undefined: there is nothing to tell (any more). */
   async cardFor(alert: Alert, place: Place): Promise<AlertCard | undefined> {
     if (place.kind === "quiet") return this.#common("catch-up", String(place.dueAt), place.group);
-    // What somebody took meanwhile is shown all the same; what became quiet gets its place when it is loud again.
+    // An alert that a person took meanwhile is shown all the same; one that became quiet gets its place when it is loud again.
     if (!isOpen(alert.state) || alert.state === "silenced" || alert.state === "inhibited") return undefined;
     const old = await this.#reopened(alert);
     if (old) return old;

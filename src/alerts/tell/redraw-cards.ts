@@ -1,12 +1,12 @@
 /**
- * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
- * brings back what somebody deleted where the platform tells nobody. When is on disk with the card.
+ * * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
+ * restores deleted messages on platforms that do not report deletions. The time is on disk with the card.
  */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Telling } from "./telling.js";
 
 const SOONEST_MS = 30_000;
-/** While it fires and nobody has it, and otherwise. */
+/** While it fires without an owner, and otherwise. */
 const LATEST_FIRING_MS = 5 * 60_000;
 const LATEST_MS = 3_600_000;
 /** A chat with many open cards is not edited more often than this. */

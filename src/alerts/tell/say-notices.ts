@@ -1,4 +1,4 @@
-/** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
+/** Sends reminders and escalations: new messages, because edits ping no one. Those of one card are one message. */
 import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, type Hold, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
@@ -119,7 +119,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
   }
 }
 
-/** They are old. Of a page, the history says that it was not posted. */
+/** They are too old to send. For a page, the history shows that it was not posted. */
 async function drop(notices: readonly Notice[], { store, run }: Telling): Promise<void> {
   if (notices.length === 0) return;
   for (const { kind, alertId: id, destination, text } of notices)
@@ -131,8 +131,8 @@ async function drop(notices: readonly Notice[], { store, run }: Telling): Promis
 }
 
 /**
- * What is not enqueued while its chat is paused. Of reminders the newest is said at the end. A page waits here while the pause lasts
- * longer than it may wait in the outbox: whom it calls is called elsewhere at once, and not again in this chat.
+ * * What is not enqueued while its chat is paused. Of reminders, only the newest is sent at the end. A page waits here while the pause
+ * lasts longer than it may wait in the outbox: the people whom it calls are called elsewhere at once, and not again in this chat.
  */
 async function heldByPause(destination: string, timely: readonly Saying[], telling: Telling): Promise<Saying[]> {
   const { clock, config } = telling;
@@ -386,7 +386,7 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   };
 }
 
-/** Who waits how long, their words, why this message comes; with the buttons of the card. */
+/** The person, how long they wait, their words, why this message comes; with the buttons of the card. */
 async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telling) {
   const standing = await standingOf(alert, telling);
   const { destination = "" } = sayings[0]?.notice ?? {};

@@ -17,7 +17,7 @@ import { isAboutDelivery, nowhere } from "./undelivered.js";
 /** Between two edits of one card. */
 const EDIT_EVERY_MS = 1_000;
 const EDIT_LIST_EVERY_MS = 5_000;
-/** How long a change on its way is waited for before it is asked again; whoever hears of its end looks at once. */
+/** How long a change on its way is waited for before it is requested again; the end of the change wakes this at once. */
 const ASK_AGAIN_MS = 2_000;
 const LOOK_AFTER_MS = 15_000;
 const HELD_MS = 60_000;
@@ -105,7 +105,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     redrawAt,
   };
-  // Nobody decides about this one, and its change would be posted as a second card.
+  // No one decides about this one, and its change would be posted as a second card.
   if (root && isInDoubt(root)) {
     await store.saveCard({ ...shown, isPosted: card.isPosted });
     return undefined;

@@ -126,7 +126,7 @@ export async function saidAgain(
   if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
 }
 
-/** Why nothing can be handed over for that place at all: its platform is not switched on. Undefined for what may pass. */
+/** Why nothing can be enqueued for that place at all: its platform is not switched on. Undefined for other errors. */
 export function nowhere(error: unknown): string | undefined {
   return error instanceof HookgateError && error.code === "PLATFORM_UNKNOWN" ? error.message : undefined;
 }

@@ -1,4 +1,4 @@
-/** Pages of an alert that are due and not posted: the step is taken, and nobody has read it there. */
+/** Pages of an alert that are due and not posted: the step is taken, and its page is not in the chat yet. */
 import { type Alert, isOpen } from "../../domain/alert.js";
 import { isUnderWay } from "../../domain/store.js";
 import { isCalledOff } from "../urging.js";

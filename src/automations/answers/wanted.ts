@@ -7,7 +7,7 @@ export interface Wanted {
   limit: number;
   /** Milliseconds since the epoch. */
   since: number;
-  /** Of the further arguments. */
+  /** A further argument as text. */
   text(name: string): string | undefined;
 }
 

@@ -43,7 +43,7 @@ function unmatched(raw: unknown, { kind }: Trigger): Issue[] {
   }));
 }
 
-/** Fields that something else decides, whatever they say. */
+/** Fields without effect, because something else decides. */
 function ignoredFields({ id, match }: DefinitionForm, { kind }: Trigger, { name }: AnyPoint): Issue[] {
   const issues: Issue[] = [];
   const isOfOthers = match?.watches?.some((watch) => watch !== id) === true;

@@ -32,7 +32,7 @@ export interface Surroundings {
   readonly points: ReadonlyMap<string, AnyPoint>;
   /** Names under `events:`. */
   readonly events: readonly string[];
-  /** Of those that are not in force: why. */
+  /** The reasons of those that are not in force. */
   readonly brokenEvents?: ReadonlyMap<string, string>;
   /** An environment variable. */
   secret(name: string): string | undefined;

@@ -114,6 +114,6 @@ export interface Definition {
   faults(): Promise<readonly string[]>;
   /** A step or its handler runs what only an owner may run. */
   readonly ownerOnly: boolean;
-  /** Whom its steps give work: runners and people. Undefined among them: whom its event names. */
+  /** The runners and people to whom its steps give work. Undefined among them: the one that its event names. */
   readonly assignees: readonly (string | undefined)[];
 }

@@ -7,7 +7,7 @@ export function hasConversation(payload: JsonSchema): boolean {
   return PLACES.some((place) => mayHave(payload, place));
 }
 
-/** Whether the schema itself says so: of an event, nothing may be known of what its sender gives. */
+/** Whether the schema itself has the fields: for an event, nothing may be known of the sender's payload. */
 export function namesConversation(payload: JsonSchema): boolean {
   return PLACES.some((place) => Object.keys(schemaAt(payload, place) ?? {}).length > 0);
 }

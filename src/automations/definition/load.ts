@@ -21,7 +21,7 @@ export interface BrokenHook {
   place: Place;
   critical: boolean;
   problems: DefinitionProblem[];
-  /** The file cannot be read at all, so nobody knows which hooks are in it. */
+  /** The file cannot be read at all, so it is not known which hooks are in it. */
   isWholeFile?: boolean;
   /** It is no valid YAML, so it may have swallowed hooks that follow it in its file. */
   mayHideOthers?: boolean;
@@ -79,7 +79,7 @@ function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
   return [...byFile.values()];
 }
 
-/** Where it stands is read when somebody asks: finding it out for thousands that are right would take longer than all the rest. */
+/** The place is computed on demand: finding it for thousands that are right would take longer than all the rest. */
 function placeLater({ file, placeOf }: Source): Place {
   let found: Position | undefined;
   const look = () => {

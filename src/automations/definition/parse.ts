@@ -35,7 +35,7 @@ export interface ParsedBody {
   readonly run: ParsedHandler | undefined;
 }
 
-/** What is right can still be held against what there is, whatever else has issues. */
+/** The parts without issues, which can still be checked against other settings. */
 export interface Parsed {
   issues: Issue[];
   /** With defaults for the settings that have issues; undefined when it is no map at all. */
@@ -64,7 +64,7 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   return { issues, form, unsure, body: { context, run } };
 }
 
-/** Of a definition whose id has issues. */
+/** For a definition whose id has issues. */
 const ANY_ID = { id: "unknown" };
 
 function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): ParsedHandler | undefined {

@@ -60,7 +60,7 @@ export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: S
   return found;
 }
 
-/** What refuses the configuration `file`: nobody knows which guards are in a folder that cannot be found. */
+/** Why the configuration `file` is refused: it is not known which guards are in a folder that cannot be found. */
 export function hooksFolderProblem(file: string): { file: string; path: string; message: string }[] {
   const folder = join(dirname(file), HOOKS_FOLDER);
   if (deadLinkTarget(folder) === undefined && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)

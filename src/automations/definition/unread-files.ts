@@ -1,4 +1,4 @@
-/** Files under `hooks/` that are not read, although somebody may take them for hooks: a guard that is in one of them guards nothing. */
+/** Files under `hooks/` that are not read, although they look like hooks: a guard that is in one of them guards nothing. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { parseYaml } from "../../lib/yaml-source.js";

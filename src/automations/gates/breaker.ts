@@ -1,7 +1,7 @@
 /**
- * A circuit breaker per hook: after failures in a row it refuses every run for a while, then lets one through; that one closes it
- * again or opens it for twice as long. (cockatiel's reads the time by itself and makes callers wait for the trial run; here a
- * message must never wait for another's.) What it counts are rows: a restart closes none, and tells nobody anew.
+ * * A circuit breaker per hook: after failures in a row it refuses every run for a while, then lets one through; that one closes it again
+ * or opens it for twice as long. (cockatiel's reads the time by itself and makes callers wait for the trial run; here a message must never
+ * wait for another's.) What it counts are rows: a restart closes none, and notifies no one again.
  */
 import { z } from "zod";
 import type { KeyValueStore } from "../../domain/store.js";
@@ -59,7 +59,7 @@ export class Breakers {
     }
   }
 
-  /** A person who fires by hand is the trial run. Lets the trial run through, and from then on nobody until it has ended. */
+  /** A run that a person fires by hand is the trial run. Lets the trial run through, and from then on none until it has ended. */
   check({ hookId, isManual }: { hookId: string; isManual: boolean }, now: number): Refusal | undefined {
     const state = this.#states.get(hookId);
     if (state === undefined || state.openings === 0) return undefined;
@@ -83,7 +83,7 @@ export class Breakers {
     return `It is not called until ${time} UTC (in ${formatDuration(openUntil - now)}): ${failures} failures in a row. ${closes}`;
   }
 
-  /** The run that was let through has begun. */
+  /** The run that was let through has started. */
   begin(hookId: string): void {
     const state = this.#states.get(hookId);
     if (state !== undefined && state.openings > 0) state.isTrying = true;

@@ -1,4 +1,4 @@
-/** How many run at once: over all hooks, and of each. Whoever waits is let in, in order, as soon as there is room. */
+/** How many run at once: over all hooks, and of each. Waiting runs start in order, as soon as there is room. */
 import type { Definition } from "../definition/definition.js";
 import type { Refusal } from "./refusal.js";
 
@@ -40,7 +40,7 @@ export class Slots {
     return this.busy(limits);
   }
 
-  /** By its own runs, whatever others do. */
+  /** Busy with its own runs; other hooks do not count. */
   busy({ id, concurrency }: Limits): Refusal | undefined {
     const running = this.running(id);
     if (running >= concurrency)

@@ -7,7 +7,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
 
 interface Known {
   last: number;
-  /** Of the last hour, oldest first. */
+  /** The starts of the last hour, oldest first. */
   recent: number[];
 }
 

@@ -18,7 +18,7 @@ export interface Incoming {
   name: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Buffer;
-  /** Of a run whose program sent it. */
+  /** The cause of the run whose program sent it. */
   cause?: Cause;
 }
 
@@ -119,7 +119,7 @@ function reused(id: string): HookgateError {
 function findDeclared(events: EventsConfig, name: string): EventConfig {
   const event = Object.hasOwn(events, name) ? events[name] : undefined;
   if (event) return event;
-  // No name near it: whoever asks is not proven yet.
+  // No similar name is suggested: the caller is not proven yet.
   throw new HookgateError({
     code: "EVENT_UNKNOWN",
     message: `there is no event "${name.slice(0, 64)}"`,
@@ -158,7 +158,7 @@ function prove(headers: Incoming["headers"], body: string, secrets: readonly str
   if (!/^[\x21-\x7e]{1,256}$/.test(id) || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_000)
     throw new HookgateError({ code: "SIGNATURE_WRONG", message: "the signature's headers cannot be read" });
   const at = Number(timestamp) * 1000;
-  // The signature first: nobody learns about our clock who has no secret.
+  // The signature first: a caller without a secret learns nothing about our clock.
   if (!isSignedBy({ id, at, body }, signature, secrets))
     throw new HookgateError({ code: "SIGNATURE_WRONG", message: "the signature is not that of this event's secret" });
   if (Math.abs(now - at) > TOLERANCE_MS)

@@ -15,7 +15,7 @@ export const chatAddress = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
 
-/** Of a platform that no template fills in. */
+/** The problem of a platform that no template fills in. */
 function knownPlatformProblem(text: string): string | undefined {
   const [platform = ""] = text.trim().split(":");
   return platform.includes("{") ? undefined : platformProblem(platform);

@@ -1,4 +1,4 @@
-/** Option fields of whatever sends a request: the `http` handler and the `http` step. */
+/** Option fields of everything that sends a request: the `http` handler and the `http` step. */
 import { validateHeaderValue } from "node:http";
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -150,7 +150,7 @@ const isForm = (type: string | undefined) => type?.trim().toLowerCase().startsWi
 export const formsOf = (options: Pick<Sent, "headers">): readonly string[] =>
   isForm(contentType(options)) ? ["body"] : [];
 
-/** Without the header, nobody knows whether `a={{ … }}` is a form, in which a value with a `&` would add fields, or words. */
+/** Without the header it is not known whether `a={{ … }}` is a form, in which a value with a `&` would add fields, or plain text. */
 export function checkForm(
   { headers: given, body: sent }: Sent,
   context: { addIssue(issue: { code: "custom"; message: string; path: string[] }): void },
@@ -202,7 +202,7 @@ function isJsonList(text: string): boolean {
   }
 }
 
-/** Who we are to the other side. Only names of variables stand in a definition, and no result shows what they hold. */
+/** Our identity for the other side. A definition has only names of variables, and no result shows their values. */
 export const auth = z
   .union([
     z

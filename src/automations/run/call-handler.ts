@@ -1,4 +1,4 @@
-/** The handler, once its options are rendered. Whatever it does, it is over soon after the run's signal fires. */
+/** The handler, once its options are rendered. It ends soon after the run's signal fires, in any case. */
 import type { HandlerCall } from "../definition/definition.js";
 import type { HandlerResult } from "../handler.js";
 import { errorWithoutPaths } from "../paths.js";

@@ -30,7 +30,7 @@ export function contextOf(
   };
 }
 
-/** Of all that the run itself causes. */
+/** The cause of everything that the run itself triggers. */
 export function ownCause(cause: Cause | undefined, runId: string): Cause {
   return { kind: "hook", id: runId, depth: (cause?.depth ?? 0) + 1 };
 }

@@ -20,7 +20,7 @@ const MAX_CHARACTERS = 16_384;
 const MAX_DEPTH = 12;
 const MAX_ENTRIES = 200;
 
-/** `point`: whose payload it is. `mask` masks the secrets of the configuration. */
+/** `point`: the point of the payload. `mask` masks the secrets of the configuration. */
 export function historyOf(point: string, payload: unknown, mask: (text: string) => string): History {
   let texts: string[] | undefined;
   const text = (one: string): string => {

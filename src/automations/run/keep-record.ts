@@ -79,7 +79,7 @@ export async function recordDropped(
   return dropped;
 }
 
-/** Why a run was skipped is said by gates and conditions, in words that nobody wrote in a chat. */
+/** The reason of a skipped run comes from gates and conditions, and quotes no one. */
 function shownReason({ status }: RunOutcome, reason: string, history: History): string {
   return status === "skipped" ? history.ownWords(reason) : history.text(reason);
 }

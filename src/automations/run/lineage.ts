@@ -6,7 +6,7 @@ export interface Lineage {
   runs: readonly RunSpan[];
   /** How many runs deep that is which this one causes. */
   depth: number;
-  /** Nobody but the presumed ones was at work, all the way. */
+  /** Only the presumed runs were under way, all the time. */
   isSole: boolean;
 }
 

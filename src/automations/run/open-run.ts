@@ -29,8 +29,8 @@ export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun
 }
 
 /**
- * A dispatch runs again with the same ids. What it decided holds. What was cut off is another attempt where something is decided,
- * because somebody waits for that; where nothing is, it does not happen twice.
+ * * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt at a point that decides,
+ * because a caller waits for that; at others it does not happen twice.
  */
 function begunBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {
   const opened = { row, history, isStored: true };

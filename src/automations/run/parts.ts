@@ -21,7 +21,7 @@ export interface RunStart {
   readonly reason: string;
   readonly payload: unknown;
   readonly dispatchId: string;
-  /** Of the dispatch; above 1 when it was begun before a crash. */
+  /** The attempt of the dispatch; above 1 when it was started before a crash. */
   readonly attempt: number;
   readonly cause?: Cause | undefined;
   /** The row that its trigger stored, taken under our lease. */
@@ -45,7 +45,7 @@ export interface RunParts {
   reachOf(definition: Definition): Reach;
   /** Masks the secrets of the configuration. */
   mask(text: string): string;
-  /** Nothing runs until somebody says `resume`. */
+  /** Nothing runs until a person gives `resume`. */
   isPaused(): boolean;
   /** Tells who wants to know. Never rejects. */
   notify(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;

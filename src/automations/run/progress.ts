@@ -1,4 +1,4 @@
-/** What whoever started a run by hand is told while it goes on. Must not throw. */
+/** Progress of a run for the person who started it by hand. Must not throw. */
 import type { AutomationRun, StepRecord } from "../../domain/automation.js";
 
 export interface Progress {

@@ -1,4 +1,4 @@
-/** `- create_task:`: gives somebody work. A run that is done again after a crash creates no second one. */
+/** `- create_task:`: creates a task. A run that is done again after a crash creates no second one. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { withoutMarks } from "../../lib/data-marks.js";

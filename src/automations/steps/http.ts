@@ -84,7 +84,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
 /** https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1 */
 const isSafe = (method: string) => method === "GET" || method === "HEAD";
 
-/** Neither ok nor not: nobody was asked, so no condition holds and nothing is red. */
+/** Neither ok nor not: no request was sent, so no condition holds and nothing is red. */
 function unsent(line: string, { body }: Composed): StepResult {
   return {
     value: {
@@ -101,7 +101,7 @@ function unsent(line: string, { body }: Composed): StepResult {
   };
 }
 
-/** A session that a server opened for us is nobody's business. */
+/** The cookie of a session that a server opened for us is private. */
 function shownHeaders(headers: Record<string, string>): Record<string, string> {
   const { "set-cookie": _cookies, ...shown } = headers;
   return shown;

@@ -24,7 +24,7 @@ export const steps = {
   create_task: createTaskStep,
 } as const satisfies Record<string, Step>;
 
-/** Steps that come with what they are about: whoever names one is told so. */
+/** Steps that exist together with their feature: an operator who names one gets this text. */
 export const LATER_STEPS: Readonly<Record<string, string>> = {
   memory_search: "memory_search comes with the agents' memory, which this version does not have",
 };

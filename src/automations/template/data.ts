@@ -13,7 +13,7 @@ export interface TemplateScope {
   readonly lastRunAt?: number;
 }
 
-/** The names of the timing fields; all are known at load, whatever the trigger. */
+/** The names of the timing fields; all are known at load, with any trigger. */
 export const TIMING_NAMES = [
   "current_time",
   "current_time_epoch",

@@ -50,7 +50,7 @@ const NEEDS_ARGUMENT: ReadonlySet<string> = new Set([
   ..."map where reject find find_index has group_by where_exp reject_exp find_exp has_exp group_by_exp".split(" "),
 ]);
 
-/** A filter that fails, or has no effect, whatever it is given. */
+/** A filter that fails, or has no effect, for every input. */
 export function filterProblem(filter: Filter): string | undefined {
   if (NEEDS_ARGUMENT.has(filter.name) && filter.args.length === 0)
     return `the filter ${filter.name} needs an argument: write ${filter.name}: …`;

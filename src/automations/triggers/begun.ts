@@ -1,10 +1,10 @@
-/** Dispatches that a trigger hands over again after a crash. One that ends the process again and again is given up. */
+/** Dispatches that a trigger repeats after a crash. One that ends the process again and again is given up. */
 import { type AttemptParts, createAttempts } from "../../hooks/attempts.js";
 
 export interface Begun {
   /** Calls `fire` with the number of the attempt; not at all when it was given up. */
   hand(point: string, dispatchId: string, fire: (attempt: number) => Promise<void>): Promise<void>;
-  /** It is on disk that it was handed over: it will not come again. */
+  /** Its end is on disk: it will not come again. */
   over(dispatchId: string): Promise<void>;
 }
 

@@ -51,7 +51,7 @@ export const filesOptions = z
     return { kind: "files", ...files, debounceMs: debounce };
   });
 
-/** Whether, beyond doubt, the pattern matches whatever the path does. A path without a glob may be a file, which no pattern leaves out. */
+/** Whether, beyond doubt, the pattern matches every state of the path. A path without a glob may be a file, which no pattern leaves out. */
 function covers(ignore: string, path: string): boolean {
   const { isGlob } = picomatch.scan(path);
   return (isGlob || path.endsWith("/")) && (/^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(ignore) || ignore === path);

@@ -1,4 +1,4 @@
-/** Fires the events that came in by HTTP: in order for each name, and after a crash again those that were not handed over to the end. */
+/** Fires the events that came in by HTTP: in order for each name, and after a crash again those whose hooks had not ended. */
 import type { IngestedEvent } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import { HookFailedError } from "../../hooks/errors.js";
@@ -83,7 +83,7 @@ export function createIngested({ store, begun, runs, registry, clock, logger }: 
       return;
     }
     const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };
-    // The same dispatch id when it is handed over again: what was recorded for it is not recorded twice.
+    // The same dispatch id when it is fired again: what was recorded for it is not recorded twice.
     const firing = { dispatchId: dispatchOf(event), cause: await causeOf(event) };
     const events = registry.declare(point);
     await begun.hand(point.name, firing.dispatchId, (attempt) =>

@@ -7,7 +7,7 @@ import { nextEvery } from "./every.js";
 
 export type TimedTrigger = TriggerOf<"every"> | TriggerOf<"cron"> | TriggerOf<"at">;
 
-/** Says when it comes, and nothing else: as long as it stays the same the times that are reckoned hold. */
+/** The schedule as text: as long as it stays the same, the computed times are valid. */
 export function scheduleOf(trigger: TimedTrigger): string {
   switch (trigger.kind) {
     case "every":

@@ -42,7 +42,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     await Promise.all([...wanted.values()].map((one) => plan(one, known.get(one.definition.id))));
   }
 
-  /** Takes up the row, or makes it anew when it says nothing of this schedule. */
+  /** Resumes the row, or makes it again when it has another schedule. */
   async function plan(
     { definition: { id }, trigger, schedule }: Timed,
     known: TriggerState | undefined,

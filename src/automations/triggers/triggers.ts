@@ -5,7 +5,7 @@ import { createTimed } from "./timed.js";
 import type { TriggerParts, Triggers } from "./trigger.js";
 import { createWatches } from "./watches.js";
 
-/** Of one path of a watch. */
+/** Paths of one watch. */
 const MAX_WATCHED = 20_000;
 
 interface WatchLimits {

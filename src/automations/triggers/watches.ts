@@ -8,7 +8,7 @@ import { PROOF_SCOPE } from "./watch/proofs.js";
 import { selectionOf } from "./watch/selection.js";
 import { openWatch, type Watch, type WatchParts } from "./watch/watch.js";
 
-/** A big or slow tree does not hold up the start for longer; it is taken up when it is ready. */
+/** A big or slow tree does not delay the start for longer; it is added when it is ready. */
 const PATIENCE_MS = 15_000;
 
 export interface Watches {

@@ -26,7 +26,7 @@ export const ALWAYS: WorkCalendar = {
   nextOpen: (at) => at,
 };
 
-/** Windows are reckoned and remembered in pieces of this length. */
+/** Windows are computed and cached in pieces of this length. */
 const PIECE_MS = 32 * DAY_MS;
 const MAX_PIECES = 400;
 /** After so many pieces (five years) without an open minute there will be none. */

@@ -1,4 +1,4 @@
-/** Business calendars in the configuration: when there is somebody to work. Everything is local time of the calendar's zone. */
+/** Business calendars in the configuration: working hours. Everything is local time of the calendar's zone. */
 import { z } from "zod";
 import { timezone } from "../../../lib/timezone.js";
 import { dayNumber, parseDate, parseDays, parseHours } from "./written.js";

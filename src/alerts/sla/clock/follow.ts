@@ -22,7 +22,7 @@ export interface Situation {
   holdUntil?: number;
   /** Put on top by people; what is known unless said. */
   extendedMs?: number;
-  /** Who put more on top now. */
+  /** The person who extended it now. */
   extendedBy?: string;
   /** For a clock that is new. */
   newId(): string;
@@ -38,7 +38,7 @@ export function follow(situation: Situation): Step | undefined {
   const { known, span, policy, entity, now } = situation;
   const isOver = span.endedAt !== undefined;
   if (known?.state === "ended" && isOver) return { clock: known, says: [] };
-  // What was over when we first heard of it is nobody's business.
+  // An entity that had ended before we first saw it is ignored.
   if (!known && isOver) return undefined;
 
   const pausedFor = isOver ? undefined : policy.pausedFor(entity);
@@ -98,7 +98,7 @@ function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number
   says.push({ kind: clock.state === "paused" ? "paused" : "resumed", episode: clock.episode, at: now });
 }
 
-/** It is over because nobody wants it any more: another policy holds, the message was deleted, the date was taken back. */
+/** The clock ends because it no longer applies: another policy matches, the message was deleted, the date was removed. */
 export function withdraw(
   clock: SlaClock,
   policy: Policy | undefined,
@@ -113,7 +113,7 @@ export function withdraw(
   return { clock: ended, says: cleared.map((said) => announcement(said, { clock: ended, policy, now })) };
 }
 
-/** What stays, whatever changes. */
+/** The fields that never change. */
 function identity({ known, span, policy, newId, now }: Situation) {
   const { measure, cycle } = span;
   if (!known) return { id: newId(), policyId: policy.id, measure, cycle, episode: 1 };
@@ -158,7 +158,10 @@ function whyMoved({ violatedAt, dueAt: dueBefore }: SlaClock, { dueAt }: Frame, 
   return { reason: `more time: due ${new Date(dueAt).toISOString()}`, isPostponed: true };
 }
 
-/** Once: what was passed while nobody looked is told by the last of it. Of a clock that stands still, what was so before it stood. */
+/**
+ * Once: of the limits that were passed during a gap, only the last is announced. For a stopped clock, those that were passed before it
+ * stopped.
+ */
 function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Situation, says: Said[]): void {
   if (clock.violatedAt !== undefined) return;
   const asOf = clock.course.pausedSince ?? now;
@@ -193,7 +196,7 @@ function conclude(
   says: Said[],
 ): void {
   const isLate = frame.dueAt !== undefined && endedAt > frame.dueAt;
-  // It broke while nobody looked: told, though it is over.
+  // It broke during a gap: announced, though it has ended.
   if (isLate && clock.violatedAt === undefined) {
     clock.violatedAt = frame.dueAt as number;
     clock.breachedAt ??= clock.violatedAt;

@@ -26,7 +26,7 @@ export function frameOf(span: Span, policy: Policy, course: SlaCourse, extendedM
 /** A date stays where it was set: pauses make its clock silent, and do not move it. */
 function deadlineFrame(deadline: number, { startedAt }: Span, policy: Policy, extendedMs: number): Frame {
   const dueAt = policy.calendar.after(deadline, extendedMs) ?? deadline;
-  // Nobody works between its start and its end: the time on the wall is all there is to go by.
+  // There are no working hours between its start and its end: the time on the wall is all there is to go by.
   const calendar = policy.calendar.between(startedAt, dueAt) > 0 ? policy.calendar : ALWAYS;
   return frame(policy, calendar, startCourse(startedAt), calendar.between(startedAt, dueAt), dueAt);
 }

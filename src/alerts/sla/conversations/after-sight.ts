@@ -57,7 +57,7 @@ function afterWords(
     const counts = sight.byHook || config.claims === "answered";
     return isNew && counts ? answered(known, sight, config) : known;
   }
-  // A word to the gateway itself is nobody's matter.
+  // A message to the gateway itself is not part of the conversation.
   if (sight.isBot || sight.outcome === "command") return known;
   // Also where the gateway only listens when it is mentioned: the answer is for the customer.
   if (isOurs(sight, config)) return known && answered(known, sight, config, sight.name ?? sight.userId);

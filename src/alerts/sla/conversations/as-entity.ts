@@ -26,7 +26,7 @@ export interface Links {
   linkToPerson: LinkToPerson;
 }
 
-/** In a DM that nobody else can read the link leads to its person; without any, its address says where it is. */
+/** In a DM, which no one else can read, the link leads to the person; without any link, the address shows where it is. */
 export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): WatchedEntity {
   const { id, address, openedAt, endedAt, abandoned, owner, lastWords, customer } = one;
   const waiting = waitingSince(one);

@@ -38,7 +38,7 @@ const KEPT_MS = 3_600_000;
 const SIGHTS_IN_A_ROW = 50;
 const CASES_IN_A_PAGE = 200;
 const MAX_PARALLEL = 8;
-/** What was written longer ago was brought after a while in which nobody listened. */
+/** A message older than this was delivered after a time in which the gateway did not listen. */
 const LATE_MS = 10_000;
 
 export class Conversations {
@@ -70,7 +70,7 @@ export class Conversations {
     if (this.#isRunning) this.#work.look(formatAddress(sight.address));
   }
 
-  /** Takes up what was seen and not looked at; nothing ends by silence before `quietUntil`. */
+  /** Resumes sights that were stored and not processed; nothing ends by silence before `quietUntil`. */
   async start(quietUntil: number): Promise<void> {
     this.#isRunning = true;
     for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.look(conversation);
@@ -143,7 +143,7 @@ export class Conversations {
     return isClosed;
   }
 
-  /** One of us takes it. Whoever answers next is its owner again. */
+  /** One of us takes it. The next person who answers is its owner again. */
   async claim(caseId: string, by: string): Promise<boolean> {
     let isClaimed = false;
     await this.#see(caseId, (known) => {
@@ -173,7 +173,7 @@ export class Conversations {
     if (sight.kind === "moved") return open ? this.#move(open, sight) : this.#forget(sight);
     const begun = open ?? afterSight(undefined, sight, config());
     const first = begun && named(begun, this.#parts.links);
-    // Most chats of a busy gateway may be nobody's support.
+    // Most chats of a busy gateway may have no customers.
     if (!first || (!open && !isWatched(entityOf(first, this.#parts.links)))) return this.#forget(sight);
     let isTaken = false;
     await this.#see(first.id, (known) => {
@@ -232,7 +232,7 @@ export class Conversations {
     const { store, clock } = this.#parts;
     const next = await store.nextClosing();
     if (!next || next.closesAt > clock.now()) return next?.closesAt;
-    // Somebody may have spoken.
+    // A new message may have come.
     await this.#take(next.conversation);
     await this.#see(next.id, (known) => {
       if (known?.closesAt === undefined || known.endedAt !== undefined || known.closesAt > clock.now())

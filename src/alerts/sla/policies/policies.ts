@@ -74,7 +74,7 @@ function severities(violated: Severity): Policy["severity"] {
   return { warning: violated === "info" ? "info" : "warning", violated };
 }
 
-/** Without a list: whenever the entity itself says that it waits for somebody else. */
+/** Without a list: in every state in which the entity waits for another person. */
 function pauseRule(words: readonly string[] | undefined): Policy["pausedFor"] {
   if (words === undefined) return ({ pausedFor }) => pausedFor;
   const listed = new Set(words.map(asWord));

@@ -74,7 +74,7 @@ function resultOf(
 ): HandlerResult {
   if (answer.kind === "unknown") return { kind: "failed", error: answer.error, isRetryable: false, rendered };
   const facts: HandlerFacts = { rendered, toolCalls: answer.toolCalls, usage: answer.usage };
-  // What was decided counts, whatever came after it.
+  // A decision counts, regardless of what came after it.
   const decision = decided?.();
   switch (answer.kind) {
     case "answered": {

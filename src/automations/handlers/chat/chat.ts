@@ -40,7 +40,7 @@ interface Said {
   edited?: boolean;
   /** The delivery that edits it. */
   edit?: string;
-  /** Of the thread it went to. */
+  /** The thread it went to. */
   thread?: string;
   /** Why it went to the chat itself, where a thread was wanted. */
   noThread?: string;
@@ -48,7 +48,7 @@ interface Said {
   retryable?: boolean;
 }
 
-/** Each once, whatever templates made of them. */
+/** Each address once, after templates are filled in. */
 function addressesOf({ to }: ChatOptions, { event }: RunContext): { text: string; place: Address | undefined }[] {
   const found = new Map<string, { text: string; place: Address | undefined }>();
   for (const text of typeof to === "string" ? [to] : to) {

@@ -13,11 +13,11 @@ export interface Judgement {
   mayRepeat: boolean;
   retryAfterMs?: number;
   status?: number;
-  /** Of the answer. */
+  /** The text of the answer. */
   text?: string;
 }
 
-/** Timeouts, "too early", "too many", and whatever is wrong on the other side. */
+/** Timeouts, "too early", "too many", and all errors of the other side. */
 const isTransient = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500;
 
 export function judge(answer: GuardedResponse, options: HttpOptions, url: string, now: number): Judgement {

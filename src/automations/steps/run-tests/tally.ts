@@ -8,7 +8,7 @@ export interface Tally {
   readonly failures: readonly string[];
 }
 
-/** Reads the output of one runner: a tally for each summary in it, none when it is somebody else's. */
+/** Reads the output of one runner: a tally for each summary in it, none when it is another runner's. */
 export type TallyReader = (output: string) => Tally[];
 
 /** All together: a green summary never stands for a red one beside it. */

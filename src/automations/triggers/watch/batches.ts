@@ -9,7 +9,7 @@ const ALL = "";
 
 export interface Touched {
   at: number;
-  /** It was gone at that moment, whatever is there when it is looked at. */
+  /** It was gone at that moment, even if it is there when it is read. */
   wasDeleted: boolean;
 }
 

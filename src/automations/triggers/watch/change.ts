@@ -1,4 +1,4 @@
-/** What became of a file between two looks at it. Whatever happened in between is merged by that: created and deleted is nothing. */
+/** The change of a file between two reads of it. Events in between are merged: created and deleted is nothing. */
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import type { FileSnapshot } from "../../../domain/automation.js";
@@ -41,7 +41,7 @@ export function operationOf(
   return isSame && !(wasDeleted && before.ctimeMs !== now.ctimeMs) ? undefined : "modified";
 }
 
-/** The same for the same change, whoever finds it and however often; another for every other. */
+/** The same id for the same change, each time it is found; another for every other. */
 export function dispatchIdOf(watchId: string, changes: readonly Change[]): string {
   const hash = createHash("sha256").update(watchId);
   for (const { path, operation, before, now } of changes)

@@ -1,6 +1,6 @@
 /**
- * Folders that have just appeared. The watcher first reads such a folder and watches it after that: what is put there between the two
- * is told by nobody. So a fresh folder is looked into again, soon and twice more, for the case that reading it took long.
+ * * Folders that have just appeared. The watcher first reads such a folder and watches it after that: what is put there between the two is
+ * not reported. So a fresh folder is looked into again, soon and twice more, for the case that reading it took long.
  */
 import type { Dirent, Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
@@ -28,7 +28,7 @@ export interface FreshFolders {
 }
 
 export function createFreshFolders({ clock, file, folder, onError }: FreshFoldersParts): FreshFolders {
-  /** Of each fresh folder, the files that the watcher told of, as they were then. */
+  /** For each fresh folder, the files that the watcher reported, as they were then. */
   const told = new Map<string, Map<string, string>>();
   const timers = new Set<Timer>();
 

@@ -1,13 +1,13 @@
 /**
- * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. Nobody can see who
- * wrote a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down to a run
- * that may have written it (writers.ts), and when that makes a chain of more than eight runs in a row (or twenty changes in a row
+ * * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not
+ * record the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down
+ * to a run that may have written it (writers.ts), and when that makes a chain of more than eight runs in a row (or twenty changes in a row
  * that may be the hook's own), it is tried out. The hook stands still for twice as long as a round took. Whoever else writes goes on
- * meanwhile, and is believed. Silence, and then one run alone that is followed by a change, proves it: from then on what is written
- * while it runs, or those that it starts, is cut. Nothing that was held meanwhile is lost.
+ * meanwhile, and is believed. Silence, and then one run alone that is followed by a change, proves it: from then on what is written while
+ * it runs, or those that it starts, is cut. Nothing that was held meanwhile is lost.
  *
- * A chain in which the hook does not stand yet cannot be tried out. It is cut after the silence if nobody else was at work all the
- * way, and fired if somebody was: it ends by itself, or comes round.
+ * A chain in which the hook does not stand yet cannot be tried out. It is cut after the silence if nobody else was at work all the way, and
+ * fired if somebody was: it ends by itself, or comes round.
  */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
@@ -23,9 +23,9 @@ export type Verdict =
 export interface OwnOutput {
   /** What was known before a restart. */
   learn(): Promise<void>;
-  /** Of what is about to be fired. */
+  /** The verdict on what is about to be fired. */
   judge(written: readonly Written[], now: number): Promise<Verdict>;
-  /** Of what was held and has come to nothing since: a file that was written and removed. */
+  /** The verdict on what was held and is gone since: a file that was written and removed. */
   judgeGone(now: number): Promise<Verdict>;
   fired(dispatchId: string): void;
   /** What is held, or cut. */
@@ -44,7 +44,7 @@ type State =
 const MAX_DEPTH = 8;
 /** A hook that writes two files starts two runs, and those four: that many come long before they are deep. */
 const MAX_IN_A_ROW = 20;
-/** Longer than what is written is put down to a run that has ended: who writes on after that is seen before the trial. */
+/** Longer than a write is attributed to a run that has ended: another writer is seen before the trial. */
 const QUIET = { leastMs: LINGER_MS + 1_000, mostMs: 600_000 };
 const BELIEVED_MS = 600_000;
 const LOOK_AGAIN_MS = 500;
@@ -98,7 +98,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
     const [first, ...others] = rounds.length > 0 ? rounds : writers;
     if (first === undefined) return undefined;
     const writer = others.reduce((one, other) => (other.depth > one.depth ? other : one), first);
-    // Those before it in its own chain are not somebody else.
+    // Those before it in its own chain are not other writers.
     const isAlone = writers.every(({ run }) => writer.runs.some(({ id }) => id === run.id));
     return { writer, cause: causeBy(writer, isAlone) };
   }
@@ -121,7 +121,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
     const under = await underWay(since, now);
     const stoodSince = Math.max(since, under.lastEndAt);
     const isOthers = !writers.explain(isIts) && isLaterThan(since, latest);
-    // Somebody who writes when all has been quiet for long enough is no sign of who wrote before: that is the run to try.
+    // A write after a quiet time that is long enough proves nothing about earlier writers: that is the run to try.
     if (isOthers && latest.at < stoodSince + quietMs) return believe(now);
     if (under.isAny) return { kind: "hold", until: now + quietMs };
     const quietUntil = (isOthers ? stoodSince : Math.max(stoodSince, latest.at)) + quietMs;
@@ -203,7 +203,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
     cause: causeBy(writer, false),
   });
 
-  /** Of the hook, and of those that it started. */
+  /** Runs of the hook, and of those that it started. */
   async function underWay(since: number, now: number): Promise<{ isAny: boolean; lastEndAt: number }> {
     const spans = await writersOf([{ at: now, lateMs: now - since }], now, { runs, lineageOf }, 0);
     const its = spans.ofLatest(0).filter(isRound);

@@ -27,7 +27,7 @@ export interface Proofs {
   read(): Promise<Proof | undefined>;
   keep(proof: Proof): Promise<void>;
   drop(): Promise<void>;
-  /** Runs went by that no change followed: somebody has mended it. */
+  /** Some runs ended without a change after them: the hook was fixed. */
   isOutdated(proof: Proof, now: number): Promise<boolean>;
 }
 

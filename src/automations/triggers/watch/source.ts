@@ -1,6 +1,6 @@
 /**
- * Tells which files of a selection may have changed, as long as it runs: through a folder that is not there yet, that vanishes and
- * comes back, that is too big, or that the system cannot watch. It never says what changed: whoever is told looks at the file.
+ * * Reports which files of a selection may have changed, as long as it runs: through a folder that is not there yet, that vanishes and
+ * comes back, that is too big, or that the system cannot watch. It never reports what changed: the receiver reads the file.
  */
 import type { Stats } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
@@ -224,7 +224,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   };
 }
 
-/** Links are resolved: events name real paths. Of what is not there (yet), the folder that it would be in is watched. */
+/** Links are resolved: events name real paths. For a path that does not exist (yet), its folder is watched. */
 type Place = { kind: "folder" | "file" | "absent"; real: string } | { kind: "nowhere" };
 
 async function placeOf(root: string): Promise<Place> {

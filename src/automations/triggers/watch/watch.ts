@@ -1,6 +1,6 @@
 /**
- * The watch of one `files:` hook. What is touched has a quiet time; then it is looked at, compared with what was known of it, and
- * what became of it is fired. Only when that is handed over is it known, on disk too: after a crash before that it is found again.
+ * * The watch of one `files:` hook. A touched file has a quiet time; then it is read and compared with its known state, and the change is
+ * fired. Only after that is the new state known, on disk too: after a crash before that it is found again.
  */
 import { createHash } from "node:crypto";
 import type { FileSnapshot } from "../../../domain/automation.js";
@@ -26,7 +26,7 @@ export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   isOwnFile(path: string): boolean;
   /** Resolves when all have settled; never rejects for what a hook does. */
   fire(change: WatchFiring, dispatchId: string, cause: Cause | undefined): Promise<void>;
-  /** It is on disk that it was handed over. */
+  /** Its end is on disk. */
   settled(dispatchId: string): Promise<void>;
   /** It is not fired, and that goes on record. */
   cut(
@@ -40,7 +40,7 @@ export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
 export interface Watch {
   /** Under which its snapshot is kept: another one when it selects other files. */
   readonly key: string;
-  /** Resolves when what changed while nobody watched was found and no later change can be missed. */
+  /** Resolves when changes from before the watch were found and no later change can be missed. */
   readonly ready: Promise<void>;
   problems(): string[];
   /** The patterns whose folder does not exist yet. */
@@ -75,7 +75,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   /** When what is not there any more was seen to be gone. */
   const goneAt = new Map<string, number>();
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
-  /** As far as it was handed over. */
+  /** The state as far as it was fired. */
   let known = new Map<string, FileSnapshot>();
   /** While the start gathers what is there. */
   let found: Map<string, FileSnapshot> | undefined = new Map();
@@ -164,7 +164,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     return changes;
   }
 
-  /** By the date that nobody can set: one that is moved or copied here may be old. */
+  /** By the date that programs cannot set: a file that is moved or copied here may be old. */
   const written = ({ path, now }: Change): Written =>
     now ? { at: now.ctimeMs, lateMs: 0 } : { at: goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
 
@@ -178,7 +178,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     pauses.set(batch, { until, changes, cause: cause ?? before?.cause });
   }
 
-  /** Somebody else writes: nothing has to wait any more. */
+  /** Another writer exists: nothing has to wait any more. */
   function release(): void {
     for (const batch of pauses.keys()) work.look(batch);
     pauses.clear();

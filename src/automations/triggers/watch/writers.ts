@@ -1,4 +1,7 @@
-/** Which runs may have written what changed. Nobody can see who wrote a file: those that were under way then, or had just ended. */
+/**
+ * The runs that may have written what changed. The system does not record the writer of a file: those that were under way then, or had just
+ * ended.
+ */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
 import type { Lineage, LineageOf } from "../../run/lineage.js";

@@ -1,4 +1,4 @@
-/** `send_message`: says something in a chat, where the definition allows it. Nobody is pinged. */
+/** `send_message`: posts in a chat, where the definition allows it. It pings no one. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type Address, formatAddress } from "../../../../domain/address.js";
