@@ -93,8 +93,7 @@ export const task = defineCommand({
     // Third, so that words need no name: `/task add WHO TITLE`.
     {
       name: "text",
-      summary:
-        "add: the title; assign: the assignee; deadline: when, or none; else a reason, a result or a question",
+      summary: "add: the title; assign: the assignee; deadline: when, or none; else a reason, a result or a question",
       type: "string",
       rest: true,
       neededFor: ["add", "deadline", "ask", "note"],

@@ -1,5 +1,5 @@
 /**
- * * A person who takes an alert is assigned what it is about, where that waits for a person: a conversation, and a task that another person
+ * A person who takes an alert is assigned what it is about, where that waits for a person: a conversation, and a task that another person
  * was asked for and has not started. Work that another person has started is not reassigned: then only the alert is theirs, and the answer
  * shows that.
  */

@@ -1,5 +1,5 @@
 /**
- * * Stored runs, and their execution: background runs of any hook (this is the registry's `BackgroundPort`), runs that a time started and
+ * Stored runs, and their execution: background runs of any hook (this is the registry's `BackgroundPort`), runs that a time started and
  * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by the holder of the lease.
  */
 import type { AutomationRun, AutomationRunStore, TakenRun } from "../domain/automation.js";

@@ -13,7 +13,7 @@ export interface JsonAnswer {
 }
 
 /**
- * * Signs the call with the token and does not send the token itself. Rejects with node's error when nothing listens, with a TimeoutError
+ * Signs the call with the token and does not send the token itself. Rejects with node's error when nothing listens, with a TimeoutError
  * when it takes longer than `timeoutMs`.
  */
 export function postJson(

@@ -37,7 +37,7 @@ export async function start(
 }
 
 /**
- * * An uncaught error, thrown in a plugin's timer or deep in a client library, must not take the other conversations down, nor end a start:
+ * An uncaught error, thrown in a plugin's timer or deep in a client library, must not take the other conversations down, nor end a start:
  * it is logged, and the gateway goes on. What it interrupted is on disk.
  */
 function goOnAfterStrays(logger: Logger): void {

@@ -46,7 +46,7 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
 }
 
 /**
- * * A link sends the token to the program that listens there, so it is shown only when that has just proven to be the gateway. Undefined
+ * A link sends the token to the program that listens there, so it is shown only when that has just proven to be the gateway. Undefined
  * when it has; else what to do instead, in words.
  */
 async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {

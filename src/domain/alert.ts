@@ -7,7 +7,7 @@ import type { AlertSignal, Severity } from "./alert-signal.js";
 export const SEVERITIES = ["info", "warning", "high", "critical"] as const satisfies readonly Severity[];
 
 /**
- * * warned: will break soon · firing: broken · acked: a person has it · snoozed: it comes back later · silenced, inhibited: a rule or
+ * warned: will break soon · firing: broken · acked: a person has it · snoozed: it comes back later · silenced, inhibited: a rule or
  * another alert keeps it quiet · resolved, expired: ended.
  */
 export const ALERT_STATES = [

@@ -5,7 +5,7 @@ import { plan } from "./plan.js";
 import { TASK_STATUSES, task, taskHold } from "./task.js";
 
 /**
- * * pending: not started · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` names it) ·
+ * pending: not started · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` names it) ·
  * the rest are ends.
  */
 export const MISSION_STATUSES = ["pending", "running", "held", "blocked", "done", "failed", "cancelled"] as const;

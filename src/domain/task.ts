@@ -1,5 +1,5 @@
 /**
- * * A task: a piece of work with an assignee, and the one table of its state changes. Every change of its state goes through
+ * A task: a piece of work with an assignee, and the one table of its state changes. Every change of its state goes through
  * `Orchestrator.transition` (src/orchestrator/orchestrator.ts); the table here is what that function checks it against.
  *
  * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskChanged` is

@@ -32,7 +32,7 @@ export interface WatchedEntity {
 }
 
 /**
- * * Called for every change of an entity, after its commit, and of every open one at start: the same state twice changes nothing, so the
+ * Called for every change of an entity, after its commit, and of every open one at start: the same state twice changes nothing, so the
  * next start repairs a crash between the commit and the call.
  */
 export type EntityChanged = (entity: WatchedEntity) => Promise<void>;

@@ -20,7 +20,7 @@ export interface CommandAnswer {
   /** What the audit keeps of it beside the options: what the command itself overwrites. The answer does not show it. */
   audited?: Readonly<Record<string, unknown>>;
   /**
-   * * Short, and only for the person: when a press gave the command, it is shown to them alone, and not at all where it cannot be. What it
+   * Short, and only for the person: when a press gave the command, it is shown to them alone, and not at all where it cannot be. What it
    * did shows elsewhere.
    */
   isNote?: boolean;
@@ -61,7 +61,7 @@ export interface CommandContext {
 
 export interface Command extends CommandSpec {
   /**
-   * * Whether this person may do this, where the command's role is not all that it takes. Called for a button: a person who may not press
+   * Whether this person may do this, where the command's role is not all that it takes. Called for a button: a person who may not press
    * it is shown no form, and the answer to the press gives the reason. `run` refuses by itself.
    */
   allows?(operator: Operator, options: Readonly<Record<string, OptionValue>>): Promise<boolean>;

@@ -1,5 +1,5 @@
 /**
- * * The first owner on a platform, created from chat: the person who runs the gateway reads a one-time code in the terminal and writes
+ * The first owner on a platform, created from chat: the person who runs the gateway reads a one-time code in the terminal and writes
  * `/claim CODE` to the bot. Claimed owners are stored and hold after a restart, beside those in the configuration.
  */
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";

@@ -1,5 +1,5 @@
 /**
- * * Back-pressure: counts unfinished events, and accepts no more above the limit until some are finished. A platform's backlog is accepted
+ * Back-pressure: counts unfinished events, and accepts no more above the limit until some are finished. A platform's backlog is accepted
  * only as fast as it is handled from memory: then it need not be read from the disk again, and answers keep up with questions.
  */
 const ENOUGH_AT_HAND = 1_000;

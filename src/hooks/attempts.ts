@@ -12,7 +12,7 @@ import type { HookRegistry } from "./registry.js";
 
 export interface Attempts {
   /**
-   * * Counts a start that follows at once; resolves with its number, from 1. `owner`: what `forget` names, the dispatch itself when absent.
+   * Counts a start that follows at once; resolves with its number, from 1. `owner`: what `forget` names, the dispatch itself when absent.
    * `phase`: at a lifecycle point, `before` when absent.
    */
   count(point: string, dispatchId: string, of?: { owner?: string; phase?: LifecyclePhase }): Promise<number>;

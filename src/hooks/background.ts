@@ -1,5 +1,5 @@
 /**
- * * Background runs: recorded first, run from the record by its holder. The port is what a store implements; the one here keeps its records
+ * Background runs: recorded first, run from the record by its holder. The port is what a store implements; the one here keeps its records
  * in memory, so they do not outlive the process.
  */
 import type { Cause } from "../domain/journal.js";
@@ -42,7 +42,7 @@ export interface BackgroundPort {
   // biome-ignore lint/suspicious/noConfusingVoidType: as with handlers, a port may simply return
   record(run: BackgroundRun): void | Promise<unknown>;
   /**
-   * * The run is refused by `by` (`loop`, `match`). A port with a history records that; must not throw. `isStored`: it would have been
+   * The run is refused by `by` (`loop`, `match`). A port with a history records that; must not throw. `isStored`: it would have been
    * recorded here; otherwise the caller would have waited for it. `isFailure`: it counts as the failure of its hook.
    */
   refuse?(run: BackgroundRun, why: { by: string; reason: string; isStored: boolean; isFailure?: boolean }): void;

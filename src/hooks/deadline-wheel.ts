@@ -126,7 +126,7 @@ export class DeadlineWheel {
   }
 
   /**
-   * * A handler has returned. When this turn of the event loop lasts long, this handler is the more likely reason than those that return
+   * A handler has returned. When this turn of the event loop lasts long, this handler is the more likely reason than those that return
    * after it: the turn is not charged to them.
    */
   returned(nowMs: number): void {

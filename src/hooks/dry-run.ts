@@ -1,10 +1,10 @@
 /**
- * * What surrounds a call, at any depth and any later time: all code that a handler calls can ask it. - Dry runs: where `inDryRun()` is
- * true, nothing may be sent and written. - Causes: what a plugin's handler sets off is caused by what led to the handler, also when its
- * author forgot to pass that on.
+ * What surrounds a call, at any depth and any later time: all code that a handler calls can ask it.
+ * - Dry runs: where `inDryRun()` is true, nothing may be sent and written.
+ * - Causes: what a plugin's handler triggers is caused by what led to the handler, also when its author forgot to pass that on.
  *
- * The tracking slows every promise of the process. It is on from a dry run until a while after its handlers ended, and for the rest of the
- * process once a handler of a plugin had a cause.
+ * The tracking slows every promise of the process. It is on from a dry run until a while after its handlers ended, and for the rest of
+ * the process once a handler of a plugin had a cause.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Cause } from "../domain/journal.js";
@@ -30,7 +30,7 @@ export function surroundingCause(): Cause | undefined {
 }
 
 /**
- * * Calls `call` with `cause` as the surrounding one in it and in what it starts. Without one there is none: the gateway's own work
+ * Calls `call` with `cause` as the surrounding one in it and in what it starts. Without one there is none: the gateway's own work
  * continues in the surrounding of the code that woke it, and that may be another message's handler.
  */
 export function causedBy<T>(cause: Cause | undefined, call: () => T): T {

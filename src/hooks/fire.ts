@@ -152,7 +152,7 @@ function start<Result>(
 }
 
 /**
- * * Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. Gives the result itself when there is
+ * Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. Gives the result itself when there is
  * nothing to wait for.
  */
 function startGuarded<Result>(

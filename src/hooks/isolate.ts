@@ -1,5 +1,5 @@
 /**
- * * Keeps a payload from being changed by handlers that only read it.
+ * Keeps a payload from being changed by handlers that only read it.
  *
  * The choice: one deep copy per dispatch, frozen, made when the first handler is about to run and shared by all of them. A copy, because
  * freezing the caller's own objects would stop the caller (a live task, say); one and frozen, because a copy per handler costs as much as
@@ -16,7 +16,7 @@ class Given {
 }
 
 /**
- * * What `immutable` froze all the way down is told by a private field of its own, which is invisible and which no copy has. A WeakSet says
+ * What `immutable` froze all the way down is told by a private field of its own, which is invisible and which no copy has. A WeakSet says
  * the same for three times the price: it grows with every message, and is looked through by every collection.
  */
 class Whole extends Given {

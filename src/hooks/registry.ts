@@ -348,7 +348,7 @@ export class HookRegistry<P extends Points = Catalogue> {
   }
 
   /**
-   * * Whether a hook at a point runs within the dispatch itself, not from a record. `phase`: of a lifecycle point. False for a point that
+   * Whether a hook at a point runs within the dispatch itself, not from a record. `phase`: of a lifecycle point. False for a point that
    * is not there.
    */
   hasWaiting(hook: string, phase: LifecyclePhase = "before"): boolean {

@@ -1,5 +1,5 @@
 /**
- * * The handlers that run at this moment, read from the deadline wheel on demand: every handler that is waited for is armed there, so
+ * The handlers that run at this moment, read from the deadline wheel on demand: every handler that is waited for is armed there, so
  * dispatches keep no list of their own. A synchronous handler is never seen running.
  */
 import type { Cause } from "../domain/journal.js";

@@ -1,5 +1,5 @@
 /**
- * * Counters and histograms that cost a map's look-up. prom-client checks and hashes labels at every count, 24 of which belong to one
+ * Counters and histograms that cost a map's look-up. prom-client checks and hashes labels at every count, 24 of which belong to one
  * message; it gets the sums when metrics are read.
  */
 import { Counter, Histogram, type Registry } from "prom-client";

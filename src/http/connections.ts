@@ -1,5 +1,5 @@
 /**
- * * Ends an HTTP server without cutting answers off and without waiting for idle connections. Browsers open connections ahead of need, and
+ * Ends an HTTP server without cutting answers off and without waiting for idle connections. Browsers open connections ahead of need, and
  * node counts one that has not sent anything yet as busy: closing alone would wait for it until it times out.
  */
 import type { Server, ServerResponse } from "node:http";

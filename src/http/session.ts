@@ -1,5 +1,5 @@
 /**
- * * Logins in browsers: a cookie that the server signs (person, end, id, signature), and a key that goes with it. Browsers send the cookie
+ * Logins in browsers: a cookie that the server signs (person, end, id, signature), and a key that goes with it. Browsers send the cookie
  * to every port of this host, so to programs of other users, too; the page keeps the key in the storage of its own origin and sends it
  * nowhere else. What a logout ended is in the store until the cookie would have ended by itself.
  */

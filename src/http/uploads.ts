@@ -1,5 +1,5 @@
 /**
- * * Files that people send in the web chat: on disk before the message that names them, each under an id that cannot be guessed, with its
+ * Files that people send in the web chat: on disk before the message that names them, each under an id that cannot be guessed, with its
  * facts beside it. Only the sender of a file may put it into a message.
  */
 import { createReadStream, createWriteStream } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * * One object a key (a conversation, a lane), made when it is first asked for. It stays when it is idle, because the next message is
+ * One object a key (a conversation, a lane), made when it is first asked for. It stays when it is idle, because the next message is
  * mostly of the same conversation: nothing is deleted and set again with every message. When there are many, those that are idle are left
  * behind all at once, with the map; so callers may not hold on to an idle one.
  */

@@ -1,5 +1,5 @@
 /**
- * * Standard Webhooks signatures, made and checked.
+ * Standard Webhooks signatures, made and checked.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md By Node's own HMAC: the specification's
  * library computes in JavaScript, ten times as long, and every client that may call us may make us compute. The tests hold this against
  * that library. Times are given, so that the caller decides what "now" is.

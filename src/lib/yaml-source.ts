@@ -1,5 +1,5 @@
 /**
- * * A YAML text with the places of what is in it, for errors that name a line. Values are read by js-yaml, which is eight times quicker;
+ * A YAML text with the places of what is in it, for errors that name a line. Values are read by js-yaml, which is eight times quicker;
  * positions by `yaml`, when one is needed. Both read YAML 1.2's core schema.
  */
 import { CORE_SCHEMA, load } from "js-yaml";

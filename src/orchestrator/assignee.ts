@@ -65,7 +65,7 @@ export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, 
 }
 
 /**
- * * The role that may see its output and notes: the highest of all its assignees, because another assignee does not unsay anything. The
+ * The role that may see its output and notes: the highest of all its assignees, because another assignee does not unsay anything. The
  * output of a runner that is gone is for owners only.
  */
 export function roleToHear(

@@ -1,5 +1,5 @@
 /**
- * * Deliveries that the open transaction is about to add. Mostly one is decided on in the very transaction that adds it: then its row is
+ * Deliveries that the open transaction is about to add. Mostly one is decided on in the very transaction that adds it: then its row is
  * written once, as decided. Code that reads its table inserts it first. Where the rows of the last ones are is remembered, so that the
  * decision on them need not look for them.
  */

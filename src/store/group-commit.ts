@@ -1,5 +1,5 @@
 /**
- * * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop takes
+ * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop takes
  * microseconds for them, so a lone write waits for nothing, and a busy loop makes large groups by itself. A write's promise settles after
  * the COMMIT that holds it, which a process that is killed survives; or, where a `WalSync` is given, after the sync that follows, which a
  * power cut survives. While one sync is under way the next group goes on gathering: committed beside it, its writes would be acknowledged

@@ -1,5 +1,5 @@
 /**
- * * What may still be spent, computed before each request so that no answer goes beyond it: the answer may be as long as what is left after
+ * What may still be spent, computed before each request so that no answer goes beyond it: the answer may be as long as what is left after
  * the request itself. How many tokens a request takes is known only afterwards; until then what the model has not counted yet is taken for
  * one token every two bytes, which is more than any text that people write.
  */

@@ -1,5 +1,5 @@
 /**
- * * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is computed from it; an
+ * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is computed from it; an
  * entity without a date of its own (a conversation, a target) gets more working time.
  */
 import type { Actor } from "../../domain/alert.js";

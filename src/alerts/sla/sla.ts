@@ -1,5 +1,5 @@
 /**
- * * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
+ * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
  * announce. Three keys of `Work` read the rows: what is due next, what is to be announced, and what is to be computed again.
  */
 import type { Actor } from "../../domain/alert.js";
@@ -57,7 +57,7 @@ export interface Sla {
   /** Loads calendars and resumes what is stored. Rejects with SLA_CALENDAR_INVALID. */
   start(): Promise<void>;
   /**
-   * * Other policies: resolves, when all they need is there, with what puts them in force; clocks are computed again afterwards. Rejects
+   * Other policies: resolves, when all they need is there, with what puts them in force; clocks are computed again afterwards. Rejects
    * with SLA_CALENDAR_INVALID.
    */
   prepare(config: SlaConfig): Promise<() => void>;

@@ -1,5 +1,5 @@
 /**
- * * When a person takes or snoozes an alert, or it ends, the reminders and escalations that were posted about it show that: a person who
+ * When a person takes or snoozes an alert, or it ends, the reminders and escalations that were posted about it show that: a person who
  * presses a button of one sees that it worked, and others see that they are not needed. When the alert needs people again, they show that,
  * too.
  */

@@ -1,5 +1,5 @@
 /**
- * * A page that waited for its chat is posted there late: people who were notified of it in another chat meanwhile are not notified again,
+ * A page that waited for its chat is posted there late: people who were notified of it in another chat meanwhile are not notified again,
  * unless an operator had the alert in between. Then it needs an operator again, and the page states that it calls that person again.
  */
 import type { Alert, Notice } from "../../domain/alert.js";

@@ -1,5 +1,5 @@
 /**
- * * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
+ * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
  * restores deleted messages on platforms that do not report deletions. The time is on disk with the card.
  */
 import { type AlertCard, isOpen } from "../../domain/alert.js";

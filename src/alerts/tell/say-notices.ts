@@ -131,7 +131,7 @@ async function drop(notices: readonly Notice[], { store, run }: Telling): Promis
 }
 
 /**
- * * What is not enqueued while its chat is paused. Of reminders, only the newest is sent at the end. A page waits here while the pause
+ * What is not enqueued while its chat is paused. Of reminders, only the newest is sent at the end. A page waits here while the pause
  * lasts longer than it may wait in the outbox: the people whom it calls are called elsewhere at once, and not again in this chat.
  */
 async function heldByPause(destination: string, timely: readonly Saying[], telling: Telling): Promise<Saying[]> {

@@ -1,5 +1,5 @@
 /**
- * * A circuit breaker per hook: after failures in a row it refuses every run for a while, then lets one through; that one closes it again
+ * A circuit breaker per hook: after failures in a row it refuses every run for a while, then lets one through; that one closes it again
  * or opens it for twice as long. (cockatiel's reads the time by itself and makes callers wait for the trial run; here a message must never
  * wait for another's.) What it counts are rows: a restart closes none, and notifies no one again.
  */

@@ -29,7 +29,7 @@ export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun
 }
 
 /**
- * * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt at a point that decides,
+ * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt at a point that decides,
  * because a caller waits for that; at others it does not happen twice.
  */
 function begunBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {

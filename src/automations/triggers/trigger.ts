@@ -1,11 +1,12 @@
 /**
- * * The seam between the pipeline and what starts hooks from outside of it: time, files, events that come in by HTTP.
+ * The seam between the pipeline and what starts hooks from outside of it: time, files, events that come in by HTTP.
  *
- * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, draft(definition, …))` stores the run and moves the next time
- * in one transaction: the holder of the lease runs it. Two processes never both fire one. - Files: `registry.fireVoid("file.changed" |
- * "folder.changed", { …, watchId: definition.id })`. A `files:` hook is registered there and matches its own watch only. - Events:
- * `registry.fireVoid("event:<name>", payload)`, with a dispatch id derived from the stored event, so that an event that is handed over
- * again starts nothing twice.
+ * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, draft(definition, …))` stores the run and moves the
+ *   next time in one transaction: the holder of the lease runs it. Two processes never both fire one.
+ * - Files: `registry.fireVoid("file.changed" | "folder.changed", { …, watchId: definition.id })`. A `files:` hook is registered
+ *   there and matches its own watch only.
+ * - Events: `registry.fireVoid("event:<name>", payload)`, with a dispatch id derived from the stored event, so that an event
+ *   that is fired again starts nothing twice.
  */
 import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
@@ -73,7 +74,7 @@ export interface TriggerProblem {
 
 export interface Triggers {
   /**
-   * * The hooks that there are now: timers and watches of removed ones end, the others continue. The state of `broken` ids is kept until
+   * The hooks that there are now: timers and watches of removed ones end, the others continue. The state of `broken` ids is kept until
    * they are fixed.
    */
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;

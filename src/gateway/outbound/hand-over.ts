@@ -1,5 +1,5 @@
 /**
- * * New deliveries passed on in memory, so that what was just written need not be read again: the common case is a conversation with
+ * New deliveries passed on in memory, so that what was just written need not be read again: the common case is a conversation with
  * nothing else to send. The store stays the truth. A conversation is `read` from there as soon as anything is out of the ordinary (a retry,
  * a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */

@@ -38,7 +38,7 @@ export interface Outbound extends Parts {
 }
 
 /**
- * * `next`: this delivery is settled. `again`: it was changed in the store, and is processed again at once. A number: come back at that
+ * `next`: this delivery is settled. `again`: it was changed in the store, and is processed again at once. A number: come back at that
  * time (ms since the epoch); undefined: another event wakes it.
  */
 export type Then = "next" | "again" | number | undefined;

@@ -1,5 +1,5 @@
 /**
- * * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so that what a
+ * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so that what a
  * failed handler changed can be taken back, and later changes of a late one have no effect. `runBeforeSync` is here too; `after` is a void
  * dispatch with another context (void.ts).
  */

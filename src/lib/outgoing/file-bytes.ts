@@ -38,7 +38,7 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
 }
 
 /**
- * * What stands for a file that cannot be had, so that a message is not lost to it. A web address that failed here may work for the reader,
+ * What stands for a file that cannot be had, so that a message is not lost to it. A web address that failed here may work for the reader,
  * one that expired does not; one that was refused is not shown in the chat. The line of a temporary failure has the reason.
  */
 export function missingFileLine(name: string, url: string, error: unknown): string {

@@ -1,5 +1,5 @@
 /**
- * * Which of our programs holds the other end of a connection, on Linux: the system's table of connections names its socket, and a process
+ * Which of our programs holds the other end of a connection, on Linux: the system's table of connections names its socket, and a process
  * that carries our mark has that open. Elsewhere no program is found.
  */
 import { readdir, readFile, readlink } from "node:fs/promises";

@@ -1,5 +1,5 @@
 /**
- * * The system's table of processes, on Linux: the processes with our mark in their environment, and their descendants. Elsewhere it is not
+ * The system's table of processes, on Linux: the processes with our mark in their environment, and their descendants. Elsewhere it is not
  * readable and every search here finds none.
  */
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. It decides
+ * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. It decides
  * nothing about the task; the caller does. Asked again after a crash it gives the verdict that it had.
  */
 import {

@@ -18,7 +18,7 @@ export interface WithChange {
 type Parts = Pick<MissionParts, "store" | "attempts" | "changed" | "logger">;
 
 /**
- * * False when the mission was changed meanwhile: the caller reads it and decides again. A notification of hooks meanwhile is no such
+ * False when the mission was changed meanwhile: the caller reads it and decides again. A notification of hooks meanwhile is no such
  * change: hooks are not asked again because of it.
  */
 export async function keep(

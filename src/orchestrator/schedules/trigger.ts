@@ -1,5 +1,5 @@
 /**
- * * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. The next time comes in any case,
+ * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. The next time comes in any case,
  * also after a veto or with a plan that cannot be run.
  */
 import type { MissionRow, OwedTelling } from "../../domain/mission.js";

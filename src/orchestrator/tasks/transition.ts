@@ -1,5 +1,5 @@
 /**
- * * The one function through which a task changes its state, for every caller. It checks the request against the table, asks the hooks,
+ * The one function through which a task changes its state, for every caller. It checks the request against the table, asks the hooks,
  * writes the change with its entry in the history, and notifies all observers. A veto becomes a state that people see, and is not asked for
  * again by itself.
  */

@@ -1,5 +1,5 @@
 /**
- * * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what they
+ * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what they
  * have in common once (frame.ts, slot.ts). The searched columns of each record come first. Platforms' raw payloads are left out, and
  * nothing is ever too long.
  */

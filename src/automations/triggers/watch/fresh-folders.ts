@@ -1,5 +1,5 @@
 /**
- * * Folders that have just appeared. The watcher first reads such a folder and watches it after that: what is put there between the two is
+ * Folders that have just appeared. The watcher first reads such a folder and watches it after that: what is put there between the two is
  * not reported. So a fresh folder is looked into again, soon and twice more, for the case that reading it took long.
  */
 import type { Dirent, Stats } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not
+ * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not
  * record the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down
  * to a run that may have written it (writers.ts), and when that makes a chain of more than eight runs in a row (or twenty changes in a row
  * that may be the hook's own), it is tried out. The hook stands still for twice as long as a round took. Whoever else writes goes on

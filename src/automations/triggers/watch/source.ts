@@ -1,5 +1,5 @@
 /**
- * * Reports which files of a selection may have changed, as long as it runs: through a folder that is not there yet, that vanishes and
+ * Reports which files of a selection may have changed, as long as it runs: through a folder that is not there yet, that vanishes and
  * comes back, that is too big, or that the system cannot watch. It never reports what changed: the receiver reads the file.
  */
 import type { Stats } from "node:fs";

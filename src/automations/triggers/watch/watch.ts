@@ -1,5 +1,5 @@
 /**
- * * The watch of one `files:` hook. A touched file has a quiet time; then it is read and compared with its known state, and the change is
+ * The watch of one `files:` hook. A touched file has a quiet time; then it is read and compared with its known state, and the change is
  * fired. Only after that is the new state known, on disk too: after a crash before that it is found again.
  */
 import { createHash } from "node:crypto";
