@@ -1,5 +1,6 @@
 /** `/status`: is everything up, is anything stuck, is any hook broken. */
 import type { OpenBreaker } from "../src/automations/gates/breaker.js";
+import { parseAddress } from "../src/domain/address.js";
 import type { Card } from "../src/domain/message.js";
 import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
 import type { Problem } from "../src/hooks/registry.js";
@@ -12,7 +13,7 @@ import type { CommandDeps } from "./deps.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { code, count, plain } from "./text.js";
-import { conversationText } from "./who.js";
+import { conversationName, conversationText } from "./who.js";
 
 export const status = defineCommand({
   name: "status",
@@ -28,7 +29,7 @@ export const status = defineCommand({
     return answer({
       text: [],
       card: {
-        ...verdict(health),
+        ...verdict(deps, health),
         fields: [
           {
             name: "Platforms",
@@ -143,23 +144,23 @@ async function examine(deps: CommandDeps): Promise<Health> {
   };
 }
 
-function verdict({
-  gateway,
-  hooks,
-  plugins,
-  problems,
-  needRestart,
-  storeError,
-  storeRemarks,
-  journalRemark,
-  attention,
-}: Health): Pick<Card, "title" | "tone"> {
+function verdict(
+  deps: CommandDeps,
+  { now, gateway, hooks, plugins, problems, needRestart, storeError, storeRemarks, journalRemark, attention }: Health,
+): Pick<Card, "title" | "tone"> {
   if (storeError !== undefined || gateway.adapters.some(({ phase }) => phase === "offline"))
     return { title: "Something is down", tone: "bad" };
   const broken = plugins.filter(({ reason }) => reason !== undefined).length;
   const deaf = gateway.adapters.filter(({ listening }) => listening?.isNothing);
   const limping = gateway.adapters.filter(({ phase, hint }) => phase === "online" && hint !== undefined);
+  const away = gateway.adapters.filter(({ phase }) => phase === "connecting" || phase === "reconnecting");
+  const paused = lastingPauses(gateway, now).filter(
+    ({ key, isPutOff, askedMs }) =>
+      !isPutOff && askedMs >= LONG_PAUSE_MS && !away.some(({ platform }) => key.startsWith(`${platform}:`)),
+  );
   const troubles = [
+    paused[0] &&
+      `sending to ${pausedPlace(deps, paused[0].key)}${paused.length > 1 ? ` and ${paused.length - 1} more` : ""} is paused`,
     deaf.length > 0 &&
       `${deaf.map(({ platform }) => platform).join(" and ")} ${deaf.length === 1 ? "listens" : "listen"} to nothing`,
     limping.length > 0 &&
@@ -174,8 +175,7 @@ function verdict({
     needRestart.length > 0 && "a restart is needed",
     journalRemark !== undefined && "the journal has gaps",
     storeRemarks.length > 0 && `${count(storeRemarks.length, "warning")} about the store`,
-  ].filter((trouble) => trouble !== false);
-  const away = gateway.adapters.filter(({ phase }) => phase === "connecting" || phase === "reconnecting");
+  ].filter((trouble) => typeof trouble === "string");
   if (troubles.length === 0 && away.length === 0) return { title: "All is well", tone: "good" };
   const waiting = away.length === 0 ? "" : `, waiting for ${away.map(({ platform }) => platform).join(" and ")}`;
   return { title: `Up${waiting}${troubles.length === 0 ? "" : `, but ${troubles.join(", ")}`}`, tone: "warning" };
@@ -228,7 +228,7 @@ function deafFields({ adapters }: GatewayStatus) {
 }
 
 function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): string {
-  const { inbox, outbox, lanes, sending, pauses, ignored } = gateway;
+  const { inbox, outbox, lanes, sending, ignored } = gateway;
   const openMs = oldestOpen === undefined ? 0 : now - oldestOpen;
   const lines = [
     `in: ${inbox.waiting + inbox.running} open, ${inbox.deferred} put off, ${inbox.dead} dead`,
@@ -236,7 +236,7 @@ function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): st
     `now: ${count(lanes.active, "conversation")} handled (${lanes.waiting} waiting), ${sending.active} sent to (${sending.waiting} waiting)`,
   ];
   if (ignored.length > 0) lines.push(ignoredLine(ignored));
-  const lasting = pauses.filter(({ until }) => until > now);
+  const lasting = lastingPauses(gateway, now);
   if (lasting.length > 0)
     lines.push(
       `pauses: ${lasting
@@ -246,6 +246,12 @@ function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): st
     );
   return lines.join("\n");
 }
+
+/** A chat by its name, else the platform. */
+const pausedPlace = (deps: CommandDeps, key: string) =>
+  parseAddress(key) === undefined ? key.split(":")[0] : conversationName(deps, key);
+
+const lastingPauses = ({ pauses }: GatewayStatus, now: number) => pauses.filter(({ until }) => until > now);
 
 /** The most frequent reason of each platform, then the most frequent of the rest. */
 function ignoredLine(ignored: GatewayStatus["ignored"]): string {
@@ -309,6 +315,8 @@ function storeLines({ storeError, storeRemarks, journalRemark }: Health): string
 
 const MAX_NAMED = 5;
 const MAX_IGNORED = 4;
+/** A busy chat has shorter ones all the time. */
+const LONG_PAUSE_MS = 10_000;
 /** A delivery that is open for longer hides something. */
 const SLOW_MS = 120_000;
 

@@ -15,6 +15,7 @@ import { Adapters } from "./adapters.js";
 import { Background } from "./background.js";
 import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
+import { completeAddress } from "./complete-address.js";
 import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
 import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
@@ -249,17 +250,15 @@ class RunningGateway implements Gateway {
   }
 
   async send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string> {
-    const { adapters, moves } = this.#parts;
+    const { adapters } = this.#parts;
     if (!adapters.get(at.platform))
       throw new HookgateError({
         code: "PLATFORM_UNKNOWN",
         message: `The platform "${at.platform}" is not switched on.`,
       });
-    const botId = at.botId === "" ? (adapters.botId(at.platform) ?? "") : at.botId;
-    const asked = { ...at, botId };
-    const current = moves.current(asked);
+    const current = completeAddress(at, this.#parts);
     // What it refers to is in the chat that was asked for.
-    const isRenumbered = current !== asked && adapters.get(at.platform)?.traits.idsPerChat === true;
+    const isRenumbered = current.chatId !== at.chatId && adapters.get(at.platform)?.traits.idsPerChat === true;
     const said = isRenumbered ? withoutReference(message) : message;
     return this.#enqueue({ operation: "send", address: whereTo(current, said), message: said }, options);
   }
@@ -394,8 +393,7 @@ class RunningGateway implements Gateway {
   }
 
   chatPause(at: Address): Pause | undefined {
-    const { clock, moves } = this.#parts;
-    return this.#outbound?.pauses.ofChat(moves.current(at), clock.now());
+    return this.#outbound?.pauses.ofChat(completeAddress(at, this.#parts), this.#parts.clock.now());
   }
 
   async liftPauses(key?: string): Promise<string[]> {

@@ -65,6 +65,21 @@ describe("/status", () => {
     expect((await desk.say("/status")).message.card).toMatchObject({ title, tone });
   });
 
+  it("does not say that all is well while sending to a chat is paused", async () => {
+    const status = await desk.deps.status();
+    const now = desk.clock.now();
+    const pause = (key: string, askedMs: number) => ({ key, askedMs, until: now + askedMs, reason: "rate limited" });
+    desk.deps.status = () => ({
+      ...status,
+      adapters: status.adapters.filter(({ platform }) => platform === "web"),
+      pauses: [pause("web:web:general", 80_000), pause("telegram:1", 60_000), pause("web:web:busy", 1_000)],
+    });
+    expect((await desk.say("/status")).message.card).toMatchObject({
+      title: "Up, but sending to web:web:general and 1 more is paused",
+      tone: "warning",
+    });
+  });
+
   it("shows the most frequent reason of each platform for ignored messages, and how many more there are", async () => {
     const status = await desk.deps.status();
     const reasons = ["not addressed", "not listed", "direct messages are for operators", "banned", "a bot"];

@@ -10,6 +10,7 @@ import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { escapeMarkdown } from "../../lib/markdown/escape.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
+import { completeAddress } from "../complete-address.js";
 import { judge } from "./judge.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -19,7 +20,7 @@ const MARK = "f";
 
 /** The address is the message's own conversation. */
 export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): boolean {
-  return formatAddress(complete(to, inbound)) === formatAddress(messageAddress(message));
+  return formatAddress(completeAddress(to, inbound)) === formatAddress(messageAddress(message));
 }
 
 /** Undefined when the address is the message's own conversation: that would be an echo. `answering`: the message it answers there. */
@@ -31,7 +32,7 @@ export async function forward(
   answering?: string,
 ): Promise<NewDelivery | undefined> {
   const from = messageAddress(message);
-  const address = complete(to, inbound);
+  const address = completeAddress(to, inbound);
   if (isEcho(message, to, inbound)) {
     inbound.logger.warn({ row: row.id, to: formatAddress(to) }, "a message cannot be forwarded to where it came from");
     return undefined;
@@ -158,12 +159,6 @@ async function counterpart(
   const links = await inbound.store.links.find(from, message.replyToId);
   const wanted = formatAddress(to);
   return links.find((link) => formatAddress(link.address) === wanted)?.messageId;
-}
-
-/** Addresses in configs and plugins may leave the bot account out, and may name a chat that has moved. */
-function complete(to: Address, { adapters, moves }: Inbound): Address {
-  const botId = to.botId === "" ? (adapters.botId(to.platform) ?? "") : to.botId;
-  return moves.current({ ...to, botId });
 }
 
 const named = ({ type, filename }: Attachment) => `[${type}${filename ? `: ${escapeMarkdown(filename)}` : ""}]`;
