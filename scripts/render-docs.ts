@@ -124,7 +124,7 @@ function commands(): string {
   });
   return `# Commands\n\n${GENERATED}
 The same on Discord (slash commands), Telegram (\`/fire_hook\` and \`/fire-hook\` are one), the web chat, as text and on the
-command line (\`hookgate …\`). Options fill by position or as \`name=value\`; quote what has spaces.
+command line (\`/task list\` is \`npx hookgate task list\`). Options fill by position or as \`name=value\` (\`--name value\` on the command line); quote what has spaces.
 A \`string …\` takes the rest of the line, JSON included, up to the options by name that end it.\n\n${sections.join("\n\n")}\n`;
 }
 

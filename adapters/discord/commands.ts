@@ -5,7 +5,7 @@
 import type { REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
-import type { CommandSpec, OptionSpec } from "../../src/domain/command.js";
+import { type CommandSpec, choiceText, type OptionSpec } from "../../src/domain/command.js";
 
 const OPTION_TYPE = { string: 3, integer: 4, boolean: 5 } as const;
 const CHAT_INPUT = 1;
@@ -81,10 +81,7 @@ function slashOption(option: OptionSpec): SlashOption {
     description: shortened(option.summary),
     required: option.required === true,
     autocomplete: option.complete !== undefined && option.type === "string" && choices.length === 0,
-    choices: choices.map((choice) => {
-      const summary = option.choiceSummaries?.[choice];
-      return { name: shortened(summary === undefined ? choice : `${choice}: ${summary}`), value: choice };
-    }),
+    choices: choices.map((choice) => ({ name: shortened(choiceText(option, choice)), value: choice })),
   };
 }
 

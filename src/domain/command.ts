@@ -85,6 +85,12 @@ export function mayUse(role: Role | undefined, { role: least }: Pick<CommandSpec
   return least === "anyone" || hasRole(role, least);
 }
 
+/** A fixed choice as people see it: with what it does, where that is declared. */
+export function choiceText({ choiceSummaries }: OptionSpec, choice: string): string {
+  const summary = choiceSummaries?.[choice];
+  return summary === undefined ? choice : `${choice}: ${summary}`;
+}
+
 /** `/fire-hook <id> [payload] [live]`: required options in angle brackets. */
 export function usageOf({ name, options }: CommandSpec): string {
   return [`/${name}`, ...options.map((option) => (option.required ? `<${option.name}>` : `[${option.name}]`))].join(

@@ -1,5 +1,5 @@
 /** Values for an option while a person types it. Only for people who may run the command: names of hooks are private. */
-import { type Choice, type CompletionQuery, mayUse } from "../domain/command.js";
+import { type Choice, type CompletionQuery, choiceText, mayUse } from "../domain/command.js";
 import { best } from "./choices/best.js";
 import { listOf, same, valuesOf } from "./choices/values.js";
 import type { Identify } from "./identity.js";
@@ -30,7 +30,7 @@ export async function complete(
   const words = role === undefined ? [] : (ofAction ?? (hasWords ? (option.words ?? []) : []));
   const choices = role === undefined ? [] : (option.choices ?? []);
   // What is there comes first: a word such as `failing` is known by who types its beginning.
-  const all = [...choices.map(same), ...values, ...words.map(same)];
+  const all = [...choices.map((value) => ({ name: choiceText(option, value), value })), ...values, ...words.map(same)];
   return best(
     all.filter(({ value }) => value.length <= MAX_CHARACTERS),
     typed,

@@ -240,8 +240,8 @@ describe("usage", () => {
     [["hoks"], /Did you mean hooks/],
     [["fire"], /missing required argument/],
     [["runs", "--page", "zero"], /whole number/],
-    [["hooks", "show"], /missing required argument/],
-    [["fire", "x", "--phase", "during"], /before or after/],
+    [["runs", "--filter", "a", "b"], /given twice/],
+    [["fire", "x", "--phase", "during"], /before, after/],
     [["status", "--nope"], /unknown option/],
   ])("exits with 2 and says what is wrong: %j", async (args, told) => {
     const { code, out, err } = await runCli(args, { cwd, env: NOBODY });

@@ -43,7 +43,7 @@ export async function valuesOf(
     case "hooks-and-points":
       return [...hooks(), ...points()];
     case "commands":
-      return commands.all.map((command) => same(command.name));
+      return commands.all.map(({ name, summary }) => ({ name: `${name}: ${summary}`, value: name }));
     case "plans":
       return offers.plans();
     case "assignees":
