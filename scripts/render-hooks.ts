@@ -1,4 +1,4 @@
-/** docs/hooks.md: all that a definition may say, read from the tables that parse it; and the examples, which the tests load. */
+/** docs/hooks.md: all settings of a definition, read from the tables that parse it; and the examples, which the tests load. */
 import { readdirSync, readFileSync } from "node:fs";
 import { commonStepForm, definitionForm } from "../src/automations/definition/schema.js";
 import { handlers } from "../src/automations/handlers/index.js";
@@ -136,7 +136,7 @@ ${asked}
 
 ## Handlers
 
-Exactly one under \`run\`. What it decides is pass, block, modify or claim; a failure is none of them, and \`on_failure\` says what then.
+Exactly one under \`run\`. Its decision is pass, block, modify or claim; a failure is none of them, and \`on_failure\` decides what happens then.
 
 ${acting.join("\n\n")}
 `;
