@@ -47,7 +47,7 @@ export function printTable(name: Platform["name"], results: Results): void {
   );
 }
 
-/** `--messages N --chats N --rounds N`, and whatever else a benchmark takes. */
+/** `--messages N --chats N --rounds N`, and further options of a benchmark. */
 export const LOAD_OPTIONS = {
   messages: { type: "string", default: "20000" },
   chats: { type: "string", default: "200" },

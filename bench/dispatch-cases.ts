@@ -305,5 +305,5 @@ const chosen = name === undefined ? undefined : plans.get(name);
 const base = baseName === undefined ? undefined : plans.get(baseName);
 const answer = chosen === undefined ? [...plans.keys()] : await measure(chosen, base, mode === "mixed");
 console.log(JSON.stringify(answer));
-// Whoever looks at the sum cannot leave it out.
+// Use of the sum, so that it is not optimised away.
 if (Number.isNaN(sink)) throw new Error("a handler added something else than a number");

@@ -1,15 +1,15 @@
 /**
  * What a dispatch costs, beside a hand-written await loop and the libraries that people would take instead.
  *
- * Every case of every subject runs in a process of its own (see dispatch-cases.ts), compiled as the product is, in turn with
- * the await loop (or whatever it is compared with): in one process for all, whoever runs later pays for what the compiler
- * has seen before. A ratio is the median of many ratios of two short samples, one right after the other, because machines
- * get slower and faster while one measures. Compare the ratios, not the nanoseconds, which are the least of all rounds.
- * `mixed` is the same in processes in which both have called other handlers, and Hookgate has fired its other models.
+ * Every case of every subject runs in a process of its own (see dispatch-cases.ts), compiled as the product is, in turn with the await loop
+ * (or what it is compared with): in one process for all, later subjects pay for what the compiler has seen before. A ratio is the median of
+ * many ratios of two short samples, one right after the other, because machines get slower and faster while one measures. Compare the
+ * ratios, not the nanoseconds, which are the least of all rounds. `mixed` is the same in processes in which both have called other
+ * handlers, and Hookgate has fired its other models.
  *
  * Hookgate always isolates, orders, and arms a deadline for each handler. It has a journal in the cases called "recorded" only.
  *
- *   npx tsx bench/dispatch.ts [rounds] [pattern of the cases to run]
+ * npx tsx bench/dispatch.ts [rounds] [pattern of the cases to run]
  */
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";

@@ -27,7 +27,7 @@ function yaml(hooks: number): string {
 interface Measured {
   readMs: number;
   startMs: number;
-  /** Of this process, all threads: what an idle machine would need at most. */
+  /** CPU time of this process, all threads: what an idle machine would need at most. */
   cpuMs: number;
   /** What stays, after a collection (`--expose-gc`). */
   heapMb: number;

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const ROOT = resolve(import.meta.dirname, "..");
-/** Of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
+/** The unit of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
 export interface Platform {

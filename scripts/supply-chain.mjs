@@ -1,6 +1,6 @@
 /**
  * `npm run supply-chain`: what a release ships of others. Known vulnerabilities (where the registry answers `npm audit`), licences of all
- * runtime packages, and a CycloneDX list of them in dist/sbom.json. Exits with 1 on a vulnerability or a licence that nobody has checked.
+ * runtime packages, and a CycloneDX list of them in dist/sbom.json. Exits with 1 on a vulnerability or a licence that is not checked yet.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Runs the built product, so that what a start compiles can be kept for all later ones: with all platforms, of which nobody
- * answers, in a folder and on a port of its own. Where it cannot run, starts take longer, and that is all.
+ * Runs the built product, so that what a start compiles can be kept for all later ones: with all platforms, none of which answers, in a
+ * folder and on a port of its own. Where it cannot run, starts take longer, and that is all.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -295,7 +295,7 @@ export class CatchUp {
         this.#countShortRead(
           channelId,
           owed.last,
-          "Discord says that the channel is gone, though it named a message there",
+          "Discord reports that the channel is gone, though it named a message there",
         );
         logger.warn({ channelId }, "a Discord channel with missed messages is gone");
         return false;

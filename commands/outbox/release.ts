@@ -37,7 +37,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   if (ambiguous && typeof confirmed !== "boolean")
     return answer({
       text: [
-        `${code(id)} **may have arrived**: ${doubtText(delivery)}. Look in ${conversationText(deps, delivery.conversation)}, then say which it is: \`confirmed=true\` when it is there, \`confirmed=false\` to send it.`,
+        `${code(id)} **may have arrived**: ${doubtText(delivery)}. Look in ${conversationText(deps, delivery.conversation)}, then choose: \`confirmed=true\` when it is there, \`confirmed=false\` to send it.`,
       ],
       data: { id, ambiguous: true, released: false },
       isQuestion: true,

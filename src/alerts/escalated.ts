@@ -1,4 +1,4 @@
-/** The result of an escalation that a person asked for: whom it notifies, and which chats get it only at the end of a pause. */
+/** The result of an escalation that a person asked for: the people whom it notifies, and which chats get it only at the end of a pause. */
 import type { Alert } from "../domain/alert.js";
 import { inline } from "./card/words.js";
 import { pausedText } from "./tell/late.js";

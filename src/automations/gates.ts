@@ -1,9 +1,9 @@
 /**
- * Who may run now. In this order: the global cap, the hook's own concurrency, its cooldown (from start to start), its hourly rate,
- * its circuit breaker. Loops are cut before (run/loop.ts), because that takes a look into the history.
+ * The checks before a run, in this order: the global cap, the hook's own concurrency, its cooldown (from start to start), its hourly rate,
+ * its circuit breaker. Loops are cut before (run/loop.ts), because that reads the history.
  *
- * What runs is counted in this process. What must survive a restart is rows: when a hook started is read from its runs when it is
- * first seen, breakers are read at the start.
+ * Running ones are counted in this process. State that must survive a restart is in rows: when a hook started is read from its runs when it
+ * is first seen, breakers are read at the start.
  */
 import type { AutomationRunStore } from "../domain/automation.js";
 import type { KeyValueStore } from "../domain/store.js";

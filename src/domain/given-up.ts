@@ -10,7 +10,7 @@ export const IN_DOUBT = "may or may not have arrived";
 /** A request for it was written, and no answer has said what became of it. */
 export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sending" || mayHaveArrived(part);
 
-/** An earlier request for a new message got no answer: whatever the result of the last request was, the earlier one may have been posted. */
+/** An earlier request for a new message got no answer: regardless of the result of the last request, the earlier one may have been posted. */
 export const mayHaveArrived = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
   status !== "sent" && operation === "create" && isMarked === true;
 

@@ -85,7 +85,7 @@ export function numberedDispatch(root: string, point: string, round: number): st
 /** What the id of a dispatch ends in that is done again. */
 export const roundMark = (round = 1): string => (round === 1 ? "" : `:${round}`);
 
-/** Who named the fields of a point's payloads: those of events from outside and of the points of plugins are not ours. */
+/** The author of the field names in a point's payloads: those of events from outside and of the points of plugins are not ours. */
 export function namedBy(point: string): NamedBy {
   return /^(event|plugin):/.test(point) ? "others" : "us";
 }

@@ -153,7 +153,6 @@ function typeOf(mimeType: string): Attachment["type"] {
   return family === "image" || family === "audio" || family === "video" ? family : "file";
 }
 
-/** The last step of whatever path was given, without control characters. */
 /** The last part of a path, without invisible signs and signs that turn the direction of the text. */
 function safeName(name: string): string {
   return shownName(name.split(/[\\/]/).at(-1) ?? "")?.slice(0, 200) ?? "file";

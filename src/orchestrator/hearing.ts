@@ -1,6 +1,6 @@
 /**
- * Who may read what quotes a text. What the runner of a task said is for those who may give it work. What answers a command is for owners,
- * because it may hold what only an owner may read. Other texts are for operators.
+ * The roles that may read what quotes a text. The output of a task's runner is for those who may give it work. The answer to a command is
+ * for owners, because it may hold what only an owner may read. Other texts are for operators.
  */
 import type { About, RoleToHear } from "../domain/hearing.js";
 import { highestRole, type Role } from "../domain/identity.js";

@@ -1,7 +1,7 @@
 /**
- * Whose database a file is. A database and its history share a random number, in a field of the header that SQLite leaves to programs
- * (`user_version`). It is read beside SQLite, so that a file of another gateway or program is noticed before it is opened and changed.
- * A backup gets a number of its own: a copy of it in the place of the database is noticed, too.
+ * The owner of a database file. A database and its history share a random number, in a field of the header that SQLite leaves to programs
+ * (`user_version`). It is read beside SQLite, so that a file of another gateway or program is noticed before it is opened and changed. A
+ * backup gets a number of its own: a copy of it in the place of the database is noticed, too.
  */
 import { randomInt } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";

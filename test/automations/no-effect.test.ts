@@ -78,7 +78,7 @@ describe("a hook with nothing to do", { timeout: 60_000 }, () => {
     await product.event({ words: " \u200B" }, { name: "empty" });
     const runs = await product.ended("empty", 2);
     for (const run of runs)
-      expect(run).toMatchObject({ status: "skipped", statusReason: "empty: there is nothing to say" });
+      expect(run).toMatchObject({ status: "skipped", statusReason: "empty: the message is empty" });
     expect((await product.messages()).map(({ text }) => text)).not.toContain("(empty message)");
   });
 

@@ -670,8 +670,8 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     /run\.agent\.send_to: .*nothing is sent there without the tool: add `tools: \[send_message\]`/,
   ),
   // Messages.
-  "an empty text": chat({ text: " " }, /run\.chat\.text: .*there is nothing to say/),
-  "a card with nothing in it": chat({ card: { footer: "x" } }, /run\.chat\.card: .*there is nothing to say/),
+  "an empty text": chat({ text: " " }, /run\.chat\.text: .*the message is empty/),
+  "a card with nothing in it": chat({ card: { footer: "x" } }, /run\.chat\.card: .*the message is empty/),
   "a card with an address that is none": chat(
     { card: { title: "x", url: "javascript:alert(1)" } },
     /card\.url: .*starts with https: or http:/,

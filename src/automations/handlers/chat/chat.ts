@@ -22,7 +22,7 @@ export const chatHandler: Handler<ChatOptions> = {
   async run(options, context) {
     const message = messageOf(options);
     const rendered = preview(message);
-    if (isEmpty(options)) return { kind: "skipped", by: "empty", reason: "there is nothing to say", rendered };
+    if (isEmpty(options)) return { kind: "skipped", by: "empty", reason: "the message is empty", rendered };
     const [wrong] = (message.buttons ?? []).flat().flatMap((one) => wantedProblems(one, true));
     if (wrong !== undefined)
       return { kind: "failed", error: `a button: ${wrong.message}`, isRetryable: false, rendered };

@@ -1,13 +1,13 @@
 /**
- * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not
- * record the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down
- * to a run that may have written it (writers.ts), and when that makes a chain of more than eight runs in a row (or twenty changes in a row
- * that may be the hook's own), it is tried out. The hook stands still for twice as long as a round took. Whoever else writes goes on
- * meanwhile, and is believed. Silence, and then one run alone that is followed by a change, proves it: from then on what is written while
- * it runs, or those that it starts, is cut. Nothing that was held meanwhile is lost.
+ * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not record
+ * the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down to a
+ * run that may have written it (writers.ts), and when that makes a chain of more than eight runs in a row (or twenty changes in a row that
+ * may be the hook's own), it gets a quarantine probe: the hook is held for twice as long as a round took. Other writers go on meanwhile,
+ * and then count as the writers. Silence, and then one run alone that is followed by a change, proves it: from then on what is written
+ * while it runs, or those that it starts, is cut. Nothing that was held meanwhile is lost.
  *
- * A chain in which the hook does not stand yet cannot be tried out. It is cut after the silence if nobody else was at work all the way, and
- * fired if somebody was: it ends by itself, or comes round.
+ * A chain without the hook itself cannot be probed. It is cut after the silence if only its own runs were under way all the time, and fired
+ * otherwise: it ends by itself, or comes round.
  */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
