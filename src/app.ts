@@ -9,6 +9,7 @@ import { createSla } from "./alerts/sla/sla.js";
 import { assembleAlerts, repliedToAlert, tellingAlerts } from "./app/alerts.js";
 import { followClock } from "./app/clock-between.js";
 import type { App, AppOptions } from "./app/contract.js";
+import { createDeliveryLinks } from "./app/delivery-links.js";
 import { isWithAdmin } from "./app/direct.js";
 import { endCause } from "./app/end-cause.js";
 import { logExits } from "./app/exit-cause.js";
@@ -22,7 +23,6 @@ import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, placeNames, shownPaths, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
-import { createPosted } from "./app/posted.js";
 import { createProblemList } from "./app/problem-list.js";
 import { hookReader } from "./app/read-hooks.js";
 import { assembleRegistry } from "./app/registry.js";
@@ -184,7 +184,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, noteNoThread, logger });
+    const posted = createDeliveryLinks({ outbox: store.outbox, adapters: platforms.all, noteNoThread, logger });
     const traitsOf = (platform: string) => platforms.all.find((one) => one.platform === platform)?.traits;
     const placeName = placeNames(config, traitsOf);
     const linkOf = linksOf(store, posted);

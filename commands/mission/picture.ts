@@ -1,6 +1,6 @@
 /** A mission's course as a picture: a row a task, a bar an attempt, pale bars where it waits, read from the histories of its tasks. */
 import { pictureOf } from "../../src/charts/attachment.js";
-import { type GanttBar, ganttChart, MOST_ROWS } from "../../src/charts/gantt.js";
+import { type GanttBar, ganttChart, MAX_ROWS } from "../../src/charts/gantt.js";
 import type { Attachment } from "../../src/domain/message.js";
 import type { MissionReport, TaskReport } from "../../src/domain/mission.js";
 import { isEnded, type TaskStatus } from "../../src/domain/task.js";
@@ -8,7 +8,7 @@ import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandDeps } from "../deps.js";
 
 /** Of one task; what came before is not drawn. */
-const MOST_EVENTS = 500;
+const MAX_EVENTS = 500;
 
 /** Undefined when nothing has begun. */
 export async function missionPicture(
@@ -23,7 +23,7 @@ export async function missionPicture(
       label: task.retries === 0 ? task.title : `${task.title} (${task.attempts} attempts)`,
       score: task.score,
       ended: isEnded(task.status) ? endOf(task.status) : undefined,
-      bars: i < MOST_ROWS ? barsOf(task, await desk.store.events(task.taskId, MOST_EVENTS), now) : [],
+      bars: i < MAX_ROWS ? barsOf(task, await desk.store.events(task.taskId, MAX_EVENTS), now) : [],
     })),
   );
   return pictureOf(ganttChart(title, rows, "UTC", deadline), `mission-${missionId}`);

@@ -7,7 +7,7 @@ import type { ClockStanding } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
 import type { WatchedEntity } from "../domain/watched.js";
 import { missionCardId } from "../orchestrator/missions/missions.js";
-import type { Posted } from "./posted.js";
+import type { DeliveryLinks } from "./delivery-links.js";
 
 export type CopyOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<ClockStanding["copy"]>;
 
@@ -35,7 +35,7 @@ interface CopyParts {
 
 export type LinkOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<string | undefined>;
 
-export function linksOf({ tasks }: Pick<Store, "tasks">, { linkTo }: Pick<Posted, "linkTo">): LinkOf {
+export function linksOf({ tasks }: Pick<Store, "tasks">, { linkTo }: Pick<DeliveryLinks, "linkTo">): LinkOf {
   return async ({ type, id }) => {
     if (type === "mission") return linkTo(missionCardId(id));
     if (type !== "task") return undefined;

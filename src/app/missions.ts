@@ -27,7 +27,7 @@ import { TaskVetoed } from "../orchestrator/tasks/create.js";
 
 const PLANS_FOLDER = "missions";
 /** More tasks than a plan can have. */
-const MOST_TASKS = 60_000;
+const MAX_TASKS = 60_000;
 
 export interface MissionAssembly {
   missions: Missions;
@@ -192,7 +192,7 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
         throw error;
       }
     },
-    ofMission: async (missionId) => (await store.tasks.list({ missionId, limit: MOST_TASKS })).reverse(),
+    ofMission: async (missionId) => (await store.tasks.list({ missionId, limit: MAX_TASKS })).reverse(),
   };
 }
 

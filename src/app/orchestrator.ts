@@ -21,10 +21,10 @@ import type { Processes } from "../lib/process.js";
 import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { roleToAssign, roleToHear } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
+import type { DeliveryLinks } from "./delivery-links.js";
 import { directAddress, directPerson } from "./direct.js";
 import type { LinkOf } from "./links.js";
 import { accountName } from "./people.js";
-import type { Posted } from "./posted.js";
 
 export interface OrchestratorAppParts {
   config: Config;
@@ -37,7 +37,7 @@ export interface OrchestratorAppParts {
   registry: HookRegistry;
   attempts: Attempts;
   gateway: Pick<Gateway, "send" | "edit">;
-  posted: Posted;
+  posted: DeliveryLinks;
   linkOf: LinkOf;
   processes: Processes;
   models: Models;

@@ -28,13 +28,13 @@ const STATES: Record<GanttBar["state"], { color: string; mark: string }> = {
   waiting: { color: COLOUR.faint, mark: "" },
 };
 /** More would be too small to read; the text beside the picture has all of them. */
-export const MOST_ROWS = 40;
+export const MAX_ROWS = 40;
 const ROW_HEIGHT = 30;
 const LABEL_LENGTH = 28;
 
 /** `dueAt`: the deadline of the mission, if it has one. */
 export function ganttChart(title: string, rows: readonly GanttRow[], timezone: string, dueAt?: number): Chart {
-  const shown = rows.slice(0, MOST_ROWS);
+  const shown = rows.slice(0, MAX_ROWS);
   const bars = shown.flatMap((row, index) => row.bars.map((bar) => ({ ...bar, index })));
   if (bars.length === 0) return nothingYet(title, "No task has started.");
   const from = Math.min(...bars.map((bar) => bar.from));

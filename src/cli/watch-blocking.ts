@@ -7,7 +7,7 @@ import { REALLY_EXIT } from "../lib/refuse-exit.js";
 import { EXIT } from "./exit.js";
 
 const BEAT_MS = 1_000;
-const MOST_MISSED = 11;
+const MAX_MISSED = 11;
 
 /**
  * Beats are counted, because a process that stood still (Ctrl-Z) misses only one. The debugger's protocol interrupts the loop: it says
@@ -73,7 +73,7 @@ export function watchBlocking(): BlockingWatch {
       thread ??= new Worker(THREAD, {
         eval: true,
         execArgv: [],
-        workerData: { beatMs: BEAT_MS, most: MOST_MISSED, code: EXIT.usage, reallyExit: REALLY_EXIT },
+        workerData: { beatMs: BEAT_MS, most: MAX_MISSED, code: EXIT.usage, reallyExit: REALLY_EXIT },
       });
       thread.unref();
       timer ??= setInterval(beat, BEAT_MS).unref();

@@ -24,7 +24,7 @@ import { wasWithdrawn } from "./outbound/withdraw.js";
 /** Deliveries sent in one look, before another conversation gets its turn. */
 const IN_A_ROW = 20;
 /** An edit waits for an older one of the same message that is on the wire. */
-const LOOK_AGAIN_MS = 250;
+const RETRY_DELAY_MS = 250;
 
 /** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
 export async function sendNext(open: Open, out: Outbound): Promise<number | undefined> {
@@ -101,7 +101,7 @@ async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Pr
     case "superseded":
       return finish(delivery, "superseded", "a newer change of the same message follows", out);
     case "later":
-      return orExpiry(delivery, out.clock.now() + LOOK_AGAIN_MS);
+      return orExpiry(delivery, out.clock.now() + RETRY_DELAY_MS);
     case "current":
       return carryOn(delivery, adapter, out);
   }

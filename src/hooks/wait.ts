@@ -15,10 +15,10 @@ export interface Waits {
 }
 
 /** How many of a kind are kept. */
-const MOST_FREE = 2_000;
+const MAX_FREE = 2_000;
 
 function putBack<Wait extends Armed>(wheel: DeadlineWheel, free: Wait[], wait: Wait): void {
-  if (free.length < MOST_FREE) {
+  if (free.length < MAX_FREE) {
     wheel.rest(wait);
     free.push(wait);
   } else wheel.disarm(wait);

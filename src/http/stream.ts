@@ -9,7 +9,7 @@ import type { Clock } from "../lib/clock.js";
 const HEARTBEAT_MS = 15_000;
 const PAGE = 100;
 /** A page that missed more than this loads anew, which is cheaper than replaying. */
-const MOST_MISSED = 2000;
+const MAX_MISSED = 2000;
 
 export interface StreamParts {
   port: WebPort;
@@ -88,7 +88,7 @@ async function firstSeq(
   write: (text: string) => Promise<void>,
 ): Promise<number> {
   const last = await port.lastSeq();
-  const isFar = after !== undefined && (after > last || last - after > MOST_MISSED);
+  const isFar = after !== undefined && (after > last || last - after > MAX_MISSED);
   const seq = after === undefined || isFar ? last : after;
   await write(`retry: 1000\nid: ${seq}\nevent: ${isFar ? "reset" : "hello"}\ndata: {}\n\n`);
   return seq;

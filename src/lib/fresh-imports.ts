@@ -19,13 +19,13 @@ interface SyncHooks {
 }
 
 const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.{1,2}\/[^"'\n]+)["']/g;
-const MOST_FILES = 200;
+const MAX_FILES = 200;
 
 /** The module's file and, as far as its text names them, the local files that it imports, directly or not. */
 export function localFiles(file: string): string[] {
   const found = new Set([file]);
   for (const one of found) {
-    if (found.size >= MOST_FILES) break;
+    if (found.size >= MAX_FILES) break;
     for (const [, path = ""] of textOf(one).matchAll(IMPORT)) {
       const imported = fileNamed(resolve(dirname(one), path));
       if (!imported.includes(`${sep}node_modules${sep}`)) found.add(imported);

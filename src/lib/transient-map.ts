@@ -7,7 +7,7 @@
  * So the built-in map holds numbers here, of places in a list; and a key that was deleted keeps its place for a while,
  * because the next message is mostly of the same conversation.
  */
-const MOST_IDLE = 1_000;
+const MAX_IDLE = 1_000;
 
 export class TransientMap<K extends string | number, V extends object> {
   #places = new Map<K, number>();
@@ -31,7 +31,7 @@ export class TransientMap<K extends string | number, V extends object> {
       this.#values[place] = value;
       return;
     }
-    if (this.#values.length > 2 * this.#size + MOST_IDLE) this.#forgetIdle();
+    if (this.#values.length > 2 * this.#size + MAX_IDLE) this.#forgetIdle();
     this.#places.set(key, this.#values.push(value) - 1);
     this.#size++;
   }

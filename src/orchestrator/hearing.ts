@@ -16,9 +16,9 @@ interface Parts {
 }
 
 /** More than a mission can have. */
-const MOST_TASKS = 60_000;
+const MAX_TASKS = 60_000;
 /** A message that a hook answered with another one, and so on: loops are cut before. */
-const MOST_DEEP = 20;
+const MAX_DEPTH = 20;
 
 export function createRoleToHear(parts: Parts): RoleToHear {
   return async (of) => {
@@ -44,7 +44,7 @@ async function messagesBehind(
   const first: About = isMessage ? { id: deliveryId, cause: { kind: kind as Cause["kind"], id } } : of;
   const found = [{ ...first, id: rootOf(first.id) }];
   const read = new Set<string>();
-  for (let last = found[0]; last !== undefined && read.size < MOST_DEEP; last = found.at(-1)) {
+  for (let last = found[0]; last !== undefined && read.size < MAX_DEPTH; last = found.at(-1)) {
     const next = rootOf(last.cause?.id ?? last.id);
     if (!next.startsWith("d_") || read.has(next)) break;
     read.add(next);
@@ -73,7 +73,7 @@ async function roleOfWork(
   ]);
   for (const one of named) {
     if (one.startsWith("m_")) {
-      const ofMission = await tasks.list({ missionId: one, limit: MOST_TASKS });
+      const ofMission = await tasks.list({ missionId: one, limit: MAX_TASKS });
       // A message about a mission that is gone may quote anybody.
       if (ofMission.length === 0 && !hasPayload) roles.push("owner");
       roles.push(...ofMission.map(roleOfTask));

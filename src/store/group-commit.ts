@@ -17,7 +17,7 @@ const MAX_GROUP = 500;
 const LARGE_GROUP = 400;
 /** So many turns a group gathers at least, and as long as each turn brings more. */
 const LEAST_TURNS = 4;
-const MOST_TURNS = 8;
+const MAX_TURNS = 8;
 const LOCK_RETRY_MS = 20;
 /** So few writes are waited for by few: their sync is done at once where the disk is quick, instead of beside other work. */
 const HURRIED_GROUP = 4;
@@ -179,7 +179,7 @@ export class GroupCommit {
   #gather(turn: number, lengthBefore: number): void {
     setImmediate(() => {
       const { length } = this.#queue;
-      const hasMore = turn < LEAST_TURNS || (turn < MOST_TURNS && length > lengthBefore);
+      const hasMore = turn < LEAST_TURNS || (turn < MAX_TURNS && length > lengthBefore);
       if (hasMore && length < LARGE_GROUP) this.#gather(turn + 1, length);
       else if (this.#syncing && length < MAX_GROUP) this.#isHeld = true;
       else this.#flush();

@@ -23,7 +23,7 @@ export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun
   if (start.stored !== undefined) return { row: { ...start.stored }, history, isStored: true };
   if (start.attempt > 1 && !start.dryRun) {
     const row = await parts.runs.get(start.id);
-    if (row !== undefined) return begunBefore(row, history, start);
+    if (row !== undefined) return startedBefore(row, history, start);
   }
   return { row: newRow(start, history, parts.clock.now()), history, isStored: false };
 }
@@ -32,7 +32,7 @@ export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun
  * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt at a point that decides,
  * because a caller waits for that; at others it does not happen twice.
  */
-function begunBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {
+function startedBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {
   const opened = { row, history, isStored: true };
   const decision = row.decision as Decision | undefined;
   if (decision !== undefined && row.status === "succeeded")

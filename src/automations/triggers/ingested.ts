@@ -4,13 +4,13 @@ import type { Cause } from "../../domain/journal.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { createWork } from "../../lib/work.js";
-import type { Begun } from "./begun.js";
 import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
+import type { StartedDispatches } from "./started-dispatches.js";
 import type { TriggerParts } from "./trigger.js";
 
 type Parts = Pick<TriggerParts, "clock" | "logger" | "registry"> & {
   store: TriggerParts["store"]["ingest"];
-  begun: Begun;
+  started: StartedDispatches;
   runs: Pick<TriggerParts["store"]["runs"], "get">;
 };
 
@@ -51,7 +51,7 @@ export function withdrawEvents(
     if (name.startsWith(eventName("")) && !declared.has(name)) registry.withdraw(name);
 }
 
-export function createIngested({ store, begun, runs, registry, clock, logger }: Parts): Ingested {
+export function createIngested({ store, started, runs, registry, clock, logger }: Parts): Ingested {
   const work = createWork({ look, maxParallel: 1, clock, logger });
   let isStopped = false;
 
@@ -65,13 +65,13 @@ export function createIngested({ store, begun, runs, registry, clock, logger }: 
   async function inOrder(queue: readonly IngestedEvent[]): Promise<void> {
     for (const event of queue) {
       if (isStopped) return;
-      await hand(event);
+      await fire(event);
       await store.handled(event.id, clock.now());
-      await begun.over(dispatchOf(event));
+      await started.ended(dispatchOf(event));
     }
   }
 
-  async function hand(event: IngestedEvent): Promise<void> {
+  async function fire(event: IngestedEvent): Promise<void> {
     const { id, name, payload } = event;
     const point = registry.points.find((one): one is EventPoint => one.name === eventName(name));
     if (point === undefined) {
@@ -86,7 +86,7 @@ export function createIngested({ store, begun, runs, registry, clock, logger }: 
     // The same dispatch id when it is fired again: what was recorded for it is not recorded twice.
     const firing = { dispatchId: dispatchOf(event), cause: await causeOf(event) };
     const events = registry.declare(point);
-    await begun.hand(point.name, firing.dispatchId, (attempt) =>
+    await started.run(point.name, firing.dispatchId, (attempt) =>
       events.fireVoid(point.name, body, undefined, { ...firing, attempt }).catch(inJournal),
     );
   }

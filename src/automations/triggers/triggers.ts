@@ -1,6 +1,7 @@
 /** All that starts hooks besides messages and people: time, files, events. */
-import { createBegun } from "./begun.js";
+
 import { createIngested, inJournal } from "./ingested.js";
+import { createStartedDispatches } from "./started-dispatches.js";
 import { createTimed } from "./timed.js";
 import type { TriggerParts, Triggers } from "./trigger.js";
 import { createWatches } from "./watches.js";
@@ -19,7 +20,7 @@ export function createTriggers(
   { maxWatched = MAX_WATCHED, isOwnFile = () => false }: WatchLimits = {},
 ): Triggers {
   const { registry, store, clock, logger } = parts;
-  const begun = createBegun(parts);
+  const started = createStartedDispatches(parts);
   const timed = createTimed({ ...parts, store: store.triggers });
   const watches = createWatches({
     store: store.snapshots,
@@ -30,7 +31,7 @@ export function createTriggers(
     clock,
     logger,
     async fire(change, dispatchId, cause) {
-      await begun.hand(change.point, dispatchId, async (attempt) => {
+      await started.run(change.point, dispatchId, async (attempt) => {
         const firing = { dispatchId, attempt, cause };
         const fired =
           change.point === "file.changed"
@@ -39,11 +40,11 @@ export function createTriggers(
         await fired.catch(inJournal);
       });
     },
-    settled: begun.over,
+    settled: started.ended,
     cut: (definition, { point, payload }, dispatchId, why) =>
       parts.cut(definition, { point, payload, dispatchId, ...why }),
   });
-  const ingested = createIngested({ ...parts, begun, runs: store.runs, store: store.ingest });
+  const ingested = createIngested({ ...parts, started, runs: store.runs, store: store.ingest });
   return {
     async sync(definitions, broken) {
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);

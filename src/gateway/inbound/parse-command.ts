@@ -241,7 +241,7 @@ function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches:
   const begins = [...withoutQuoted(rest).matchAll(/\s(?:--|—)?([a-z0-9_-]+)(?==|\s|$)/gi)].filter(
     ({ index, 1: name = "" }) => index >= from && findOption(spec, name),
   );
-  for (const { index } of begins.slice(-MOST_TRAILING)) {
+  for (const { index } of begins.slice(-MAX_TRAILING)) {
     const switches = optionsOnly(spec, rest, index);
     if (switches) return { rest: rest.slice(0, index).trimEnd(), switches };
   }
@@ -263,7 +263,7 @@ function withoutQuoted(text: string): string {
 }
 
 /** Further options than this behind free text are part of it: text of any length is read in a moment. */
-const MOST_TRAILING = 40;
+const MAX_TRAILING = 40;
 
 /** Undefined unless everything from here on is options by name. */
 function optionsOnly(spec: CommandSpec, text: string, from: number): [OptionSpec, OptionValue][] | undefined {

@@ -1,7 +1,7 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
 import type { Delivery } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
-import { postedIds } from "./posted.js";
+import { postedIds } from "./platform-ids.js";
 import type { Outbound } from "./sending.js";
 
 export type Target =
@@ -15,14 +15,14 @@ export const heldWith = (targetId: string) => `what it changes is held: ${target
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };
 /** The target is in another conversation (its chat moved) and not sent yet. */
-const LOOK_AGAIN_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
 export async function findTarget(targetId: string, delivery: Delivery, out: Outbound): Promise<Target> {
   const target = await out.store.outbox.get(targetId);
   if (!target) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
   const isDelete = delivery.operation === "delete";
   if (target.status === "waiting" || target.status === "sending")
-    return { kind: "later", at: out.clock.now() + LOOK_AGAIN_MS };
+    return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
   if (target.status === "held") {
     if (!isDelete) return { kind: "ended", status: "held", reason: heldWith(target.id) };
     await out.store.outbox.finish(target.id, "cancelled", "deleted before it was sent", out.clock.now());

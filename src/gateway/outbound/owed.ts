@@ -10,7 +10,7 @@ import type { Logger } from "../../lib/logger.js";
 
 /** How long a note that is no longer true may stay: after a crash within it the journal is asked. */
 const CLEAR_EVERY_MS = 1_000;
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 export class Owed {
   readonly #outbox: OutboxStore;
@@ -28,7 +28,7 @@ export class Owed {
   /** The hooks have been told, well or badly. */
   settle(deliveryId: string): void {
     this.#told.push(deliveryId);
-    if (this.#told.length >= MOST_AT_ONCE) void this.clear();
+    if (this.#told.length >= MAX_AT_ONCE) void this.clear();
     else this.#timer ??= this.#clock.after(CLEAR_EVERY_MS, () => void this.clear());
   }
 

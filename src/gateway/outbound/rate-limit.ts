@@ -15,7 +15,7 @@ const UNUSED_MS = 5_000;
 const SHARE_OF_LATER = 1 / 2;
 /** How long others leave a free place to a more urgent request that waits for one, and how soon they ask again. */
 const YIELD_MS = 1_000;
-const ASK_AGAIN_MS = 50;
+const RETRY_DELAY_MS = 50;
 
 /** At most `limit` in any `lengthMs`: the times of the last `limit` requests, in a ring. */
 class Window {
@@ -117,7 +117,7 @@ export class RateLimiter {
       return newTicket(chatFreeAt, chat);
     }
     if (first !== undefined && first.name !== name && urgency < first.urgency && now < first.at + YIELD_MS)
-      return newTicket(now + ASK_AGAIN_MS, chat);
+      return newTicket(now + RETRY_DELAY_MS, chat);
     const ticket = this.#ticket(adapter, conversation, chat, now);
     conversation.waiting = ticket.at > now ? ticket : undefined;
     if (ticket.at > now) return ticket;

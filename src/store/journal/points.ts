@@ -4,7 +4,7 @@ import { type Frame, frameOf, isFrameOf } from "./frame.js";
 import { Slot } from "./slot.js";
 
 /** Frames of a point. Further ones are not compared: where hooks differ from record to record, so do frames. */
-const MOST_FRAMES = 8;
+const MAX_FRAMES = 8;
 
 /** Where the values of a point's records stand. */
 export class PointMemory {
@@ -35,7 +35,7 @@ export class PointMemory {
     }
     const place = frames.push(frameOf(dispatch, names)) - 1;
     recent.unshift(place);
-    if (recent.length > MOST_FRAMES) recent.pop();
+    if (recent.length > MAX_FRAMES) recent.pop();
     return place;
   }
 }

@@ -6,8 +6,8 @@
  */
 
 /** An object that has more, or at one place so many that differ, is a table of something: its keys are written with it. */
-const MOST_KEYS = 48;
-const MOST_BRANCHES = 16;
+const MAX_KEYS = 48;
+const MAX_BRANCHES = 16;
 
 export class Slot {
   /** The text that stood here last, and how it was written. */
@@ -51,7 +51,7 @@ export class Slot {
 
   /** One that was not known; undefined when this is no shape any more. */
   branch(key: string, place: number): Slot | undefined {
-    if (this.#nth >= MOST_KEYS || (this.#branches?.size ?? 0) >= MOST_BRANCHES) return undefined;
+    if (this.#nth >= MAX_KEYS || (this.#branches?.size ?? 0) >= MAX_BRANCHES) return undefined;
     const next = new Slot(key, place, this);
     if (this.#next !== undefined) {
       this.#branches ??= new Map([[this.#next.key, this.#next]]);

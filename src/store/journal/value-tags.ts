@@ -26,4 +26,4 @@ export const SHAPED = 6;
 export const NEAR = 7;
 
 export const LARGEST_INTEGER = 2 ** 28 - 1;
-export const MOST_SHAPES = 2 ** 11;
+export const MAX_SHAPES = 2 ** 11;

@@ -14,7 +14,7 @@ import {
   INTEGER,
   LARGEST_INTEGER,
   LIST,
-  MOST_SHAPES,
+  MAX_SHAPES,
   NEAR,
   NULL,
   NUMBER,
@@ -215,7 +215,7 @@ export class ValueWriter {
       if (typeof part === "string") this.#textIn(slot, part);
       else this.#part(key, part, slot, depth, mayHaveRaw);
     }
-    if (slot.shape < 0 && this.shapes.length === MOST_SHAPES) {
+    if (slot.shape < 0 && this.shapes.length === MAX_SHAPES) {
       this.#asTable(object, start, at, depth, mayHaveRaw);
       return;
     }

@@ -1,8 +1,8 @@
 /** Events that came in by HTTP, from the ingest store to their hook points. */
 import { afterEach, describe, expect, it } from "vitest";
-import { createBegun } from "../../../src/automations/triggers/begun.js";
 import { eventPoint } from "../../../src/automations/triggers/event-point.js";
 import { createIngested, declareEvents } from "../../../src/automations/triggers/ingested.js";
+import { createStartedDispatches } from "../../../src/automations/triggers/started-dispatches.js";
 import type { IngestStore } from "../../../src/domain/automation.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { systemClock } from "../../../src/lib/clock.js";
@@ -30,7 +30,7 @@ async function parts() {
       store,
       registry,
       runs: whole.automation.runs,
-      begun: createBegun({ keyValue, registry, logger: silentLogger }),
+      started: createStartedDispatches({ keyValue, registry, logger: silentLogger }),
       clock: systemClock,
       logger: silentLogger,
     });

@@ -7,20 +7,20 @@ import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { NoteNoThread } from "./thread-notes.js";
 
-export interface PostedParts {
+export interface DeliveryLinkParts {
   outbox: Pick<Store["outbox"], "get">;
   adapters: readonly Adapter[];
   noteNoThread: NoteNoThread;
   logger: Logger;
 }
 
-export interface Posted {
+export interface DeliveryLinks {
   /** `later`: it is not posted yet, or the platform does not answer. */
   threadUnder(deliveryId: string, name: string): Promise<Address | "none" | "later">;
   linkTo(deliveryId: string): Promise<string | undefined>;
 }
 
-export function createPosted({ outbox, adapters, noteNoThread, logger }: PostedParts): Posted {
+export function createDeliveryLinks({ outbox, adapters, noteNoThread, logger }: DeliveryLinkParts): DeliveryLinks {
   const adapterOf = ({ platform }: Address) => adapters.find((one) => one.platform === platform);
   const messageOf = ({ parts }: Delivery) => parts.find(({ status }) => status === "sent")?.messageId;
   return {

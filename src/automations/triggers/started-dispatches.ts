@@ -1,19 +1,19 @@
 /** Dispatches that a trigger repeats after a crash. One that ends the process again and again is given up. */
 import { type AttemptParts, createAttempts } from "../../hooks/attempts.js";
 
-export interface Begun {
+export interface StartedDispatches {
   /** Calls `fire` with the number of the attempt; not at all when it was given up. */
-  hand(point: string, dispatchId: string, fire: (attempt: number) => Promise<void>): Promise<void>;
+  run(point: string, dispatchId: string, fire: (attempt: number) => Promise<void>): Promise<void>;
   /** Its end is on disk: it will not come again. */
-  over(dispatchId: string): Promise<void>;
+  ended(dispatchId: string): Promise<void>;
 }
 
 const MAX_ATTEMPTS = 5;
 
-export function createBegun(parts: AttemptParts): Begun {
+export function createStartedDispatches(parts: AttemptParts): StartedDispatches {
   const attempts = createAttempts(parts);
   return {
-    async hand(point, dispatchId, fire) {
+    async run(point, dispatchId, fire) {
       const attempt = await attempts.count(point, dispatchId);
       if (attempt <= MAX_ATTEMPTS) return fire(attempt);
       parts.logger.error(
@@ -21,6 +21,6 @@ export function createBegun(parts: AttemptParts): Begun {
         `given up: ${MAX_ATTEMPTS} times the gateway ended while it was handled`,
       );
     },
-    over: attempts.forget,
+    ended: attempts.forget,
   };
 }
