@@ -15,7 +15,6 @@ const ENTRIES = {
   // Threads and a program, beside the chunk that starts them: all lie in dist/src, whatever file they come from.
   "src/journal-worker": "src/store/journal/worker.ts",
   "src/verify-worker": "src/store/verify-worker.ts",
-  "src/posting-worker": "src/lib/posting/worker.ts",
   "src/when-program": "src/orchestrator/assessments/checks/when-program.ts",
   ...Object.fromEntries(
     readdirSync("examples/plugins").map((name) => [

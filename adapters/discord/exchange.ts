@@ -1,96 +1,11 @@
-/**
- * A request and its whole answer at undici's lowest level: no stream, no fetch objects, half the cost. For @discordjs/rest, whose
- * uploads keep the library's own way, and for `posts.ts`.
- */
+/** How @discordjs/rest makes its requests: by `lib/exchange.ts`, except uploads, which keep the library's own way. */
 import { STATUS_CODES } from "node:http";
 import { DefaultRestOptions, type ResponseLike } from "@discordjs/rest";
 import { type Dispatcher, Headers, type RequestInit } from "undici";
-import { codeOf, describeError, headerOf, PostError } from "../../src/lib/posting/answer.js";
+import { type Answer, exchange, headerOf } from "../../src/lib/exchange.js";
 import { isGlobalLimit } from "./limit.js";
 
-export interface Answer {
-  status: number;
-  /** Names and values in turn, as they came. */
-  headers: readonly Buffer[];
-  body: Buffer;
-}
-
-/** The answer; rejects with a `PostError` when none came. The agent's own limits bound how long that takes. */
-export function ask(agent: Dispatcher, request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const asked = new Asked(resolve, reject, signal);
-    if (asked.isOpen) agent.dispatch(request, asked);
-  });
-}
-
-class Asked implements Dispatcher.DispatchHandlers {
-  readonly #resolve: (answer: Answer) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onAbort: (() => void) | undefined;
-  #abort: ((error: Error) => void) | undefined;
-  #status = 0;
-  #headers: readonly Buffer[] = [];
-  #body: Buffer | undefined;
-  #more: Buffer[] | undefined;
-  #isWritten = false;
-  isOpen = true;
-
-  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, signal: AbortSignal | undefined) {
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#signal = signal;
-    if (!signal) return;
-    this.#onAbort = () => {
-      const error = givenUp();
-      this.#abort?.(error);
-      this.onError(error);
-    };
-    if (signal.aborted) this.#onAbort();
-    else signal.addEventListener("abort", this.#onAbort);
-  }
-
-  onConnect(abort: (error?: Error) => void): void {
-    this.#abort = abort;
-    if (this.#signal?.aborted) abort(givenUp());
-    else this.#isWritten = true;
-  }
-
-  onHeaders(status: number, headers: Buffer[]): boolean {
-    // Informational ones (1xx) come before the answer itself.
-    this.#status = status;
-    this.#headers = headers;
-    return true;
-  }
-
-  onData(chunk: Buffer): boolean {
-    if (!this.#body) this.#body = chunk;
-    else if (this.#more) this.#more.push(chunk);
-    else this.#more = [this.#body, chunk];
-    return true;
-  }
-
-  onComplete(): void {
-    this.#close();
-    const body = this.#more ? Buffer.concat(this.#more) : (this.#body ?? Buffer.alloc(0));
-    this.#resolve({ status: this.#status, headers: this.#headers, body });
-  }
-
-  onError(error: Error): void {
-    this.#close();
-    const isOurs = error instanceof DOMException;
-    this.#reject(isOurs ? error : new PostError(describeError(error), this.#isWritten, codeOf(error)));
-  }
-
-  #close(): void {
-    this.isOpen = false;
-    if (this.#onAbort) this.#signal?.removeEventListener("abort", this.#onAbort);
-  }
-}
-
-const givenUp = () => new DOMException("the request was given up", "AbortError");
-
-export async function exchange(
+export async function makeRequest(
   agent: Dispatcher,
   uploads: Dispatcher,
   url: string,
@@ -101,7 +16,7 @@ export async function exchange(
   if ((typeof body !== "string" && body != null) || !isRecord(headers) || pathAt < 0)
     return DefaultRestOptions.makeRequest(url, { ...init, dispatcher: uploads });
   const request = { origin: url.slice(0, pathAt), path: url.slice(pathAt), method: asMethod(method), headers };
-  return responseOf(await ask(agent, { ...request, body: body ?? null }, signal ?? undefined));
+  return responseOf(await exchange(agent, { ...request, body: body ?? null }, { signal: signal ?? undefined }));
 }
 
 /** The same 429 with its text read, and with this wait: the library takes what the headers say, whether it is a number or not. */

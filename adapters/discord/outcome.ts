@@ -6,7 +6,7 @@ import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
 import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
-import { PostError } from "../../src/lib/posting/answer.js";
+import { ExchangeError } from "../../src/lib/exchange.js";
 import { Limited } from "./message-buckets.js";
 import { UnreadableAnswer } from "./posted.js";
 import { InvalidRequestPause } from "./refusals.js";
@@ -162,7 +162,7 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
     return unknownOutcome("Discord's answer cannot be read", sent);
   const code = codeOf(error);
   const why = code ?? errorMessage(error);
-  if (error instanceof PostError ? !error.isWritten : NOT_WRITTEN.has(why))
+  if (error instanceof ExchangeError ? !error.isWritten : NOT_WRITTEN.has(why))
     return { kind: "retry", error: `Discord cannot be reached (${why})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
   return unknownOutcome(`no answer from Discord (${why})`, sent);
 }

@@ -1,10 +1,4 @@
-/**
- * The id in the message that Discord answers a post with, which is all that is read of it. To parse that message costs more than to
- * ask for it.
- */
-
-/** Finds it when nothing nested stands before it, as a rule: what stands there is skipped name by name, so no other `id` is taken for it. */
-export const POSTED = /^\{(?:"\w+":(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?[\d.]+|true|false|null|\[\]),)*?"id":"(\d{1,20})"[,}]/;
+/** The id in the message that Discord answers a post with. */
 
 /** A success whose answer was cut short, or is not Discord's: what was asked may have been done or not. */
 export class UnreadableAnswer extends Error {
@@ -14,7 +8,7 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** For those in which it is not found. Throws an `UnreadableAnswer` when there is none. */
+/** The same of its text. */
 export function idIn(body: string): string {
   try {
     return idOf(JSON.parse(body));

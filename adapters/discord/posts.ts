@@ -8,34 +8,28 @@ import { DefaultUserAgent, DefaultUserAgentAppendix, DiscordAPIError, HTTPError,
 import { Routes } from "discord-api-types/v10";
 import type { Dispatcher } from "undici";
 import { systemClock } from "../../src/lib/clock.js";
-import type { Logger } from "../../src/lib/logger.js";
-import { contentOf, headerOf, type PostAnswer } from "../../src/lib/posting/answer.js";
-import { Posting } from "../../src/lib/posting/posting.js";
-import { type Answer, ask, pathIn } from "./exchange.js";
+import { exchange, headerOf } from "../../src/lib/exchange.js";
+import { pathIn } from "./exchange.js";
 import { fieldsOf, isGlobalLimit, limitMs } from "./limit.js";
 import { Limited, MAX_LIMIT_MS, type MessageBuckets } from "./message-buckets.js";
 import { NOT_DISCORDS } from "./outcome.js";
-import { idIn, POSTED } from "./posted.js";
+import { idIn } from "./posted.js";
 import type { Refusals } from "./refusals.js";
 
-/** All that are read of an answer, here and in `message-buckets.ts` and `refusals.ts`. */
-const READ_HEADERS = [
-  "x-ratelimit-remaining",
-  "x-ratelimit-reset-after",
-  "x-ratelimit-scope",
-  "x-ratelimit-global",
-  "retry-after",
-];
 /** As @discordjs/rest allows for clocks that differ. */
 const MARGIN_MS = 50;
+
+interface PostAnswer {
+  status: number;
+  text: string;
+  header(name: string): string | null;
+}
 
 export interface PostsOptions {
   token: string;
   /** Where the API is, with its version: `https://discord.com/api/v10`. */
   api: string;
   agent: Dispatcher;
-  timeoutMs: number;
-  logger: Logger;
   buckets: MessageBuckets;
   refusals: Refusals;
   rest: REST;
@@ -46,7 +40,6 @@ export class Posts {
   readonly #origin: string;
   readonly #path: string;
   readonly #headers: Record<string, string>;
-  readonly #posting: Posting;
 
   constructor(options: PostsOptions) {
     this.#options = options;
@@ -58,15 +51,6 @@ export class Posts {
       Authorization: `Bot ${options.token}`,
       "Content-Type": "application/json",
     };
-    const target = {
-      origin: this.#origin,
-      headers: this.#headers,
-      timeoutMs: options.timeoutMs,
-      connectTimeoutMs: Math.min(10_000, options.timeoutMs),
-      readHeaders: READ_HEADERS,
-      readBody: POSTED,
-    };
-    this.#posting = new Posting({ target, logger: options.logger });
   }
 
   /** The id of the message that Discord made of it. Rejects as @discordjs/rest does. */
@@ -78,19 +62,15 @@ export class Posts {
     const path = `${this.#path}${Routes.channelMessages(channelId)}`;
     const body = JSON.stringify(message);
     const request = { origin: this.#origin, path, method: "POST" as const, headers: this.#headers, body };
-    const answer = await this.#posting.post(path, body, () => ask(agent, request).then(asText));
-    const { status, found, header } = answer;
-    buckets.note(channelId, header);
-    if (status >= 200 && status < 300) return found ?? idIn(answer.body);
-    refusals.count(status, header, answer.body);
+    const { status, headers, body: bytes } = await exchange(agent, request);
+    const answer = { status, text: bytes.toString("utf8"), header: (name: string) => headerOf(headers, name) };
+    buckets.note(channelId, answer.header);
+    if (status >= 200 && status < 300) return idIn(answer.text);
+    refusals.count(status, answer.header, answer.text);
     if (status === 429) refusals.check(); // banned: no limit of this channel
     throw status === 429
       ? this.#limited(channelId, answer)
       : failed(answer, { url: `${this.#origin}${path}`, body: message });
-  }
-
-  close(): void {
-    this.#posting.close();
   }
 
   /** The requests of a second are counted where the library counts its own. */
@@ -104,10 +84,10 @@ export class Posts {
     rest.globalRemaining--;
   }
 
-  #limited(channelId: string, { header, body }: PostAnswer): Limited {
+  #limited(channelId: string, { header, text }: PostAnswer): Limited {
     const { rest, buckets } = this.#options;
-    const afterMs = limitMs(body, header) + MARGIN_MS;
-    const isGlobal = isGlobalLimit(body, header);
+    const afterMs = limitMs(text, header) + MARGIN_MS;
+    const isGlobal = isGlobalLimit(text, header);
     if (isGlobal) {
       rest.globalRemaining = 0;
       rest.globalReset = systemClock.now() + Math.min(afterMs, MAX_LIMIT_MS);
@@ -116,13 +96,9 @@ export class Posts {
   }
 }
 
-function asText({ status, headers, body }: Answer): PostAnswer {
-  return { status, header: (name) => headerOf(headers, name), ...contentOf(status, body.toString("utf8"), POSTED) };
-}
-
-function failed({ status, body }: PostAnswer, asked: { url: string; body: unknown }): Error {
+function failed({ status, text }: PostAnswer, asked: { url: string; body: unknown }): Error {
   if (status >= 500) return new HTTPError(status, STATUS_CODES[status] ?? "", "POST", asked.url, asked);
-  const { message, code, errors } = fieldsOf(body);
+  const { message, code, errors } = fieldsOf(text);
   const told = {
     message: typeof message === "string" ? message : `${status}: ${STATUS_CODES[status] ?? "refused"}`,
     code: typeof code === "number" ? code : 0,

@@ -9,7 +9,7 @@ import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { withoutUndefined } from "../../src/lib/without-undefined.js";
-import { exchange, limited } from "./exchange.js";
+import { limited, makeRequest as request } from "./exchange.js";
 import { limitMs } from "./limit.js";
 import { MAX_LIMIT_MS, MessageBuckets } from "./message-buckets.js";
 import type { DiscordOptions } from "./options.js";
@@ -44,7 +44,7 @@ export function openRest(
     refusals.check();
     const channelId = init.method === "POST" ? MESSAGES.exec(url)?.[1] : undefined;
     if (channelId !== undefined) buckets.take(channelId);
-    const answered = await exchange(agent, uploads, url, init);
+    const answered = await request(agent, uploads, url, init);
     refusePage(answered, url, init.method);
     // Read here, because an upload's answer can be read only once.
     const text = answered.status === 429 ? await answered.text() : "";
@@ -73,8 +73,7 @@ export function openRest(
     rest.handlers.clear();
   });
   const api = `${rest.options.api}/v${rest.options.version}`;
-  const { token, requestTimeoutMs: timeoutMs } = options;
-  const posts = new Posts({ token, api, agent, timeoutMs, logger, buckets, refusals, rest });
+  const posts = new Posts({ token: options.token, api, agent, buckets, refusals, rest });
   return {
     rest,
     posts,
@@ -87,7 +86,6 @@ export function openRest(
     },
     async close() {
       endWatch?.();
-      posts.close();
       rest.clearHashSweeper();
       rest.clearHandlerSweeper();
       await Promise.all([agent.destroy(), uploads.destroy()]);

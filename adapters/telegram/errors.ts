@@ -1,7 +1,8 @@
 /** What the Bot API and the network say when something fails, in our words and without the token. */
 import { GrammyError, HttpError } from "grammy";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
-import { type Transport, TransportError } from "./transport.js";
+import { ExchangeError } from "../../src/lib/exchange.js";
+import { type Transport, UnusableAnswer } from "./transport.js";
 
 /** A token that is refused may be accepted again: Telegram is asked so often. */
 export const TOKEN_PAUSE_MS = 60_000;
@@ -28,11 +29,12 @@ export function readFailure(thrown: unknown): ApiFailure {
     };
   }
   const inner = thrown instanceof HttpError ? thrown.error : thrown;
-  if (inner instanceof TransportError) {
-    const { message, status, isWritten } = inner;
+  if (inner instanceof ExchangeError) return { kind: "unanswered", error: inner.message, isWritten: inner.isWritten };
+  if (inner instanceof UnusableAnswer) {
+    const { message, status } = inner;
     // A success without an answer that can be read may have taken effect.
     if (status !== undefined && status >= 300 && status < 500) return page(status);
-    return { kind: "unanswered", error: message, isWritten };
+    return { kind: "unanswered", error: message, isWritten: true };
   }
   return { kind: "unanswered", error: errorMessage(inner), isWritten: true };
 }

@@ -12,7 +12,7 @@ import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./er
 import { type FileAccess, FileNotYet, type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, NOT_MODIFIED, readOutcome } from "./outcome.js";
-import { type BotApi, type Transport, TransportError } from "./transport.js";
+import { type BotApi, type Transport, UnusableAnswer } from "./transport.js";
 
 export interface SendContext {
   transport: Transport;
@@ -164,7 +164,7 @@ function post(
 
 /** Throws when the answer names no message: it may have been posted all the same. */
 function posted({ message_id: id }: { message_id?: number }): SendResult {
-  if (!Number.isSafeInteger(id)) throw new TransportError("the answer names no message", true);
+  if (!Number.isSafeInteger(id)) throw new UnusableAnswer("the answer names no message");
   return { kind: "sent", messageId: String(id) };
 }
 

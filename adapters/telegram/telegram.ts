@@ -86,7 +86,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     platform: "telegram",
     traits,
     async run(context, signal) {
-      const transport = openTransport(options, context.logger);
+      const transport = openTransport(options);
       try {
         await serve(options, context, transport, signal, (intake) => {
           const { clock, logger } = context;

@@ -7,9 +7,7 @@ import { Api, GrammyError, type Transformer } from "grammy";
 import { Pool } from "undici";
 import { Aborts } from "../../src/lib/aborts.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import type { Logger } from "../../src/lib/logger.js";
-import { contentOf, describeError, type PostAnswer, PostError } from "../../src/lib/posting/answer.js";
-import { Posting } from "../../src/lib/posting/posting.js";
+import { ANSWER_TOO_LARGE, type Answer, type ExchangeError, exchange } from "../../src/lib/exchange.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
 const CONNECTIONS = 256;
@@ -37,25 +35,22 @@ export interface TransportOptions {
   uploadTimeoutMs: number;
 }
 
-/** No usable answer came. Never holds the address, which holds the token. */
-export class TransportError extends Error {
-  /** False: nothing reached the platform. */
-  readonly isWritten: boolean;
+/** An answer came that cannot be used. What was asked may have been done. */
+export class UnusableAnswer extends Error {
   /** The HTTP status of an answer that the Bot API would not give (a proxy's error page, or one that was cut short). */
   readonly status: number | undefined;
 
-  constructor(message: string, isWritten: boolean, status?: number) {
+  constructor(message: string, status?: number) {
     super(message);
-    this.name = "TransportError";
-    this.isWritten = isWritten;
+    this.name = "UnusableAnswer";
     this.status = status;
   }
 }
 
-/** The answer to a method has another shape than the Bot API gives it. What was asked may have been done. */
-export function unexpected(method: string, result: unknown): TransportError {
+/** The answer to a method has another shape than the Bot API gives it. */
+export function unexpected(method: string, result: unknown): UnusableAnswer {
   const shape = Array.isArray(result) ? "a list" : typeof result === "object" ? "an object" : JSON.stringify(result);
-  return new TransportError(`the result of ${method} cannot be read (${shape}): a proxy may be in between`, true);
+  return new UnusableAnswer(`the result of ${method} cannot be read (${shape}): a proxy may be in between`);
 }
 
 /** The Bot API's methods, typed by grammY. */
@@ -83,22 +78,19 @@ interface ClientResponse {
   json(): unknown;
 }
 
-export function openTransport(options: TransportOptions, logger: Logger): Transport {
+export function openTransport(options: TransportOptions): Transport {
   const { origin, pathname } = new URL(options.apiUrl);
   const prefix = pathname.replace(/\/+$/, "");
   const connect = { timeout: Math.min(10_000, options.requestTimeoutMs) };
   const pool = new Pool(origin, { connections: CONNECTIONS, connect });
   const polls = new Pool(origin, { connections: POLL_CONNECTIONS, connect });
-  const target = {
-    origin,
-    headers: { "content-type": JSON_TYPE },
-    timeoutMs: options.requestTimeoutMs,
-    connectTimeoutMs: connect.timeout,
-    readHeaders: [],
-    readBody: POSTED,
-  };
-  const posting = new Posting({ target, logger });
   const aborts = new Aborts();
+
+  const ask = (line: Pool, { path, body, contentType, timeoutMs }: PostRequest, signal: AbortSignal | undefined) => {
+    const headers = contentType === undefined ? undefined : { "content-type": contentType };
+    const timeouts = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+    return exchange(line, { path, method: "POST", headers, body, ...timeouts }, { aborts, signal });
+  };
 
   /** Of the call that is being made: grammY asks for its request before its method returns. */
   let current: AbortSignal | undefined;
@@ -106,17 +98,11 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
   /** A call without a file goes past grammY's client, whose signals, layers and payload walk cost more than the request. */
   const caller = (method: string): Caller => {
     const path = `${prefix}/bot${options.token}/${method}`;
-    const from = (line: Pool, timeoutMs: number, body: string, signal: AbortSignal | undefined) =>
-      exchange(line, { path, body, contentType: JSON_TYPE, timeoutMs, aborts, signal }).then(asText);
-    const poll = (body: string, signal: AbortSignal | undefined) =>
-      from(polls, options.pollTimeoutMs + POLL_SLACK_MS, body, signal);
-    const post = (body: string, signal: AbortSignal | undefined) =>
-      posting.post(path, body, () => from(pool, options.requestTimeoutMs, body, signal), signal);
-    const ask = method === POLL_METHOD ? poll : post;
+    const isPoll = method === POLL_METHOD;
+    const timeoutMs = isPoll ? options.pollTimeoutMs + POLL_SLACK_MS : options.requestTimeoutMs;
     return async (payload = {}) => {
-      const answered = await ask(JSON.stringify(payload), current).catch(asTransport);
-      if (answered.found !== undefined) return { message_id: Number(answered.found) };
-      const answer = readAnswer(answered);
+      const request = { path, body: JSON.stringify(payload), contentType: JSON_TYPE, timeoutMs };
+      const answer = readAnswer(await ask(isPoll ? polls : pool, request, current));
       if (answer.ok) return answer.result;
       throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
     };
@@ -124,15 +110,9 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
 
   /** Uploads: grammY makes the form, this sends it. */
   const fetch = async (path: string, request: ClientRequest = {}): Promise<ClientResponse> => {
-    const { status, body } = await exchange(pool, {
-      path: prefix + path,
-      body: request.body,
-      contentType: request.headers?.["content-type"],
-      timeoutMs: options.uploadTimeoutMs,
-      aborts,
-      signal: current,
-    });
-    const answer = readAnswer({ status, body: body.toString("utf8") });
+    const contentType = request.headers?.["content-type"];
+    const asked = { path: prefix + path, body: request.body, contentType, timeoutMs: options.uploadTimeoutMs };
+    const answer = readAnswer(await ask(pool, asked, current));
     return { json: () => answer };
   };
 
@@ -156,21 +136,28 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
     },
     async download(filePath, maxBytes, signal) {
       const path = `${prefix}/file/bot${options.token}/${filePath}`;
-      const { status, body } = await exchange(pool, {
-        path,
-        timeoutMs: options.uploadTimeoutMs,
-        aborts,
-        signal,
-        maxBytes,
+      const timeouts = { headersTimeout: options.uploadTimeoutMs, bodyTimeout: options.uploadTimeoutMs };
+      const { status, body } = await exchange(
+        pool,
+        { path, method: "GET", ...timeouts },
+        { aborts, signal, maxBytes },
+      ).catch((error: ExchangeError) => {
+        throw error.code === ANSWER_TOO_LARGE ? tooLarge(maxBytes) : error;
       });
-      if (status !== 200) throw new TransportError(`the file was answered with HTTP ${status}`, true, status);
+      if (status !== 200) throw new UnusableAnswer(`the file was answered with HTTP ${status}`, status);
       return body;
     },
     async close() {
-      posting.close();
       await Promise.all([pool.destroy(), polls.destroy()]);
     },
   };
+}
+
+interface PostRequest {
+  path: string;
+  body: string | Readable | undefined;
+  contentType: string | undefined;
+  timeoutMs: number;
 }
 
 type Caller = (payload?: Record<string, unknown>) => Promise<unknown>;
@@ -191,104 +178,24 @@ function withoutClient(raw: BotApi, caller: (method: string) => Caller) {
   });
 }
 
-interface Exchange {
-  path: string;
-  body?: string | Readable | undefined;
-  contentType?: string | undefined;
-  timeoutMs: number;
-  aborts: Aborts;
-  signal?: AbortSignal | undefined;
-  maxBytes?: number;
-}
-
-/** One request and its whole answer, at undici's lowest level: `onConnect` comes just before the first byte is written. */
-function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body: Buffer }> {
-  return new Promise((resolve, reject) => {
-    const { aborts, signal, maxBytes = Number.POSITIVE_INFINITY } = request;
-    const chunks: Buffer[] = [];
-    let sizeBytes = 0;
-    let status = 0;
-    let isWritten = false;
-    let cancel: ((error: Error) => void) | undefined;
-    const fail = (error: Error) => {
-      off?.();
-      reject(error instanceof HookgateError ? error : new TransportError(describeError(error), isWritten));
-    };
-    const onAbort = () => {
-      const error = new Error("the request was given up");
-      cancel?.(error);
-      fail(error);
-    };
-    let off: (() => void) | undefined;
-    if (signal?.aborted) return onAbort();
-    if (signal) off = aborts.on(signal, onAbort);
-    pool.dispatch(
-      {
-        path: request.path,
-        method: request.body === undefined ? "GET" : "POST",
-        headers: request.contentType === undefined ? undefined : { "content-type": request.contentType },
-        body: request.body,
-        headersTimeout: request.timeoutMs,
-        bodyTimeout: request.timeoutMs,
-      },
-      {
-        onConnect(abort) {
-          cancel = abort;
-          if (signal?.aborted) abort(new Error("the request was given up"));
-          else isWritten = true;
-        },
-        onHeaders(statusCode) {
-          status = statusCode;
-          return true;
-        },
-        onData(chunk) {
-          sizeBytes += chunk.length;
-          if (sizeBytes > maxBytes) cancel?.(tooLarge(maxBytes));
-          else chunks.push(chunk);
-          return true;
-        },
-        onComplete() {
-          off?.();
-          resolve({ status, body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) });
-        },
-        onError: fail,
-      },
-    );
-  });
-}
-
 function tooLarge(maxBytes: number): HookgateError {
   return new HookgateError({ code: "FILE_UNAVAILABLE", message: `the file is larger than ${maxBytes} bytes` });
 }
 
-/**
- * Of a message that was sent or edited its id alone, which is all that is read of it: Telegram repeats the whole message, and to parse
- * that costs more than to ask for it.
- */
-const POSTED = /^\{"ok":true,"result":\{"message_id":(\d{1,15})[,}]/;
-
-function asText({ status, body }: { status: number; body: Buffer }): PostAnswer {
-  return { status, header: () => null, ...contentOf(status, body.toString("utf8"), POSTED) };
-}
-
-function asTransport(error: unknown): never {
-  throw error instanceof PostError ? new TransportError(error.message, error.isWritten) : error;
-}
-
-function readAnswer({ status, body }: Pick<PostAnswer, "status" | "body">): Answer {
-  const answer = parseAnswer(status, body);
+function readAnswer({ status, body }: Answer): ApiAnswer {
+  const answer = parseAnswer(status, body.toString("utf8"));
   if (answer === undefined)
-    throw new TransportError(`the answer was HTTP ${status}, but not one of the Bot API`, true, status);
+    throw new UnusableAnswer(`the answer was HTTP ${status}, but not one of the Bot API`, status);
   return answer;
 }
 
-function parseAnswer(status: number, body: string): Answer | undefined {
+function parseAnswer(status: number, body: string): ApiAnswer | undefined {
   try {
     const value: unknown = JSON.parse(body);
     if (typeof value !== "object" || value === null || !("ok" in value)) return undefined;
     // The shape of its result is the method's, as grammY types it.
     if (value.ok === true)
-      return "result" in value && value.result != null && status < 300 ? (value as Answer) : undefined;
+      return "result" in value && value.result != null && status < 300 ? (value as ApiAnswer) : undefined;
     const { error_code: code = status, description = "refused without a reason", parameters } = Object(value);
     // A success that is none says nothing about what was done.
     return Number.isInteger(code) && code >= 400
@@ -299,4 +206,4 @@ function parseAnswer(status: number, body: string): Answer | undefined {
   }
 }
 
-type Answer = Awaited<ReturnType<Transformer>>;
+type ApiAnswer = Awaited<ReturnType<Transformer>>;

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../../adapters/discord/outcome.js";
-import { PostError } from "../../../src/lib/posting/answer.js";
+import { ExchangeError } from "../../../src/lib/exchange.js";
 import { startFakeDiscord } from "../../fakes/discord/server.js";
 import { type CrowdedPlatform, describeCrowd, NEVER_MS } from "../crowd.js";
 import { startRig } from "./rig.js";
@@ -15,7 +15,7 @@ it.each([
   ["no connection came", "no connection within 10000 ms", undefined],
 ])("that %s means nothing was written, unless a line broke that stood", (_what, message, code) => {
   const outcome = (isWritten: boolean) =>
-    outcomeOf(new PostError(message, isWritten, code), { repeat: "by-nonce", isInteraction: false, isPlain: true });
+    outcomeOf(new ExchangeError(message, isWritten, code), { repeat: "by-nonce", isInteraction: false, isPlain: true });
   const why = code ?? message;
   expect(outcome(false)).toMatchObject({ kind: "retry", scope: "bot", error: `Discord cannot be reached (${why})` });
   expect(outcome(true)).toMatchObject({ kind: "ambiguous", error: `no answer from Discord (${why})` });
@@ -23,7 +23,7 @@ it.each([
 
 async function start(): Promise<CrowdedPlatform> {
   const fake = await startFakeDiscord();
-  const rig = await startRig(fake, { options: { requestTimeoutMs: 40_000 } });
+  const rig = await startRig(fake, { options: { requestTimeoutMs: 10_000 } });
   onTestFinished(async () => {
     await rig.stop();
     await fake.stop();

@@ -7,7 +7,7 @@ describe("a crowd on Telegram", () => {
 });
 
 async function start(): Promise<CrowdedPlatform> {
-  const { fake, adapter, at, stop } = await startAdapter({ config: { request_timeout: "40s" } });
+  const { fake, adapter, at, stop } = await startAdapter({ config: { request_timeout: "10s" } });
   const platform: CrowdedPlatform = {
     adapter,
     at,
