@@ -28,8 +28,6 @@ const ENTRIES = {
 const LEFT_OUT = [
   // Zod's messages in forty languages; ours are English, its default.
   { file: /zod\/v4\/locales\/index\.js$/, code: 'export { default as en } from "./en.js";' },
-  // grammY's own HTTP client: the Telegram adapter gives it another.
-  { file: /node-fetch\/lib\/index\.m?js$/, code: "export default globalThis.fetch;" },
   // Of @fastify/static, for `wildcard: false` only.
   { file: /glob\/dist\/commonjs\/index(\.min)?\.js$/, code: leftOut("glob") },
   // Of fastify, for routes with JSON schemas: ours are parsed by zod.

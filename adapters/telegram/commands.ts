@@ -1,7 +1,7 @@
 /** The command menu, registered only when it differs from what Telegram has. */
 import type { CommandSpec } from "../../src/domain/command.js";
 import type { Logger } from "../../src/lib/logger.js";
-import type { Transport } from "./transport.js";
+import type { Caller } from "./caller.js";
 
 /** https://core.telegram.org/bots/api#setmycommands and #botcommand */
 const COMMANDS_MAX = 100;
@@ -15,15 +15,15 @@ export interface MenuCommand {
 
 /** Resolves with whether it was registered anew. */
 export async function registerCommands(
-  { call }: Transport,
+  { call }: Caller,
   specs: readonly CommandSpec[],
   logger: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
   const wanted = menuOf(specs);
-  const known = await call((api) => api.getMyCommands({}), signal);
+  const known = await call("getMyCommands", {}, signal);
   if (isSame(known, wanted)) return false;
-  await call((api) => api.setMyCommands({ commands: wanted }), signal);
+  await call("setMyCommands", { commands: wanted }, signal);
   logger.info({ count: wanted.length }, "the command menu of Telegram is registered");
   return true;
 }

@@ -1,8 +1,7 @@
 /** What the Bot API and the network say when something fails, in our words and without the token. */
-import { GrammyError, HttpError } from "grammy";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { ExchangeError } from "../../src/lib/exchange.js";
-import { type Transport, UnusableAnswer } from "./transport.js";
+import { type Caller, Refusal, UnusableAnswer } from "./caller.js";
 
 /** A token that is refused may be accepted again: Telegram is asked so often. */
 export const TOKEN_PAUSE_MS = 60_000;
@@ -15,9 +14,9 @@ export type ApiFailure =
   | { kind: "unanswered"; error: string; isWritten: boolean };
 
 export function readFailure(thrown: unknown): ApiFailure {
-  if (thrown instanceof GrammyError) {
-    const { error_code: status, description, parameters } = thrown;
-    const { migrate_to_chat_id } = parameters;
+  if (thrown instanceof Refusal) {
+    const { status, message: description, parameters } = thrown;
+    const { migrate_to_chat_id: movedTo } = parameters;
     const waitS = secondsOf(parameters.retry_after) ?? floodWaitOf(description);
     return {
       kind: "refused",
@@ -25,18 +24,15 @@ export function readFailure(thrown: unknown): ApiFailure {
       status: status === 420 ? 429 : status,
       description,
       retryAfterMs: waitS === undefined ? undefined : waitS * 1000,
-      movedTo: migrate_to_chat_id === undefined ? undefined : String(migrate_to_chat_id),
+      movedTo: movedTo == null ? undefined : String(movedTo),
     };
   }
-  const inner = thrown instanceof HttpError ? thrown.error : thrown;
-  if (inner instanceof ExchangeError) return { kind: "unanswered", error: inner.message, isWritten: inner.isWritten };
-  if (inner instanceof UnusableAnswer) {
-    const { message, status } = inner;
-    // A success without an answer that can be read may have taken effect.
-    if (status !== undefined && status >= 300 && status < 500) return page(status);
-    return { kind: "unanswered", error: message, isWritten: true };
-  }
-  return { kind: "unanswered", error: errorMessage(inner), isWritten: true };
+  if (thrown instanceof ExchangeError)
+    return { kind: "unanswered", error: thrown.message, isWritten: thrown.isWritten };
+  // A success without an answer that can be read may have taken effect.
+  if (thrown instanceof UnusableAnswer && thrown.status !== undefined && thrown.status >= 300 && thrown.status < 500)
+    return page(thrown.status);
+  return { kind: "unanswered", error: errorMessage(thrown), isWritten: true };
 }
 
 /** A proxy may answer in Telegram's place, with a time that is none. */
@@ -90,8 +86,8 @@ export function retryAfterOf(failure: ApiFailure): number | undefined {
 }
 
 /** One refusal may be a mistake of a server in between. The token is wrong when Telegram refuses it a second time. */
-export function isTokenWrong({ call }: Transport, signal: AbortSignal): Promise<boolean> {
-  return call((api) => api.getMe(), signal).then(
+export function isTokenWrong({ call }: Caller, signal: AbortSignal): Promise<boolean> {
+  return call("getMe", {}, signal).then(
     () => false,
     (thrown: unknown) => isTokenRefused(readFailure(thrown)),
   );

@@ -1,6 +1,5 @@
 /** Files on their way out: Telegram's own by reference, all others as bytes. Fetched before anything is sent. What becomes of a refused one. */
 import { basename } from "node:path";
-import { InputFile } from "grammy";
 import type { Attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -11,6 +10,7 @@ import {
   missingFileLine,
   whyNotFetched,
 } from "../../src/lib/outgoing/file-bytes.js";
+import { ATTACHED, type Upload } from "./caller.js";
 import { readFailure } from "./errors.js";
 
 export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" | "sticker";
@@ -42,7 +42,9 @@ export class FileNotYet extends Error {
 
 export interface OutgoingFile {
   method: FileMethod;
-  media: InputFile | string;
+  /** A file_id, which keeps its kind, or what names the upload. */
+  media: string;
+  upload?: Upload;
 }
 
 /**
@@ -60,8 +62,7 @@ export async function withFile<T>(
   } catch (thrown) {
     if (typeof opened === "string" || !isFileRefused(thrown)) throw thrown;
   }
-  // A file_id keeps its kind.
-  if (opened.method !== "document" && typeof opened.media !== "string")
+  if (opened.method !== "document" && opened.upload)
     try {
       return await post({ ...opened, method: "document" });
     } catch (thrown) {
@@ -107,7 +108,7 @@ async function openFile(file: Attachment, limits: FileLimits): Promise<OutgoingF
   // Telegram refuses empty files.
   if (bytes.length === 0) throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "a file to send is empty" });
   const name = fileName(file);
-  return { method: methodOf(file, bytes.length), media: new InputFile(bytes, name) };
+  return { method: methodOf(file, bytes.length), media: ATTACHED, upload: { bytes, name } };
 }
 
 /** What Telegram shows in place; the rest are documents. */

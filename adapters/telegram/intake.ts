@@ -5,10 +5,10 @@ import type { Clock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { UnderWay } from "../../src/lib/under-way.js";
+import type { Caller } from "./caller.js";
 import type { Self } from "./decode/self.js";
 import { type Decoded, decodeUpdate } from "./decode/update.js";
 import { describeFailure, readFailure } from "./errors.js";
-import type { Transport } from "./transport.js";
 
 /** How much of a malformed update is logged. */
 const SHAPE_DEPTH = 4;
@@ -29,7 +29,7 @@ const titled = z.object({
 export interface IntakeContext {
   self: Self;
   gateway: GatewayPort;
-  transport: Transport;
+  caller: Caller;
   cursors: CursorStore;
   clock: Clock;
   logger: Logger;
@@ -107,19 +107,17 @@ export class Intake {
 
   /** Takes the spinner off a pressed button, unless words that do so follow through the outbox. Late or repeated acknowledgements are refused by Telegram and do no harm. */
   #acknowledge(callbackId: string, accepted: Accepted | undefined): void {
-    const { transport, logger } = this.#context;
+    const { caller, logger } = this.#context;
     if (accepted?.acknowledge.kind === "notice") return;
     if (accepted?.kind === "duplicate") logger.debug({ callbackId }, "a press came again");
     void this.#track(
-      transport
-        .call((api) => api.answerCallbackQuery({ callback_query_id: callbackId }))
-        .catch((thrown: unknown) => {
-          const failure = readFailure(thrown);
-          const facts = { callbackId, error: describeFailure(failure) };
-          if (failure.kind === "refused")
-            logger.debug(facts, "Telegram no longer accepts an answer to this button press");
-          else logger.warn(facts, "a press could not be acknowledged; its button keeps spinning for a while");
-        }),
+      caller.call("answerCallbackQuery", { callback_query_id: callbackId }).catch((thrown: unknown) => {
+        const failure = readFailure(thrown);
+        const facts = { callbackId, error: describeFailure(failure) };
+        if (failure.kind === "refused")
+          logger.debug(facts, "Telegram no longer accepts an answer to this button press");
+        else logger.warn(facts, "a press could not be acknowledged; its button keeps spinning for a while");
+      }),
     );
   }
 

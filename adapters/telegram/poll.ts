@@ -7,10 +7,10 @@ import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { type Caller, unexpected } from "./caller.js";
 import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
-import { type Transport, unexpected } from "./transport.js";
 
 const BATCH_MAX = 100;
 const BACKOFF = { firstMs: 500, maxMs: 30_000 };
@@ -18,7 +18,7 @@ const BACKOFF = { firstMs: 500, maxMs: 30_000 };
 const FAREWELL_MS = 2_000;
 
 export interface PollContext {
-  transport: Transport;
+  caller: Caller;
   intake: Intake;
   clock: Clock;
   logger: Logger;
@@ -28,21 +28,21 @@ export interface PollContext {
 
 /** Resolves after `signal` aborted and all that was fetched is stored; rejects when polling is refused. */
 export async function poll(context: PollContext, signal: AbortSignal): Promise<void> {
-  const { transport, clock, logger } = context;
+  const { caller, clock, logger } = context;
   const timeout = Math.round(context.pollTimeoutMs / 1000);
   let offset = 0;
   let failures = 0;
   while (!signal.aborted) {
     try {
-      const updates: unknown = await transport.call(
-        (api) =>
-          api.getUpdates({
-            offset,
-            limit: BATCH_MAX,
-            // After a failure it asks for an answer at once: until there is one, nothing is sent.
-            timeout: failures > 0 ? 0 : timeout,
-            allowed_updates: ALLOWED_UPDATES,
-          }),
+      const updates: unknown = await caller.call(
+        "getUpdates",
+        {
+          offset,
+          limit: BATCH_MAX,
+          // After a failure it asks for an answer at once: until there is one, nothing is sent.
+          timeout: failures > 0 ? 0 : timeout,
+          allowed_updates: ALLOWED_UPDATES,
+        },
         signal,
       );
       if (!Array.isArray(updates)) throw unexpected("getUpdates", updates);
@@ -62,7 +62,7 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
     }
   }
   await context.intake.drain();
-  await confirm(transport, offset, clock);
+  await confirm(caller, offset, clock);
 }
 
 /** Our side could not take what was fetched. */
@@ -105,10 +105,10 @@ function readPollFailure(thrown: unknown): string {
 }
 
 /** Tells Telegram how far we came. Not needed for correctness: what is not confirmed comes again and is known. */
-async function confirm({ call }: Transport, offset: number, clock: Clock): Promise<void> {
+async function confirm({ call }: Caller, offset: number, clock: Clock): Promise<void> {
   if (offset === 0) return;
   const limit = new AbortController();
   const timer = clock.after(FAREWELL_MS, () => limit.abort());
-  await call((api) => api.getUpdates({ offset, limit: 1, timeout: 0 }), limit.signal).catch(() => {}); // see above
+  await call("getUpdates", { offset, limit: 1, timeout: 0 }, limit.signal).catch(() => {}); // see above
   timer.cancel();
 }

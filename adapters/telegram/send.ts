@@ -7,15 +7,15 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import { type PartBody, readBody } from "./body.js";
+import { type Caller, UnusableAnswer } from "./caller.js";
 import { withoutEntities } from "./encode.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
 import { type FileAccess, FileNotYet, type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, NOT_MODIFIED, readOutcome } from "./outcome.js";
-import { type BotApi, type Transport, UnusableAnswer } from "./transport.js";
 
 export interface SendContext {
-  transport: Transport;
+  caller: Caller;
   floods: Floods;
   clock: Clock;
   uploadTimeoutMs: number;
@@ -65,7 +65,7 @@ export async function send(context: SendContext, operation: SendOperation, signa
       return { kind: "retry", error: thrown.message, afterMs: thrown.afterMs, scope: "file" };
     const failure = readFailure(thrown);
     // One chat's trouble, as long as the token is accepted elsewhere.
-    if (isTokenRefused(failure) && !(await isTokenWrong(context.transport, signal)))
+    if (isTokenRefused(failure) && !(await isTokenWrong(context.caller, signal)))
       return { kind: "retry", error: describeFailure(failure), scope: "chat" };
     const attempt: Attempt = { kind: operation.kind, chatId: operation.address.chatId };
     if (operation.kind !== "delete") attempt.hasFile = operation.part.body.file !== undefined;
@@ -134,31 +134,29 @@ function post(
   isLastAttempt: boolean | undefined,
 ): Promise<SendResult> {
   const common = { chat_id: chatIdOf(address), ...threadOf(address), ...optionsOf(body) };
-  const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
+  const call = context.caller.call;
   const words = (text: string) =>
-    call((api) => api.sendMessage(Object.assign(common, textOf({ ...body, text: text.slice(0, TEXT_MAX) })))).then(
-      posted,
-    );
+    call("sendMessage", Object.assign(common, textOf({ ...body, text: text.slice(0, TEXT_MAX) })), signal).then(posted);
   if (!body.file) return words(body.text);
-  const caption = captionOf(body);
-  const upload = ({ method, media }: OutgoingFile) => {
+  const all = { ...common, ...captionOf(body) };
+  const send = ({ method, media, upload }: OutgoingFile) => {
     switch (method) {
       case "photo":
-        return call((api) => api.sendPhoto({ ...common, ...caption, photo: media }));
+        return call("sendPhoto", { ...all, photo: media }, signal, upload);
       case "document":
-        return call((api) => api.sendDocument({ ...common, ...caption, document: media }));
+        return call("sendDocument", { ...all, document: media }, signal, upload);
       case "audio":
-        return call((api) => api.sendAudio({ ...common, ...caption, audio: media }));
+        return call("sendAudio", { ...all, audio: media }, signal, upload);
       case "video":
-        return call((api) => api.sendVideo({ ...common, ...caption, video: media }));
+        return call("sendVideo", { ...all, video: media }, signal, upload);
       case "animation":
-        return call((api) => api.sendAnimation({ ...common, ...caption, animation: media }));
+        return call("sendAnimation", { ...all, animation: media }, signal, upload);
       case "sticker":
-        return call((api) => api.sendSticker({ ...common, sticker: media }));
+        return call("sendSticker", { ...common, sticker: media }, signal, upload);
     }
   };
   return withFile(body.file, accessTo(body.file, context, signal, isLastAttempt), (file) =>
-    typeof file === "string" ? words(withLine(body.text, file)) : upload(file).then(posted),
+    typeof file === "string" ? words(withLine(body.text, file)) : send(file).then(posted),
   );
 }
 
@@ -173,7 +171,7 @@ function posted({ message_id: id }: { message_id?: number }): SendResult {
  * message; the button stops spinning all the same.
  */
 async function notice(
-  { transport }: SendContext,
+  { caller }: SendContext,
   { token, first }: NonNullable<Create["interaction"]>,
   { text, keyboard, file }: PartBody,
   signal: AbortSignal,
@@ -182,7 +180,7 @@ async function notice(
   if (!first) return { kind: "interaction-closed", error: "a press is answered once" };
   try {
     const answer = { callback_query_id: token, text: isFitting ? text : undefined };
-    await transport.call((api) => api.answerCallbackQuery(answer), signal);
+    await caller.call("answerCallbackQuery", answer, signal);
   } catch (thrown) {
     const failure = readFailure(thrown);
     if (failure.kind !== "refused" || failure.status !== 400) throw thrown;
@@ -210,7 +208,6 @@ async function change(
   body: PartBody,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
   const common = {
     chat_id: chatIdOf(address),
     message_id: Number(messageId),
@@ -224,30 +221,30 @@ async function change(
       // A message cannot become a sticker.
       const type = file.method === "sticker" ? "document" : file.method;
       const media = { type, media: file.media, ...captionOf(body) };
-      await call((api) => api.editMessageMedia({ ...common, media }));
+      await context.caller.call("editMessageMedia", { ...common, media }, signal, file.upload);
     });
   return { kind: "sent", messageId };
 }
 
 async function editWords(
-  { transport }: SendContext,
+  { caller }: SendContext,
   common: { chat_id: number; message_id: number },
   body: PartBody,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await transport.call((api) => api.editMessageText({ ...common, ...textOf(body) }), signal);
+    await caller.call("editMessageText", { ...common, ...textOf(body) }, signal);
   } catch (thrown) {
     if (body.text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
     // What was posted is a file: its caption is what can change.
-    await transport.call((api) => api.editMessageCaption({ ...common, ...captionOf(body) }), signal);
+    await caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
   }
 }
 
 async function remove(context: SendContext, { address, messageId }: Delete, signal: AbortSignal): Promise<SendResult> {
   const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
   try {
-    await context.transport.call((api) => api.deleteMessage(message), signal);
+    await context.caller.call("deleteMessage", message, signal);
   } catch (thrown) {
     if (!isRefused(thrown, NO_DELETION)) throw thrown;
     try {

@@ -13,6 +13,7 @@ import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
+import { type Caller, openCaller, unexpected } from "./caller.js";
 import { registerCommands } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
 import {
@@ -31,7 +32,6 @@ import { Floods } from "./outcome.js";
 import { poll } from "./poll.js";
 import { send } from "./send.js";
 import { openTopic } from "./topic.js";
-import { openTransport, type Transport, unexpected } from "./transport.js";
 import { answerCall, dropOwnWebhook, setWebhookAtLast, type WebhookHeaders, watchWebhook } from "./webhook.js";
 
 export type { TelegramOptions } from "./options.js";
@@ -53,7 +53,7 @@ const DOWNLOAD_MAX = 20_000_000;
 const DRAIN_WITHIN_MS = 10_000;
 
 interface Running {
-  transport: Transport;
+  caller: Caller;
   intake: Intake;
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
   openTopic(at: Address, name: string): Promise<Address | undefined>;
@@ -86,37 +86,37 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     platform: "telegram",
     traits,
     async run(context, signal) {
-      const transport = openTransport(options);
+      const caller = openCaller(options);
       try {
-        await serve(options, context, transport, signal, (intake) => {
+        await serve(options, context, caller, signal, (intake) => {
           const { clock, logger } = context;
           const { freshLink } = context.gateway;
           const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
-          const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing, freshLink, logger };
+          const sending = { caller, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing, freshLink, logger };
           running = {
-            transport,
+            caller,
             intake,
             send: (operation, stop) => send(sending, operation, stop),
-            openTopic: (at, name) => openTopic({ transport, clock, signal }, at, name),
+            openTopic: (at, name) => openTopic({ caller, clock, signal }, at, name),
           };
         });
       } finally {
         running = undefined;
         // Closed earlier, every send under way would be in doubt.
         await sends.idle(context.clock, signal.aborted ? undefined : DRAIN_WITHIN_MS);
-        await transport.close();
+        await caller.close();
       }
     },
     encode: (message, _at, encoding) => encode(message, encoding),
     plainPart,
     async fetchAttachment({ ref }, signal) {
       if (!running) throw notConnected();
-      const { transport } = running;
+      const { caller } = running;
       try {
-        const { file_path: path } = await transport.call((api) => api.getFile({ file_id: ref }), signal);
+        const { file_path: path } = await caller.call("getFile", { file_id: ref }, signal);
         if (path === undefined)
           throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
-        return await transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
+        return await caller.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
       } catch (thrown) {
         throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
       }
@@ -129,23 +129,19 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     async isReader({ chatId }, userId, signal) {
       if (!running) throw notConnected();
       if (!chatId.startsWith("-")) return undefined;
-      const { intake, transport } = running;
+      const { intake, caller } = running;
       // What is said of this answer names the group. Without its title the answer is as good.
       if (intake.titleOf(chatId) === undefined)
-        await transport
-          .call((api) => api.getChat({ chat_id: chatId }), signal)
-          .then(
-            (chat) => intake.learnTitle({ message: { chat } }),
-            () => undefined,
-          );
+        await caller.call("getChat", { chat_id: chatId }, signal).then(
+          (chat) => intake.learnTitle({ message: { chat } }),
+          () => undefined,
+        );
       const asked = { chat_id: chatId, user_id: Number(userId) };
-      const member = await transport
-        .call((api) => api.getChatMember(asked), signal)
-        .catch((thrown: unknown) => {
-          const failure = readFailure(thrown);
-          if (failure.kind === "refused" && failure.status === 400) return undefined;
-          throw thrown;
-        });
+      const member = await caller.call("getChatMember", asked, signal).catch((thrown: unknown) => {
+        const failure = readFailure(thrown);
+        if (failure.kind === "refused" && failure.status === 400) return undefined;
+        throw thrown;
+      });
       return member === undefined
         ? undefined
         : !(
@@ -173,16 +169,16 @@ function notConnected(): HookgateError {
 async function serve(
   options: TelegramOptions,
   context: AdapterContext,
-  transport: Transport,
+  caller: Caller,
   signal: AbortSignal,
   begin: (intake: Intake) => void,
 ): Promise<void> {
   const { gateway, cursors, clock, logger } = context;
   gateway.state({ phase: "connecting" });
-  const me = await transport
-    .call((api) => api.getMe(), signal)
+  const me = await caller
+    .call("getMe", {}, signal)
     .then(requireBot)
-    .catch((thrown: unknown) => stopOrThrow(thrown, context, transport, signal));
+    .catch((thrown: unknown) => stopOrThrow(thrown, context, caller, signal));
   if (!me) return;
   const known = {
     botId: String(me.id),
@@ -194,13 +190,13 @@ async function serve(
     gateway.state({ phase, ...known, reason, hint });
   const commands = gateway.commands();
   const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
-  const intake = new Intake({ self, gateway, transport, cursors, clock, logger });
+  const intake = new Intake({ self, gateway, caller, cursors, clock, logger });
   // Calls that do not arrive say nothing of what is sent.
   const receiving: typeof state = (phase, reason, hint) =>
     phase === "reconnecting"
       ? gateway.state({ phase, ...known, reason: reason ?? "", hint, isSending: true })
       : state(phase, reason, hint);
-  const webhooks = { transport, cursors, clock, logger, state: receiving };
+  const webhooks = { caller, cursors, clock, logger, state: receiving };
   begin(intake);
   try {
     if (!options.webhook) await dropOwnWebhook(webhooks);
@@ -208,10 +204,10 @@ async function serve(
     state("online");
     const registered = options.isCommandRegistrationWanted ? register() : undefined;
     if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);
-    else await poll({ transport, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
+    else await poll({ caller, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
     await registered;
   } catch (thrown) {
-    await stopOrThrow(thrown, context, transport, signal);
+    await stopOrThrow(thrown, context, caller, signal);
   } finally {
     await intake.drain();
   }
@@ -220,7 +216,7 @@ async function serve(
   async function register(): Promise<void> {
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        await registerCommands(transport, commands, logger, signal);
+        await registerCommands(caller, commands, logger, signal);
         return;
       } catch (thrown) {
         const failure = readFailure(thrown);
@@ -245,12 +241,12 @@ function requireBot(me: UserFromGetMe): UserFromGetMe {
 async function stopOrThrow(
   thrown: unknown,
   { gateway }: AdapterContext,
-  transport: Transport,
+  caller: Caller,
   signal: AbortSignal,
 ): Promise<undefined> {
   if (signal.aborted) return undefined;
   const failure = readFailure(thrown);
-  const isWrong = isTokenRefused(failure) && (await isTokenWrong(transport, signal));
+  const isWrong = isTokenRefused(failure) && (await isTokenWrong(caller, signal));
   if (signal.aborted) return undefined;
   const error = runError(thrown, isWrong);
   if (failure.kind === "refused" && failure.status === 429 && failure.retryAfterMs !== undefined)

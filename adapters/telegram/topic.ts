@@ -3,8 +3,8 @@ import type { Address } from "../../src/domain/address.js";
 import { threadRefused } from "../../src/domain/thread.js";
 import { pauseAfter } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
+import { type Caller, unexpected } from "./caller.js";
 import { isPassing, readFailure, requestError } from "./errors.js";
-import { type Transport, unexpected } from "./transport.js";
 
 const HINT = "Make the bot an administrator of the group with the right Manage Topics.";
 const MAX_NAME = 128;
@@ -14,7 +14,7 @@ const RETRY = { firstMs: 500, maxMs: 2_000 };
 const MAX_WAIT_MS = 10_000;
 
 export interface TopicContext {
-  transport: Transport;
+  caller: Caller;
   clock: Clock;
   /** Aborts when the adapter's run ends. */
   signal: AbortSignal;
@@ -25,12 +25,12 @@ export interface TopicContext {
  * may leave an empty topic behind.
  */
 export async function openTopic(context: TopicContext, at: Address, name: string): Promise<Address | undefined> {
-  const { transport, clock, signal } = context;
+  const { caller, clock, signal } = context;
   const topic = { chat_id: at.chatId, name: [...name].slice(0, MAX_NAME).join("") };
   const startedMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
     try {
-      const made = await transport.call((api) => api.createForumTopic(topic), signal);
+      const made = await caller.call("createForumTopic", topic, signal);
       const { message_thread_id: id } = made;
       if (!Number.isSafeInteger(id)) throw unexpected("createForumTopic", made);
       return { platform: at.platform, botId: at.botId, chatId: at.chatId, threadId: String(id) };

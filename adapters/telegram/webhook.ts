@@ -7,11 +7,11 @@ import { type Clock, wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { sameSecret } from "../../src/lib/secret.js";
+import type { Caller } from "./caller.js";
 import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import type { WebhookOptions } from "./options.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
-import type { Transport } from "./transport.js";
 
 const SECRET_HEADER = "x-telegram-bot-api-secret-token";
 /** What we set ourselves, so that a change of mode may take it away again, and a change of secret is noticed. */
@@ -55,7 +55,7 @@ function readBody(body: unknown): unknown {
 }
 
 export interface WebhookContext {
-  transport: Transport;
+  caller: Caller;
   cursors: CursorStore;
   clock: Clock;
   logger: Logger;
@@ -64,9 +64,9 @@ export interface WebhookContext {
 
 /** Tells Telegram where to call, unless it knows. */
 async function setWebhook(context: WebhookContext, options: WebhookOptions): Promise<void> {
-  const { transport, cursors } = context;
+  const { caller, cursors } = context;
   const { url, maxConnections } = options;
-  const known = await transport.call((api) => api.getWebhookInfo());
+  const known = await caller.call("getWebhookInfo", {});
   const isSame =
     known.url === url &&
     known.max_connections === maxConnections &&
@@ -104,16 +104,14 @@ export async function setWebhookAtLast(
   }
 }
 
-async function putWebhook({ transport, cursors, logger }: WebhookContext, options: WebhookOptions): Promise<void> {
+async function putWebhook({ caller, cursors, logger }: WebhookContext, options: WebhookOptions): Promise<void> {
   const { url, secret, maxConnections } = options;
-  await transport.call((api) =>
-    api.setWebhook({
-      url,
-      secret_token: secret,
-      max_connections: maxConnections,
-      allowed_updates: ALLOWED_UPDATES,
-    }),
-  );
+  await caller.call("setWebhook", {
+    url,
+    secret_token: secret,
+    max_connections: maxConnections,
+    allowed_updates: ALLOWED_UPDATES,
+  });
   await cursors.set(CURSOR, markOf(options));
   logger.info({ url }, "Telegram's webhook is set");
 }
@@ -123,9 +121,9 @@ function markOf({ url, secret }: WebhookOptions): string {
 }
 
 /** Before polling: takes away the webhook that an earlier run of ours set. Somebody else's stays, and polling says so. */
-export async function dropOwnWebhook({ transport, cursors, logger }: WebhookContext): Promise<void> {
+export async function dropOwnWebhook({ caller, cursors, logger }: WebhookContext): Promise<void> {
   if (cursors.get(CURSOR) === undefined) return;
-  await transport.call((api) => api.deleteWebhook({}));
+  await caller.call("deleteWebhook", {});
   await cursors.set(CURSOR, undefined);
   logger.info({}, "Telegram's webhook is taken away; updates are polled");
 }
@@ -139,14 +137,14 @@ export async function watchWebhook(
   options: WebhookOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { transport, clock, logger, state } = context;
+  const { caller, clock, logger, state } = context;
   let isTroubled = false;
   let lostAt = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     await wait(clock, WATCH_EVERY_MS, signal).catch(() => {}); // the loop sees the abort
     if (signal.aborted) return;
     try {
-      const info = await transport.call((api) => api.getWebhookInfo(), signal);
+      const info = await caller.call("getWebhookInfo", {}, signal);
       const now = clock.now();
       const trouble = troubleOf(info, options, now);
       if (trouble === undefined) {
