@@ -33,8 +33,6 @@ const LEFT_OUT = [
   // Of fastify, for routes with JSON schemas: ours are parsed by zod.
   { file: /@fastify\/ajv-compiler\/index\.js$/, code: leftOut("ValidatorSelector") },
   { file: /@fastify\/fast-json-stringify-compiler\/index\.js$/, code: leftOut("SerializerSelector") },
-  // Node has both, and to look is to load its own copy of undici.
-  { file: /@discordjs\/rest\/dist\/index\.mjs$/, part: /^globalThis\.(FormData|Blob) \?\?= .*;$/gm, code: "" },
   // For browsers; Node has `inspect`.
   {
     file: /@vladfrangu\/async_event_emitter\/dist\/index\.mjs$/,

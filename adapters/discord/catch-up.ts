@@ -3,13 +3,14 @@
  * last message seen there, and goes through the same inbox. What is owed is on disk before the new session is, so that a
  * crash half-way only repeats. Bounded by age and by count, and said in the log.
  */
-import { RateLimitError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
+import type { Caller } from "./caller.js";
+import { Limited, UnreadableAnswer } from "./errors.js";
 import type { Ledger } from "./ledger.js";
-import { describeFailure, isGone, isHidden, limitedForMs } from "./outcome.js";
+import { describeFailure, isGone, isHidden } from "./outcome.js";
 import {
   ARCHIVING_TYPES,
   archivedThreadsPayload,
@@ -23,7 +24,6 @@ import {
   TEXT_TYPE,
 } from "./payloads.js";
 import { readableIn, VIEW_CHANNEL } from "./permissions.js";
-import { UnreadableAnswer } from "./posted.js";
 import { InvalidRequestPause } from "./refusals.js";
 import { isNewer, newest, oldest, snowflakeAt, snowflakeTime } from "./snowflake.js";
 
@@ -63,7 +63,7 @@ export interface CatchUpPort {
 class CutShort extends Error {}
 
 interface Context {
-  rest: REST;
+  caller: Caller;
   ledger: Ledger;
   clock: Clock;
   logger: Logger;
@@ -413,13 +413,13 @@ export class CatchUp {
 
   /** Waits out limits and trouble, within bounds. */
   async #get(route: `/${string}`, query?: URLSearchParams): Promise<unknown> {
-    const { rest, clock, signal } = this.#context;
+    const { caller, clock, signal } = this.#context;
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
       try {
-        return await rest.get(route, query ? { query } : {});
+        return await caller.get(route, query ? { query } : {});
       } catch (error) {
-        const isPaced = error instanceof RateLimitError || error instanceof InvalidRequestPause;
+        const isPaced = error instanceof Limited || error instanceof InvalidRequestPause;
         if (!isPaced && (attempt >= ATTEMPTS || isHidden(error))) throw error;
         if (isPaced) attempt--; // pacing is no failure; it ends with the page count
         await wait(clock, isPaced ? pauseOf(error) : 500 * 2 ** attempt, signal);
@@ -440,8 +440,8 @@ async function unlessHidden(answer: Promise<unknown>): Promise<unknown> {
   }
 }
 
-function pauseOf(error: RateLimitError | InvalidRequestPause): number {
-  return error instanceof RateLimitError ? limitedForMs(error) + 10 : error.afterMs;
+function pauseOf(error: Limited | InvalidRequestPause): number {
+  return error instanceof Limited ? error.afterMs + 10 : error.afterMs;
 }
 
 function parseJson<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {

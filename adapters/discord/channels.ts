@@ -2,16 +2,16 @@
  * What is known of channels: which thread hangs under which, and who is at the other end of a DM. Filled by the gateway's
  * own events, bounded, and asked over REST for what it does not hold (a resumed session is told nothing).
  */
-import type { REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
+import type { Caller } from "./caller.js";
 import { DM_PREFIX } from "./dm.js";
+import { UnreadableAnswer } from "./errors.js";
 import type { Ledger } from "./ledger.js";
 import { describeFailure, isHidden } from "./outcome.js";
 import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./payloads.js";
-import { UnreadableAnswer } from "./posted.js";
 
 const MAX_CHANNELS = 20_000;
 /** After so many a failed lookup is logged. */
@@ -37,7 +37,7 @@ const WORD_HOLDS_MS = 10 * 60_000;
 const REOPENED_MS = 10_000;
 
 export class Channels {
-  readonly #rest: REST;
+  readonly #caller: Caller;
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -55,8 +55,8 @@ export class Channels {
   readonly #reopened = new Map<string, number>();
   readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
 
-  constructor(rest: REST, ledger: Ledger, clock: Clock, logger: Logger, signal: AbortSignal) {
-    this.#rest = rest;
+  constructor(caller: Caller, ledger: Ledger, clock: Clock, logger: Logger, signal: AbortSignal) {
+    this.#caller = caller;
     this.#ledger = ledger;
     this.#clock = clock;
     this.#logger = logger;
@@ -194,7 +194,7 @@ export class Channels {
   async #ask(channelId: string): Promise<KnownChannel | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const channel = channelPayload.safeParse(await this.#rest.get(Routes.channel(channelId)));
+        const channel = channelPayload.safeParse(await this.#caller.get(Routes.channel(channelId)));
         if (channel.success) this.learn(channel.data);
         else if (attempt < LOOKUP_ATTEMPTS) throw new UnreadableAnswer();
         else this.#known.set(channelId, { isForum: false }); // of a shape that we do not know: as if hidden

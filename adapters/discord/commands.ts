@@ -2,10 +2,10 @@
  * Registers the command table as slash commands, only when Discord's table differs: each registration counts against a
  * daily limit. https://discord.com/developers/docs/interactions/application-commands
  */
-import type { REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import { type CommandSpec, choiceText, type OptionSpec } from "../../src/domain/command.js";
+import type { Caller } from "./caller.js";
 
 const OPTION_TYPE = { string: 3, integer: 4, boolean: 5 } as const;
 const CHAT_INPUT = 1;
@@ -50,15 +50,15 @@ const registeredCommand = z.object({
 
 /** True when something was registered. Throws what REST throws. */
 export async function registerCommands(
-  rest: REST,
+  caller: Caller,
   applicationId: string,
   commands: readonly CommandSpec[],
 ): Promise<boolean> {
   const wanted = commands.map(slashCommand);
   const route = Routes.applicationCommands(applicationId);
-  const registered = z.array(registeredCommand).parse(await rest.get(route));
+  const registered = z.array(registeredCommand).parse(await caller.get(route));
   if (fingerprint(registered) === fingerprint(wanted)) return false;
-  await rest.put(route, { body: wanted.map(withoutDefaults) });
+  await caller.put(route, { body: wanted.map(withoutDefaults) });
   return true;
 }
 

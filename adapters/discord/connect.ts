@@ -2,22 +2,23 @@
  * One life of the connection: open, keep watch, close. Small breaks are resumed inside; what takes longer than the connect
  * timeout ends the run with a retryable error, and the supervisor tries again with back-off.
  */
-import { RateLimitError, type REST } from "@discordjs/rest";
 import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes, Routes } from "discord-api-types/v10";
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock, Timer } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import type { Caller } from "./caller.js";
+import { Limited } from "./errors.js";
 import type { Intake } from "./intake.js";
 import type { DiscordOptions } from "./options.js";
-import { describeFailure, isTokenRefused, limitedForMs } from "./outcome.js";
+import { describeFailure, isTokenRefused } from "./outcome.js";
 import { InvalidRequestPause } from "./refusals.js";
 import type { Session } from "./session.js";
 import { openSocket } from "./socket.js";
 
 interface Context {
   options: DiscordOptions;
-  rest: REST;
+  caller: Caller;
   pause: GatewayPort["pause"];
   intake: Intake;
   clock: Clock;
@@ -43,14 +44,14 @@ const RESUME_WITHIN_MS = 10_000;
 
 /** Serves until the signal aborts; rejects with a HookgateError when it cannot go on. */
 export async function connect(context: Context, signal: AbortSignal): Promise<void> {
-  const { options, rest, logger } = context;
+  const { options, caller, logger } = context;
   let fail: (error: unknown) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
   const watch = new Watch(context, fail);
   const socket = openSocket(
-    { token: options.token, intents: intents(options), rest },
+    { token: options.token, intents: intents(options), caller },
     {
       session(shardId) {
         watch.connecting(shardId);
@@ -175,11 +176,11 @@ class Watch {
 
   /** Without an answer from Discord's API the network is what is down, and the session is kept. */
   async #check(): Promise<void> {
-    const { rest, session, logger } = this.#context;
+    const { caller, session, logger } = this.#context;
     const isDead = (shardId: number) =>
       !this.#online.has(shardId) && !this.#greeted.has(shardId) && session(shardId).id !== undefined;
     if ([...this.#tried].some(isDead)) {
-      const isReachable = await rest.get(Routes.gatewayBot()).then(
+      const isReachable = await caller.get(Routes.gatewayBot()).then(
         () => true,
         () => false,
       );
@@ -275,19 +276,19 @@ export function wrongToken(): HookgateError {
 }
 
 /** Whether Discord refuses the token also where another server answers: one 401 may be a mistake. */
-export function isRefusedAgain(rest: REST, signal: AbortSignal): Promise<boolean> {
-  return rest.get(Routes.user(), { signal }).then(() => false, isTokenRefused);
+export function isRefusedAgain(caller: Caller, signal: AbortSignal): Promise<boolean> {
+  return caller.get(Routes.user(), { signal }).then(() => false, isTokenRefused);
 }
 
 /** What kept the connection from being tried: the token, a limit, the network, or the daily number of sessions. */
 async function connectError(
   error: unknown,
-  { rest, pause }: Pick<Context, "rest" | "pause">,
+  { caller, pause }: Pick<Context, "caller" | "pause">,
   signal: AbortSignal,
 ): Promise<HookgateError> {
   if (error instanceof HookgateError) return error;
   if (isTokenRefused(error))
-    return (await isRefusedAgain(rest, signal))
+    return (await isRefusedAgain(caller, signal))
       ? wrongToken()
       : new HookgateError({
           code: "DISCORD_REFUSED_ONCE",
@@ -297,8 +298,8 @@ async function connectError(
           cause: error,
         });
   const message = describeFailure(error);
-  if (error instanceof RateLimitError) pause(limitedForMs(error), message);
-  if (error instanceof RateLimitError || error instanceof InvalidRequestPause)
+  if (error instanceof Limited) pause(error.afterMs, message);
+  if (error instanceof Limited || error instanceof InvalidRequestPause)
     return new HookgateError({
       code: "DISCORD_PAUSED",
       message,

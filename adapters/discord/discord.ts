@@ -13,6 +13,7 @@ import { Aborts } from "../../src/lib/aborts.js";
 import { wait } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
+import { Caller } from "./caller.js";
 import { CatchUp } from "./catch-up.js";
 import { Channels } from "./channels.js";
 import { connect, isRefusedAgain, wrongToken } from "./connect.js";
@@ -28,7 +29,6 @@ import type { DiscordOptions } from "./options.js";
 import { readableText } from "./readable-text.js";
 import { isReader } from "./reader.js";
 import { keepRegistered, type RegistrationTrouble } from "./registration.js";
-import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
 import { notConnected, send } from "./send.js";
 import { accountMark, Session } from "./session.js";
@@ -118,10 +118,10 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   failure.catch(() => {}); // it is also raced in connect(); a failure after that is moot
   const ended = new AbortController();
   const runSignal = AbortSignal.any([signal, ended.signal]);
-  const { rest, posts, forgetLimits, close } = openRest(options, gateway, clock, logger);
+  const caller = new Caller(options, gateway, clock, logger);
   const ledger = new Ledger(cursors, clock, fail);
-  const channels = new Channels(rest, ledger, clock, logger, runSignal);
-  const interactions = new Interactions({ gateway, rest, channels, clock, logger });
+  const channels = new Channels(caller, ledger, clock, logger, runSignal);
+  const interactions = new Interactions({ gateway, caller, channels, clock, logger });
   let self = parseSelf(ledger.get("bot"));
   let isRegistered = !options.isCommandRegistrationWanted;
   const sessions = new Map<number, Session>();
@@ -130,7 +130,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   const sends = new InFlight();
 
   const catchUp = new CatchUp({
-    rest,
+    caller,
     ledger,
     clock,
     logger,
@@ -179,7 +179,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   function checkToken(): void {
     if (isChecking) return;
     isChecking = true;
-    isRefusedAgain(rest, runSignal)
+    isRefusedAgain(caller, runSignal)
       .then((isRefused) => isRefused && fail(wrongToken()))
       .finally(() => {
         isChecking = false;
@@ -193,22 +193,22 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       const { applicationId } = self;
       const files = { allow: options.outgoing, freshLink: gateway.freshLink, logger };
       const acknowledged = (id: string) => interactions.acknowledged(id);
-      const sending = { rest, posts, channels, applicationId, files, acknowledged, unauthorized: checkToken };
+      const sending = { caller, channels, applicationId, files, acknowledged, unauthorized: checkToken };
       return sends.add(send(sending, operation, sendSignal, aborts));
     },
-    forgetLimits,
-    freshLink: (url: string, askSignal: AbortSignal) => freshLink(rest, url, askSignal),
+    forgetLimits: () => caller.forgetLimits(),
+    freshLink: (url: string, askSignal: AbortSignal) => freshLink(caller, url, askSignal),
     isReader: (at: Address, userId: string, askSignal: AbortSignal) =>
-      isReader({ rest, channels, signal: askSignal }, at, userId),
+      isReader({ caller, channels, signal: askSignal }, at, userId),
     openThread: (at: Address, messageId: string, name: string) =>
-      openThread({ rest, channels, clock, signal: runSignal }, at, messageId, name),
+      openThread({ caller, channels, clock, signal: runSignal }, at, messageId, name),
     serve(): Promise<void> {
       gateway.state({ phase: "connecting", ...known(self) });
       catchUp.resume();
       return connect(
         {
           options,
-          rest,
+          caller,
           pause: gateway.pause,
           intake,
           clock,
@@ -221,7 +221,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
             if (isRegistered || !self) return;
             isRegistered = true;
             const { applicationId } = self;
-            void keepRegistered({ rest, applicationId, gateway, clock, logger, signal: runSignal }, (trouble) => {
+            void keepRegistered({ caller, applicationId, gateway, clock, logger, signal: runSignal }, (trouble) => {
               registrationTrouble = trouble;
               if (isOnline) reportOnline();
             });
@@ -250,7 +250,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       await ledger
         .flush()
         .catch((error) => logger.warn({ error: errorMessage(error) }, "Discord cursors were not stored"));
-      await close();
+      await caller.close();
     },
   };
 }

@@ -1,11 +1,11 @@
 /** The bytes of outgoing attachments, for a multipart upload. */
-import type { RawFile } from "@discordjs/rest";
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Attachment } from "../../src/domain/message.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import { fileBytes, isTemporary, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
+import type { UploadedFile } from "./caller.js";
 
 /** What a bot may upload without server boosts. https://discord.com/developers/docs/reference#uploading-files */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -27,8 +27,8 @@ export async function readFiles(
   { allow, freshLink, logger }: FileAccess,
   isLastAttempt: boolean,
   signal: AbortSignal,
-): Promise<{ files: RawFile[]; missing: string[] }> {
-  const files: RawFile[] = [];
+): Promise<{ files: UploadedFile[]; missing: string[] }> {
+  const files: UploadedFile[] = [];
   const missing: string[] = [];
   let total = 0;
   for (const [index, attachment] of attachments.entries()) {

@@ -2,7 +2,6 @@
  * Slash commands, presses, modals and completion. An interaction must be acknowledged within 3 seconds, and is acknowledged
  * only after it is on disk. https://discord.com/developers/docs/interactions/receiving-and-responding
  */
-import { DiscordAPIError, RateLimitError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
 import type { Choice } from "../../src/domain/command.js";
@@ -10,9 +9,11 @@ import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "./decode/interaction.js";
 import type { Self } from "./decode/message.js";
+import { Limited, Refusal } from "./errors.js";
 import { modalBody } from "./modal.js";
 import { describeFailure } from "./outcome.js";
 import type { InteractionPayload } from "./payloads.js";
@@ -39,7 +40,7 @@ const SETTLED_CODES: ReadonlySet<number | string> = new Set([10062, 40060]);
 
 interface Context {
   gateway: GatewayPort;
-  rest: REST;
+  caller: Caller;
   channels: Channels;
   clock: Clock;
   logger: Logger;
@@ -121,7 +122,7 @@ export class Interactions {
 
   /** Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. */
   async #post(payload: InteractionPayload, body: Callback): Promise<void> {
-    const { rest, clock, logger } = this.#context;
+    const { caller, clock, logger } = this.#context;
     // Discord's clock may be ahead of ours.
     const since = Math.min(snowflakeTime(payload.id), clock.now());
     const until = since + TRY_WITHIN_MS;
@@ -130,11 +131,11 @@ export class Interactions {
     for (let attempt = 1; ; attempt++) {
       try {
         const request = { body, auth: false, signal: limit.signal };
-        await rest.post(Routes.interactionCallback(payload.id, payload.token), request);
+        await caller.post(Routes.interactionCallback(payload.id, payload.token), request);
         timer.cancel();
         return;
       } catch (error) {
-        const isSettled = error instanceof DiscordAPIError && SETTLED_CODES.has(error.code);
+        const isSettled = error instanceof Refusal && SETTLED_CODES.has(error.code);
         const pauseMs = pauseAfter(error, attempt);
         if (!isSettled && attempt < MAX_TRIES && clock.now() + pauseMs < until) {
           await wait(clock, pauseMs);
@@ -157,7 +158,7 @@ export class Interactions {
 }
 
 function pauseAfter(error: unknown, attempt: number): number {
-  if (error instanceof RateLimitError) return Math.max(TRY_AGAIN_MS, error.retryAfter);
+  if (error instanceof Limited) return Math.max(TRY_AGAIN_MS, error.afterMs);
   if (error instanceof InvalidRequestPause) return error.afterMs;
   return TRY_AGAIN_MS * 2 ** (attempt - 1);
 }

@@ -2,13 +2,11 @@
  * What a failed REST request means for the gateway. Codes:
  * https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
  */
-import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
 import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { ExchangeError } from "../../src/lib/exchange.js";
-import { Limited } from "./message-buckets.js";
-import { UnreadableAnswer } from "./posted.js";
+import { Limited, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { InvalidRequestPause } from "./refusals.js";
 
 /** Facts about the request that decide how its failure reads. */
@@ -40,16 +38,6 @@ const TEMPORARY: ReadonlySet<number | string> = new Set([
 ]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token, too many follow-ups. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027, 40094]);
-/** Errors before anything was written to the wire, of those that do not say so themselves. */
-const NOT_WRITTEN: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "ENETUNREACH",
-  "EHOSTUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
 /** With a time given, waiting for the network or for a new token uses up no attempts of the delivery. */
 const UNREACHABLE_PAUSE_MS = 5000;
 
@@ -58,43 +46,33 @@ const TOKEN_CHECK_MS = 1000;
 
 /** A proxy's or a portal's page: it may be another one in a moment, and it says nothing of the message. */
 const PAGE_PAUSE_MS = 10_000;
-/** Instead of the code that an answer of Discord's own has. */
-export const NOT_DISCORDS = "not Discord's";
-
 /** False for the page of what stands between Discord and us, whatever its status. */
-export function isDiscordsOwn({ code }: DiscordAPIError): boolean {
+export function isDiscordsOwn({ code }: Refusal): boolean {
   return typeof code === "number";
 }
 
 /** Discord itself says that a resource is hidden from us or gone. A proxy's page says nothing about it. */
 export function isHidden(error: unknown): boolean {
-  return error instanceof DiscordAPIError && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
+  return error instanceof Refusal && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
 }
 
 /** Discord says that it is gone (404), not that it is hidden from us (403). */
-export const isGone = (error: unknown): boolean => isHidden(error) && (error as DiscordAPIError).status === 404;
+export const isGone = (error: unknown): boolean => isHidden(error) && (error as Refusal).status === 404;
 
 export function isTokenRefused(error: unknown): boolean {
-  return error instanceof DiscordAPIError && error.status === 401 && isDiscordsOwn(error);
+  return error instanceof Refusal && error.status === 401 && isDiscordsOwn(error);
 }
 
 /** Why a request failed, in words for the operator. */
 export function describeFailure(error: unknown): string {
-  if (error instanceof RateLimitError) return `Discord limits requests to ${error.route}`;
-  if (error instanceof DiscordAPIError && !isDiscordsOwn(error)) return notDiscordsAnswer(error.status);
-  if (error instanceof HTTPError) return `Discord answered ${error.status}`;
+  if (error instanceof Refusal && !isDiscordsOwn(error)) return notDiscordsAnswer(error.status);
   if (isUnreadable(error)) return "the answer cannot be read: a proxy may be in between";
   return errorMessage(error);
 }
 
-/** Not all limits have a bucket whose end is named. */
-export function limitedForMs({ timeToReset, retryAfter }: RateLimitError): number {
-  return Math.max(1, Math.ceil(timeToReset), Math.ceil(retryAfter));
-}
-
 /** Why Discord refuses the files of an upload; undefined when the refusal is not about them. */
 export function fileRefusal(error: unknown): string | undefined {
-  if (!(error instanceof DiscordAPIError)) return undefined;
+  if (!(error instanceof Refusal)) return undefined;
   if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code)) return "it is too large for Discord";
   if (FILE_INVALID.has(error.code) || isOfAttachments(error)) return "Discord does not accept it";
   if (error.code === MISSING_PERMISSIONS) return "the bot needs the permission Attach Files";
@@ -102,15 +80,15 @@ export function fileRefusal(error: unknown): string | undefined {
 }
 
 /** A form error (50035) at `attachments`: the name of a file, for example. */
-const isOfAttachments = (error: DiscordAPIError) => wrongFields(error).includes("attachments");
+const isOfAttachments = (error: Refusal) => wrongFields(error).includes("attachments");
 
 /** A form error at the buttons alone; in a forum's post they are a field of its message. */
 export function isOfButtons(error: unknown): boolean {
-  const wrong = error instanceof DiscordAPIError ? wrongFields(error) : [];
+  const wrong = error instanceof Refusal ? wrongFields(error) : [];
   return wrong.length === 1 && wrong[0] === "components";
 }
 
-function wrongFields({ code, rawError }: DiscordAPIError): string[] {
+function wrongFields({ code, rawError }: Refusal): string[] {
   if (code !== INVALID_FORM || !("errors" in rawError)) return [];
   const { errors } = rawError;
   if (typeof errors !== "object" || errors === null) return [];
@@ -121,48 +99,34 @@ function wrongFields({ code, rawError }: DiscordAPIError): string[] {
 
 /** Also what stands for the message of a button, or shows "thinking…", may have been deleted. */
 export function isOriginalGone(error: unknown): boolean {
-  return error instanceof DiscordAPIError && error.code === UNKNOWN_MESSAGE;
+  return error instanceof Refusal && error.code === UNKNOWN_MESSAGE;
 }
 
 export function isCardRefused(error: unknown): boolean {
-  return error instanceof DiscordAPIError && error.code === MISSING_PERMISSIONS;
+  return error instanceof Refusal && error.code === MISSING_PERMISSIONS;
 }
 
-/** What we or the library could not parse, or whose fields are missing. */
+/** What we could not parse, or whose fields are missing. */
 function isUnreadable(error: unknown): boolean {
-  return (
-    error instanceof UnreadableAnswer ||
-    error instanceof SyntaxError ||
-    error instanceof TypeError ||
-    error instanceof z.ZodError
-  );
+  return error instanceof UnreadableAnswer || error instanceof TypeError || error instanceof z.ZodError;
 }
 
 export function outcomeOf(error: unknown, sent: Sent): SendResult {
-  if (error instanceof RateLimitError)
-    return {
-      kind: "retry",
-      error: "rate limited by Discord",
-      afterMs: limitedForMs(error),
-      scope: error.global ? "bot" : limitedBy(sent),
-    };
   if (error instanceof Limited)
     return {
       kind: "retry",
-      error: error.message,
-      afterMs: Math.ceil(error.afterMs),
+      error: "rate limited by Discord",
+      afterMs: error.afterMs,
       scope: error.isGlobal ? "bot" : limitedBy(sent),
     };
   if (error instanceof InvalidRequestPause)
     return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };
-  if (error instanceof DiscordAPIError) return refused(error, sent);
-  if (error instanceof HTTPError) return unknownOutcome(`Discord answered ${error.status}`, sent);
-  // The library parses what says that it is JSON.
-  if (error instanceof UnreadableAnswer || error instanceof SyntaxError || error instanceof z.ZodError)
+  if (error instanceof Refusal) return refused(error, sent);
+  if (error instanceof ServerFault) return unknownOutcome(error.message, sent);
+  if (error instanceof UnreadableAnswer || error instanceof z.ZodError)
     return unknownOutcome("Discord's answer cannot be read", sent);
-  const code = codeOf(error);
-  const why = code ?? errorMessage(error);
-  if (error instanceof ExchangeError ? !error.isWritten : NOT_WRITTEN.has(why))
+  const why = (error instanceof ExchangeError && error.code) || errorMessage(error);
+  if (error instanceof ExchangeError && !error.isWritten)
     return { kind: "retry", error: `Discord cannot be reached (${why})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
   return unknownOutcome(`no answer from Discord (${why})`, sent);
 }
@@ -170,7 +134,7 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
 /** Edits and deletions have limits of their own, as the edits of a message older than an hour (30046). */
 const limitedBy = ({ repeat }: Sent) => (repeat === "harmless" ? "delivery" : "chat");
 
-function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
+function refused(refusal: Refusal, sent: Sent): SendResult {
   const { code, status, message, rawError } = refusal;
   if (!isDiscordsOwn(refusal)) return notDiscords(status, sent);
   const error = `${message} (${code})`;
@@ -211,10 +175,4 @@ function unknownOutcome(error: string, { repeat }: Sent): SendResult {
     case "harmful":
       return { kind: "ambiguous", error, mayRepeat: false };
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++)
-    if ("code" in inner && typeof inner.code === "string") return inner.code;
-  return undefined;
 }

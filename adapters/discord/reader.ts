@@ -1,9 +1,10 @@
 /** Whether a mention in a channel notifies a person: a member of its server who may view it. https://discord.com/developers/docs/resources/guild#get-guild-member */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import type { Address } from "../../src/domain/address.js";
+import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
+import { Refusal } from "./errors.js";
 import { isDiscordsOwn } from "./outcome.js";
 import { type ChannelPayload, channelPayload, guildPayload, memberPayload, THREAD_TYPES } from "./payloads.js";
 import { isSeenBy } from "./permissions.js";
@@ -13,27 +14,27 @@ const NO_MEMBER: ReadonlySet<number | string> = new Set([10007, 10013]);
 
 /** Undefined: it is no channel of a server. Rejects when Discord does not answer, or hides the channel from us. */
 export async function isReader(
-  { rest, channels, signal }: { rest: REST; channels: Channels; signal: AbortSignal },
+  { caller, channels, signal }: { caller: Caller; channels: Channels; signal: AbortSignal },
   { chatId }: Address,
   userId: string,
 ): Promise<boolean | undefined> {
   if (chatId.startsWith(DM_PREFIX) || channels.isDm(chatId)) return undefined;
-  const channelOf = async (id: string) => channelPayload.parse(await rest.get(Routes.channel(id), { signal }));
+  const channelOf = async (id: string) => channelPayload.parse(await caller.get(Routes.channel(id), { signal }));
   const channel = await channelOf(chatId);
   const guildId = channel.guild_id;
   if (guildId === undefined) return undefined;
-  const member = await rest
+  const member = await caller
     .get(Routes.guildMember(guildId, userId), { signal })
     .then((found) => memberPayload.parse(found))
     .catch((error: unknown) => {
-      if (error instanceof DiscordAPIError && isDiscordsOwn(error) && NO_MEMBER.has(error.code)) return undefined;
+      if (error instanceof Refusal && isDiscordsOwn(error) && NO_MEMBER.has(error.code)) return undefined;
       throw error;
     });
   if (member === undefined) return false;
   // Members of a private thread are not asked for: who is mentioned there and may view its channel is added.
   const around: ChannelPayload[] = [channel];
   if (THREAD_TYPES.has(channel.type) && channel.parent_id) around.push(await channelOf(channel.parent_id));
-  const guild = guildPayload.parse(await rest.get(Routes.guild(guildId), { signal }));
+  const guild = guildPayload.parse(await caller.get(Routes.guild(guildId), { signal }));
   const user = { id: userId, username: userId };
   return isSeenBy({ ...guild, channels: around, members: [{ ...member, user }] }, userId, channel);
 }

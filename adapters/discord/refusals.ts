@@ -7,7 +7,7 @@ import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { retryAfterMs } from "../../src/lib/retry-after.js";
 import { isDiscordsLimit } from "./limit.js";
-import { MAX_LIMIT_MS } from "./message-buckets.js";
+import { MAX_LIMIT_MS } from "./limits.js";
 
 const WINDOW_MS = 10 * 60_000;
 

@@ -1,10 +1,11 @@
 /** Registers the slash commands beside the traffic. A failure leaves the old table in place, is reported, and is tried again. */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
 import type { AdapterContext, AdapterState } from "../../src/domain/adapter.js";
 import type { CommandSpec } from "../../src/domain/command.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
+import type { Caller } from "./caller.js";
 import { registerCommands } from "./commands.js";
+import { Refusal } from "./errors.js";
 import { inviteUrl } from "./invite.js";
 import { describeFailure, isDiscordsOwn, isTokenRefused } from "./outcome.js";
 
@@ -21,21 +22,21 @@ const DAILY_LIMIT = 30034;
 export type RegistrationTrouble = Required<Pick<AdapterState, "reason" | "hint">>;
 
 interface Context extends Pick<AdapterContext, "gateway" | "clock" | "logger"> {
-  rest: REST;
+  caller: Caller;
   applicationId: string;
   signal: AbortSignal;
 }
 
 /** Until the table is registered or the run ends. `report` gets why it is not, and undefined once it is. */
 export async function keepRegistered(
-  { rest, applicationId, gateway, clock, logger, signal }: Context,
+  { caller, applicationId, gateway, clock, logger, signal }: Context,
   report: (trouble: RegistrationTrouble | undefined) => void,
 ): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt++) {
     const commands = gateway.commands();
     let pauseMs = backoffMs(QUICK_PAUSE, attempt);
     try {
-      const isChanged = await registerCommands(rest, applicationId, commands);
+      const isChanged = await registerCommands(caller, applicationId, commands);
       if (isChanged) logger.info({}, "registered the slash commands with Discord");
       if (attempt > 1) report(undefined);
       return;
@@ -59,13 +60,13 @@ export async function keepRegistered(
 
 /** Discord's own word on the table, which the next minute does not change. A limit names its time, and is tried again quickly. */
 function isRefused(error: unknown): boolean {
-  if (!(error instanceof DiscordAPIError) || !isDiscordsOwn(error) || isTokenRefused(error)) return false;
+  if (!(error instanceof Refusal) || !isDiscordsOwn(error) || isTokenRefused(error)) return false;
   return error.status >= 400 && error.status < 500 && (error.status !== 429 || error.code === DAILY_LIMIT);
 }
 
 function troubleOf(error: unknown, commands: readonly CommandSpec[], applicationId: string): RegistrationTrouble {
   const again = "Hookgate tries again every hour. The commands that were registered before stay.";
-  if (!(error instanceof DiscordAPIError) || !isRefused(error))
+  if (!(error instanceof Refusal) || !isRefused(error))
     return { reason: `the slash commands are not registered: ${describeFailure(error)}`, hint: again };
   const { code } = error;
   if (NO_ACCESS.has(code))
@@ -87,7 +88,7 @@ function troubleOf(error: unknown, commands: readonly CommandSpec[], application
 }
 
 /** A form error (50035) names commands by their place in the table. */
-function refusedCommands({ rawError }: DiscordAPIError, commands: readonly CommandSpec[]): string[] {
+function refusedCommands({ rawError }: Refusal, commands: readonly CommandSpec[]): string[] {
   if (!("errors" in rawError) || typeof rawError.errors !== "object" || rawError.errors === null) return [];
   return Object.keys(rawError.errors).flatMap((place) => {
     const command = commands[Number(place)];

@@ -4,18 +4,17 @@
  * A public answer beyond the first goes to the channel with a nonce, not through the interaction's webhook: follow-ups have
  * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
  */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
 import type { Aborts } from "../../src/lib/aborts.js";
+import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
+import { idOf, Refusal } from "./errors.js";
 import type { FileAccess } from "./files.js";
 import { isDiscordsOwn, isOriginalGone, isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
-import { idOf } from "./posted.js";
-import type { Posts } from "./posts.js";
 import {
   CARD_REFUSED,
   isCardKnownRefused,
@@ -43,8 +42,7 @@ const MAY_NOT_POST: ReadonlySet<number | string> = new Set([50001, 50013]);
 const MAX_THREAD_NAME = 100;
 
 export interface SendContext {
-  rest: REST;
-  posts: Posts;
+  caller: Caller;
   channels: Channels;
   applicationId: string;
   files: FileAccess;
@@ -163,18 +161,16 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     message_reference: replyToId === undefined ? undefined : { message_id: replyToId, fail_if_not_exists: false },
   };
   try {
-    if (!upload.extra.files) return { kind: "sent", messageId: await context.posts.post(chatId, body) };
-    return sentMessage(await context.rest.post(Routes.channelMessages(chatId), { body, ...upload.extra }));
+    return sentMessage(await context.caller.post(Routes.channelMessages(chatId), { body, ...upload.extra }));
   } catch (error) {
-    if (error instanceof DiscordAPIError && error.code === NOT_A_TEXT_CHANNEL)
-      return startThread(context, chatId, upload);
+    if (error instanceof Refusal && error.code === NOT_A_TEXT_CHANNEL) return startThread(context, chatId, upload);
     if (replyToId !== undefined && isReferenceRefused(error)) {
       if (error.code === NO_HISTORY) context.channels.noteNoHistory(chatId);
       return post(context, operation, withoutReply(upload));
     }
     const outcome = () => failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
     if (isArchived(error)) return reopened(context, chatId, () => post(context, operation, upload), outcome);
-    if (operation.interaction && error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code))
+    if (operation.interaction && error instanceof Refusal && MAY_NOT_POST.has(error.code))
       return followUp(context, operation.interaction, upload);
     const less = lighter(upload, error);
     if (less) return post(context, operation, less);
@@ -183,8 +179,8 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   }
 }
 
-function isReferenceRefused(error: unknown): error is DiscordAPIError {
-  if (!(error instanceof DiscordAPIError)) return false;
+function isReferenceRefused(error: unknown): error is Refusal {
+  if (!(error instanceof Refusal)) return false;
   return error.code === NO_HISTORY || JSON.stringify(error.rawError).includes('"message_reference"');
 }
 
@@ -202,7 +198,7 @@ async function answer(
 ): Promise<SendResult> {
   const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
   try {
-    return sentMessage(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
+    return sentMessage(await context.caller.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
     if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
     const less = lighter(upload, error);
@@ -211,8 +207,7 @@ async function answer(
     const again = () => answer(context, chatId, interaction, upload);
     if (isArchived(error)) return reopened(context, chatId, again, () => outcome);
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
-    const isForbidden =
-      error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";
+    const isForbidden = error instanceof Refusal && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";
     if (!isForbidden || interaction.updatesMessageId !== undefined) return outcome;
     return answerApart(context, interaction, upload);
   }
@@ -223,7 +218,7 @@ async function answerApart(context: SendContext, interaction: InteractionRef, up
   const result = await followUp(context, { ...interaction, isPrivate: true }, upload);
   if (result.kind !== "permanent") return result;
   const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
-  await context.rest.delete(route, { auth: false }).catch(() => {}); // the refusal above is what counts
+  await context.caller.delete(route, { auth: false }).catch(() => {}); // the refusal above is what counts
   return result;
 }
 
@@ -232,7 +227,7 @@ async function followUp(context: SendContext, interaction: InteractionRef, uploa
   const route = Routes.webhook(context.applicationId, interaction.token);
   try {
     const body = { ...upload.request, flags };
-    return sentMessage(await context.rest.post(route, { body, ...upload.extra, auth: false }));
+    return sentMessage(await context.caller.post(route, { body, ...upload.extra, auth: false }));
   } catch (error) {
     const less = lighter(upload, error);
     if (less) return followUp(context, interaction, less);
@@ -250,9 +245,9 @@ async function startThread(
   const name = (upload.body.content.split("\n").find((line) => line.trim() !== "") ?? "…").trim();
   const body = { name: [...name].slice(0, MAX_THREAD_NAME / 2).join(""), message: upload.request, applied_tags };
   try {
-    return sentMessage(await context.rest.post(Routes.threads(forumId), { body, ...upload.extra }));
+    return sentMessage(await context.caller.post(Routes.threads(forumId), { body, ...upload.extra }));
   } catch (error) {
-    if (error instanceof DiscordAPIError && error.code === TAG_REQUIRED && !applied_tags)
+    if (error instanceof Refusal && error.code === TAG_REQUIRED && !applied_tags)
       return startTaggedThread(context, forumId, upload);
     const less = lighter(upload, error);
     if (less) return startThread(context, forumId, less, applied_tags);
@@ -268,7 +263,7 @@ const forumTags = z.object({
 /** With the first tag that everybody may set; moderated ones need a permission. */
 async function startTaggedThread(context: SendContext, forumId: string, upload: Upload): Promise<SendResult> {
   try {
-    const tags = forumTags.parse(await context.rest.get(Routes.channel(forumId))).available_tags;
+    const tags = forumTags.parse(await context.caller.get(Routes.channel(forumId))).available_tags;
     const tag = tags.find(({ moderated }) => !moderated) ?? tags[0];
     if (!tag) return { kind: "permanent", error: "the forum requires a tag and defines none" };
     return await startThread(context, forumId, upload, [tag.id]);
@@ -298,7 +293,7 @@ async function change(
   const chatId = chatOf(context, operation);
   if (!isInteraction && isCardKnownRefused(context.channels, chatId, upload)) return CARD_REFUSED;
   try {
-    idOf(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction }));
+    idOf(await context.caller.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction }));
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
     if (isArchived(error))
@@ -309,8 +304,7 @@ async function change(
         // To post in it reopens a thread that is not locked.
         () => ({ kind: "gone", error: "its thread is archived" }),
       );
-    if (error instanceof DiscordAPIError && error.code === NOT_OURS)
-      return { kind: "gone", error: "the bot did not write it" };
+    if (error instanceof Refusal && error.code === NOT_OURS) return { kind: "gone", error: "the bot did not write it" };
     const less = lighter(upload, error);
     if (less) return change(context, operation, less);
     if (!isInteraction) noteCard(context.channels, chatId, upload, error);
@@ -321,7 +315,7 @@ async function change(
 async function remove(context: SendContext, operation: SendOperation & { kind: "delete" }): Promise<SendResult> {
   const { route, isInteraction } = messageRoute(context, operation);
   try {
-    await context.rest.delete(route, { auth: !isInteraction });
+    await context.caller.delete(route, { auth: !isInteraction });
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
     const outcome = () => failed(context, error, { repeat: "harmless", isInteraction, isPlain: true });
@@ -349,7 +343,7 @@ function chatOf(
   return channels.isForum(address.chatId) ? firstMessageId : address.chatId;
 }
 
-const isArchived = (error: unknown) => error instanceof DiscordAPIError && error.code === ARCHIVED;
+const isArchived = (error: unknown) => error instanceof Refusal && error.code === ARCHIVED;
 
 /** Reopens an archived thread and sends again. `locked`: it is archived for good, because we may not manage threads. */
 async function reopened(
@@ -358,12 +352,12 @@ async function reopened(
   again: () => Promise<SendResult>,
   locked: () => SendResult,
 ): Promise<SendResult> {
-  const { rest, channels } = context;
+  const { caller, channels } = context;
   if (channels.wasReopened(threadId)) return locked(); // it is archived all the same: asked again, this would not end
   try {
-    await rest.patch(Routes.channel(threadId), { body: { archived: false } });
+    await caller.patch(Routes.channel(threadId), { body: { archived: false } });
   } catch (error) {
-    if (error instanceof DiscordAPIError && isDiscordsOwn(error)) return locked();
+    if (error instanceof Refusal && isDiscordsOwn(error)) return locked();
     // Discord refused what was to be sent, so nothing was posted.
     return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
   }
@@ -379,7 +373,7 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   const known = context.channels.dmOf(userId);
   if (known !== undefined) return { kind: "moved", toChatId: known };
   try {
-    const opened = await context.rest.post(Routes.userChannels(), { body: { recipient_id: userId } });
+    const opened = await context.caller.post(Routes.userChannels(), { body: { recipient_id: userId } });
     const id = idOf(opened);
     context.channels.learnDm(id, { id: userId });
     return { kind: "moved", toChatId: id };

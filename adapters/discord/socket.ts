@@ -8,8 +8,8 @@
  * That needs members of the shard that its types call private (`frames.ts`). The package is pinned exactly, and a missing member is
  * refused at connect.
  */
-import type { REST } from "@discordjs/rest";
 import {
+  type CreateWebSocketManagerOptions,
   type IShardingStrategy,
   managerToFetchingStrategyOptions,
   type SessionInfo,
@@ -19,6 +19,7 @@ import {
   type WebSocketShardDestroyOptions,
   WebSocketShardEvents,
 } from "@discordjs/ws";
+import type { Caller } from "./caller.js";
 import { type FrameEvents, tapFrames } from "./frames.js";
 
 export interface SocketEvents extends FrameEvents {
@@ -41,7 +42,7 @@ const KEEP_SESSION = 4000;
 /** A peer that does not answer our close frame is cut off after this. */
 const CLOSE_WITHIN_MS = 1000;
 
-export function openSocket(options: { token: string; intents: number; rest: REST }, events: SocketEvents): Socket {
+export function openSocket(options: { token: string; intents: number; caller: Caller }, events: SocketEvents): Socket {
   const shards = new Map<number, WebSocketShard>();
   let isClosed = false;
   const open: SocketEvents = {
@@ -58,7 +59,10 @@ export function openSocket(options: { token: string; intents: number; rest: REST
     },
   };
   const manager = new WebSocketManager({
-    ...options,
+    token: options.token,
+    intents: options.intents,
+    // All that it asks for is `GET /gateway/bot`.
+    rest: { get: options.caller.get } as unknown as CreateWebSocketManagerOptions["rest"],
     // The caller's own watch decides; these only end what it has given up on.
     helloTimeout: null,
     readyTimeout: null,

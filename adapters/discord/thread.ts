@@ -1,12 +1,13 @@
 /** The thread under a message. It has the message's own id, so that opening it twice finds it. https://discord.com/developers/docs/resources/channel#start-thread-from-message */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import type { Address } from "../../src/domain/address.js";
 import { THREAD_NOT_OPENED, threadRefused } from "../../src/domain/thread.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
+import { Refusal } from "./errors.js";
 import { describeFailure, isDiscordsOwn } from "./outcome.js";
 
 const ALREADY_OPEN = 160004;
@@ -20,7 +21,7 @@ const MAX_TRIES = 3;
 
 /** Tried again when Discord does not answer. Undefined: there are none in this channel. */
 export async function openThread(
-  { rest, channels, clock, signal }: { rest: REST; channels: Channels; clock: Clock; signal: AbortSignal },
+  { caller, channels, clock, signal }: { caller: Caller; channels: Channels; clock: Clock; signal: AbortSignal },
   at: Address,
   messageId: string,
   name: string,
@@ -31,14 +32,14 @@ export async function openThread(
   if (channels.get(at.chatId)?.isForum) return thread;
   for (let attempt = 1; ; attempt++) {
     try {
-      await rest.post(Routes.threads(at.chatId, messageId), {
+      await caller.post(Routes.threads(at.chatId, messageId), {
         body: { name: [...name].slice(0, MAX_THREAD_NAME).join("") },
       });
       return thread;
     } catch (error) {
-      if (error instanceof DiscordAPIError && error.code === ALREADY_OPEN) return thread;
-      if (error instanceof DiscordAPIError && OTHER_KIND.has(error.code)) return undefined;
-      if (error instanceof DiscordAPIError && error.status < 500 && isDiscordsOwn(error) && error.status !== 429)
+      if (error instanceof Refusal && error.code === ALREADY_OPEN) return thread;
+      if (error instanceof Refusal && OTHER_KIND.has(error.code)) return undefined;
+      if (error instanceof Refusal && error.status < 500 && isDiscordsOwn(error) && error.status !== 429)
         throw threadRefused(`Discord opened no thread: ${error.message} (${error.code})`, hintFor(error), error);
       if (attempt === MAX_TRIES)
         throw new HookgateError({
@@ -52,7 +53,7 @@ export async function openThread(
   }
 }
 
-function hintFor({ code }: DiscordAPIError): string {
+function hintFor({ code }: Refusal): string {
   if (FORBIDDEN.has(code))
     return "Give the bot the permissions View Channel, Create Public Threads and Send Messages in Threads in this channel.";
   if (code === TOO_MANY_THREADS) return "Archive threads of this server that are no longer needed.";

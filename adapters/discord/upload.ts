@@ -1,8 +1,8 @@
 /** What of a part goes to Discord: its fields, its files, and what is left of both when Discord refuses the files or the card. */
-import type { RawFile } from "@discordjs/rest";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { isTemporary, whyNotFetched } from "../../src/lib/outgoing/file-bytes.js";
+import type { UploadedFile } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { isPlainText, type PartBody, partBody, withoutLinks } from "./encode.js";
 import { type FileAccess, readFiles } from "./files.js";
@@ -14,7 +14,7 @@ export interface Upload {
   isPlain: boolean;
   /** Discord's fields only. */
   request: Record<string, unknown>;
-  extra: { files?: RawFile[] };
+  extra: { files?: UploadedFile[] };
 }
 
 export function plainText(body: Record<string, unknown>): Upload | undefined {

@@ -1,0 +1,75 @@
+/** What a request to Discord fails with, besides the `ExchangeError` of one that got no answer. */
+
+/** Instead of the code that an answer of Discord's own has. */
+export const NOT_DISCORDS = "not Discord's";
+
+/** A status from 300 to 499: Discord refuses, or what stands between Discord and us answers in its place. */
+export class Refusal extends Error {
+  readonly status: number;
+  /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+  readonly code: number | typeof NOT_DISCORDS;
+  readonly rawError: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, rawError: Record<string, unknown>) {
+    const { message, code, errors } = rawError;
+    const isOwn = typeof message === "string" && typeof code === "number";
+    super([isOwn ? message : `HTTP ${status}`, ...(isOwn ? fieldErrors(errors) : [])].join("\n"));
+    this.name = "Refusal";
+    this.status = status;
+    this.code = isOwn ? code : NOT_DISCORDS;
+    this.rawError = rawError;
+  }
+}
+
+/** A status of 500 and above: it may have been done. */
+export class ServerFault extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`Discord answered ${status}`);
+    this.name = "ServerFault";
+    this.status = status;
+  }
+}
+
+/** A limit is met, known before the request or said by its answer (HTTP 429). */
+export class Limited extends Error {
+  readonly afterMs: number;
+  readonly isGlobal: boolean;
+
+  constructor(route: string, afterMs: number, isGlobal: boolean) {
+    super(`Discord limits requests to ${route}`);
+    this.name = "Limited";
+    this.afterMs = Math.max(1, Math.ceil(afterMs));
+    this.isGlobal = isGlobal;
+  }
+}
+
+/** A success whose answer was cut short, or is not Discord's: what was asked may have been done or not. */
+export class UnreadableAnswer extends Error {
+  constructor() {
+    super("the answer holds no message");
+    this.name = "UnreadableAnswer";
+  }
+}
+
+/** The id of what Discord answered with. Throws an `UnreadableAnswer`. */
+export function idOf(answer: unknown): string {
+  const id: unknown = typeof answer === "object" && answer !== null ? Reflect.get(answer, "id") : undefined;
+  if (typeof id === "string") return id;
+  throw new UnreadableAnswer();
+}
+
+/** Which fields of a form are wrong, and why. https://discord.com/developers/docs/reference#error-messages */
+function fieldErrors(errors: unknown, path = ""): string[] {
+  if (typeof errors !== "object" || errors === null) return typeof errors === "string" ? [errors] : [];
+  return Object.entries(errors).flatMap(([key, inner]) => {
+    if (key !== "_errors") return fieldErrors(inner, nested(path, key));
+    return [inner].flat().map((one: unknown) => `${path}[${Object(one).code}]: ${Object(one).message}`);
+  });
+}
+
+function nested(path: string, key: string): string {
+  if (path === "") return key;
+  return /^\d+$/.test(key) ? `${path}[${key}]` : `${path}.${key}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * What Discord's limits leave: the requests of this second, and what each bucket takes before it is reset, as the headers of answers
+ * say. A known limit is not run into.
+ * https://discord.com/developers/docs/topics/rate-limits
+ */
+import type { Clock } from "../../src/lib/clock.js";
+import { Limited } from "./errors.js";
+import { isGlobalLimit, limitMs } from "./limit.js";
+
+/** Discord's clock and ours differ. */
+const MARGIN_MS = 50;
+const MAX_BUCKETS = 10_000;
+/** A limit that is said to last longer is met again after it. */
+export const MAX_LIMIT_MS = 3_600_000;
+
+type Header = (name: string) => string | null;
+
+/** Which limits a request meets. */
+export interface Route {
+  method: string;
+  /** Its path without ids and tokens. */
+  shape: string;
+  /** What of its path has limits of its own. */
+  major: string;
+}
+
+interface Bucket {
+  remaining: number;
+  /** On the monotonic clock. */
+  resetAt: number;
+}
+
+export function routeOf(method: string, path: string): Route {
+  const major = /^\/webhooks\/\d+\/[^/?]+|^\/(?:channels|guilds|webhooks|interactions)\/\d+/.exec(path)?.[0] ?? "";
+  const shape = path.replace(/^(\/(?:webhooks|interactions)\/\d+)\/[^/?]+/, "$1/:token").replace(/\d{15,}/g, ":id");
+  return { method, shape, major };
+}
+
+export class Limits {
+  readonly #perSecond: number;
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+  /** By method and shape, Discord's name for the bucket, which several may share. */
+  readonly #names = new Map<string, string>();
+  /** Of the account, on the monotonic clock. */
+  #second: Bucket = { remaining: 0, resetAt: Number.NEGATIVE_INFINITY };
+
+  constructor(perSecond: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#clock = clock;
+  }
+
+  /** Counts a request. Throws `Limited` when Discord takes none of its kind now. */
+  take(route: Route): void {
+    const now = this.#clock.monotonic();
+    const key = this.#keyOf(route);
+    const bucket = this.#buckets.get(key);
+    if (bucket && bucket.resetAt <= now) this.#buckets.delete(key);
+    else if (bucket && bucket.remaining <= 0) throw new Limited(route.shape, bucket.resetAt - now, false);
+    else if (bucket) bucket.remaining--;
+    // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
+    if (!route.shape.startsWith("/interactions/")) this.#takeOfSecond(route, now);
+  }
+
+  /** What the headers of an answer say. */
+  note(route: Route, header: Header): void {
+    const name = header("x-ratelimit-bucket");
+    if (name !== null) this.#names.set(`${route.method} ${route.shape}`, name);
+    const remaining = header("x-ratelimit-remaining");
+    const resetAfter = header("x-ratelimit-reset-after");
+    if (remaining !== null && resetAfter !== null)
+      this.#set(route, Number(remaining), Number(resetAfter) * 1000 + MARGIN_MS);
+  }
+
+  /** What an answer with the status 429 means for its request and for those that follow. */
+  limited(route: Route, header: Header, body: string): Limited {
+    const forMs = Math.min(limitMs(body, header), MAX_LIMIT_MS) + MARGIN_MS;
+    const isGlobal = isGlobalLimit(body, header);
+    if (isGlobal) this.#second = { remaining: 0, resetAt: this.#clock.monotonic() + forMs };
+    else if (route.method === "POST") this.#set(route, 0, forMs);
+    // The limit of a resource may concern a single message, as that of edits of an old one does (30046).
+    else if (header("x-ratelimit-scope") !== "shared") this.note(route, header);
+    return new Limited(route.shape, forMs, isGlobal);
+  }
+
+  /** The next request asks Discord. */
+  forget(): void {
+    this.#buckets.clear();
+    this.#second = { remaining: 0, resetAt: Number.NEGATIVE_INFINITY };
+  }
+
+  #takeOfSecond({ shape }: Route, now: number): void {
+    if (this.#second.resetAt <= now) this.#second = { remaining: this.#perSecond, resetAt: now + 1000 };
+    if (this.#second.remaining <= 0) throw new Limited(shape, this.#second.resetAt + MARGIN_MS - now, true);
+    this.#second.remaining--;
+  }
+
+  #keyOf({ method, shape, major }: Route): string {
+    const own = `${method} ${shape}`;
+    return `${this.#names.get(own) ?? own} ${major}`;
+  }
+
+  #set(route: Route, remaining: number, forMs: number): void {
+    if (!Number.isFinite(remaining) || !Number.isFinite(forMs)) return;
+    const resetAt = this.#clock.monotonic() + Math.min(forMs, MAX_LIMIT_MS + MARGIN_MS);
+    this.#buckets.set(this.#keyOf(route), { remaining, resetAt });
+    if (this.#buckets.size > MAX_BUCKETS)
+      for (const oldest of this.#buckets.keys()) return void this.#buckets.delete(oldest);
+  }
+}
