@@ -56,6 +56,8 @@ export interface Urging {
   direct?: string[];
   /** Chats whose page of the last step, or whose copy of one, may not have arrived: it is not certain that they notify a person. */
   inDoubtAt?: string[];
+  /** Chats that refused a page of the last step: whom it mentions was not notified there. */
+  refusedAt?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
 }

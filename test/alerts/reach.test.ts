@@ -837,6 +837,39 @@ it("a page that a group and the private chat of its person refuse goes to the ne
   expect(atOps.join()).toContain("ann is the next person who can be notified, and is notified in a private chat");
 });
 
+it.each([
+  ["once", "the group takes the next message, which mentions the person"],
+  ["always", "no one is notified, which an alert says"],
+])("a page that a group refuses %s and the private chat of its person refuses: %s", async (often) => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const people: Record<string, string> = { "dm-ben": "loop:8", admins: "loop:20" };
+  const on = await watch(
+    { ...route({ escalate: [{ after: "5s", mention: ["ben"] }] }), people: { ben: ["loop:8"] } },
+    {
+      platform: loop,
+      direct: (ref) => (ref === "loop:8" ? parseAddress("loop:bot:dm-ben") : undefined),
+      personOf: ({ chatId }) => people[chatId],
+    },
+  );
+  const { id } = await on.raise();
+  let refusals = often === "once" ? 1 : Number.POSITIVE_INFINITY;
+  loop.script = ({ kind, address: { chatId } }) => {
+    if (chatId === "dm-ben") return { kind: "permanent", error: "Cannot send messages to this user" };
+    if (chatId !== "room" || kind !== "create" || refusals === 0) return undefined;
+    refusals--;
+    return { kind: "permanent", error: "Missing Permissions" };
+  };
+  await on.advance(MINUTE);
+  const pages = on.posted().filter(({ text }) => text.includes("Reply to Bob") && text.includes("Escalated: step"));
+  expect(pages.map(({ body }) => body.mentions)).toEqual(often === "once" ? [{ users: ["8"] }] : []);
+  const copies = on.posted(ADMINS).filter(({ text }) => text.includes("Reply to Bob"));
+  expect(copies.map(({ text }) => text).join()).toContain("This step notifies none of its people");
+  expect((await on.alerts.history(id)).map(({ reason }) => reason).join()).toContain("notifies none of its people");
+  expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([
+    "Escalation did not notify ben: Reply to Bob",
+  ]);
+});
+
 it("a page that a group refuses, and that no one else gets, is said to notify no one: at the fallback, by the card and by an alert", async () => {
   const { on, id, atOps } = await removedFromRoom({}, [], ["admins"]);
   expect(atOps).toEqual([

@@ -100,8 +100,15 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const known = lostPage.isCopy
     ? page.map(({ destination }) => destination)
     : calledBy(reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now));
-  if (lostPage.isPrivate ? reach.standIns.length > 0 : callsOthers(reach, known))
-    take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, page }, around);
+  const { refusedAt = [] } = urging;
+  // Another chat refused its page before, and takes one now.
+  const isOpenAgain = reach.isCalled && refusedAt.some((one) => one !== lostPage.destination);
+  const isNews = lostPage.isPrivate
+    ? reach.standIns.length > 0 || reach.isUnreached || isOpenAgain
+    : callsOthers(reach, known);
+  if (!isNews) return;
+  const arrived = page.filter(({ destination }) => !refusedAt.includes(destination));
+  take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, page: arrived }, around);
 }
 
 /** In a private chat or as a stand-in; or no one is called in the chats that are left, which is reported. */
@@ -143,7 +150,7 @@ interface Taking {
   lateMs: number;
   /** The step was taken already, and this chat refused its page. */
   insteadOf?: LostPage;
-  /** The messages of the step from when it was taken first. */
+  /** The messages of the step from when it was taken first, without those that their chats refused. */
   page?: readonly Notice[];
 }
 
@@ -157,6 +164,7 @@ function take(
   const count = route.settings.escalate.length;
   const there = placesOf(plan, route, routes);
   if (insteadOf === undefined) {
+    delete urging.refusedAt;
     urging.steps++;
     alert.steps++;
   }

@@ -64,7 +64,7 @@ export function fallback(
   const name = notice && sentDirectlyTo(notice.text);
   const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
-  if (loss.fate === "in doubt" && notice && calls(destination, whom, alerting)) noteDoubt(plan, destination, notice);
+  if (notice && calls(destination, whom, alerting)) noteFate(plan, destination, notice, loss);
   // What only waits is called elsewhere when its platform is away.
   const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
   if (isLost && notice && name === undefined) callWithout(plan, destination, notice, loss, elsewhere, alerting);
@@ -173,9 +173,11 @@ function lastStepOf({ alert }: Plan, key: string): { route: string; urging: Urgi
   return urging !== undefined && urging.steps === Number(step) ? { route, urging } : undefined;
 }
 
-function noteDoubt(plan: Plan, destination: string, { key }: Unsaid): void {
+function noteFate(plan: Plan, destination: string, { key }: Unsaid, { fate }: Loss): void {
   const { urging } = lastStepOf(plan, key) ?? {};
-  if (urging) urging.inDoubtAt = [...new Set([...(urging.inDoubtAt ?? []), destination])];
+  if (urging === undefined) return;
+  if (fate === "in doubt") urging.inDoubtAt = [...new Set([...(urging.inDoubtAt ?? []), destination])];
+  if (fate === "refused") urging.refusedAt = [...new Set([...(urging.refusedAt ?? []), destination])];
 }
 
 /** People whom no copy of the page notifies for certain are called as if the chat had been known to be unreachable. */
