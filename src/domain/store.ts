@@ -253,7 +253,7 @@ export interface OutboxStore {
   partSending(id: string, index: number): Promise<void>;
   /**
    * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
-   * or, after the last, the delivery sent (and stores its link). `isOwed`: hooks listen, and are owed its end. Resolves at its commit:
+   * or, after the last, the delivery sent (and stores its link). `hasHooks`: hooks listen, so its end is noted as pending. Resolves at its commit:
    * false when the delivery was ended meanwhile, so that no further part may go.
    */
   partSent(
@@ -262,7 +262,7 @@ export interface OutboxStore {
     messageId: string,
     at: number,
     nextWaits?: boolean,
-    isOwed?: boolean,
+    hasHooks?: boolean,
   ): Promise<boolean>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
   retryAt(id: string, dueAt: number, reason: string, mayHaveArrived?: boolean): Promise<void>;
@@ -272,12 +272,12 @@ export interface OutboxStore {
     status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",
     reason: string,
     at: number,
-    isOwed?: boolean,
+    hasHooks?: boolean,
   ): Promise<void>;
-  /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `isOwed`: as for `finish`. */
-  withdraw(id: string, reason: string, at: number, isOwed: boolean): Promise<boolean>;
+  /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `hasHooks`: as for `finish`. */
+  withdraw(id: string, reason: string, at: number, hasHooks: boolean): Promise<boolean>;
   /** Cancels what is left of an open delivery; parts that were sent stay, and the reason counts them. Undefined: there is no such delivery. */
-  cancelRest(id: string, reason: string, at: number, isOwed: boolean): Promise<CancelledRest | undefined>;
+  cancelRest(id: string, reason: string, at: number, hasHooks: boolean): Promise<CancelledRest | undefined>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
    * else through the hooks. It may be sent until `expiresAt`, for ever without one. `confirmed`: an ambiguous part did
@@ -286,7 +286,7 @@ export interface OutboxStore {
   release(
     id: string,
     at: number,
-    options?: { expiresAt?: number; confirmed?: boolean; isOwed?: boolean },
+    options?: { expiresAt?: number; confirmed?: boolean; hasHooks?: boolean },
   ): Promise<boolean>;
   /** The clock was set: open deliveries were created, fall due and expire that much later (earlier when negative). */
   shift(stepMs: number): Promise<void>;
@@ -294,8 +294,8 @@ export interface OutboxStore {
   dueNow(key: string, at: number): Promise<void>;
   /** When the oldest open delivery was created; undefined when none is open. */
   oldestOpen(): Promise<number | undefined>;
-  /** Deliveries whose end hooks are still owed: what a start makes good. */
-  owed(): Promise<Delivery[]>;
+  /** Deliveries whose end hooks have not been notified of: a start does that. */
+  pendingEnds(): Promise<Delivery[]>;
   /** A start is about to repeat to hooks how it ended: counts that, and resolves with the count at its commit. */
   telling(id: string): Promise<number>;
   /** Hooks have been told how these ended. */

@@ -33,10 +33,11 @@ import { noteReusedKey } from "./note-reused-key.js";
 import { discard } from "./outbound/discard.js";
 import { heldWith } from "./outbound/find-target.js";
 import { HandOver, type Open } from "./outbound/hand-over.js";
+import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
-import { Owed } from "./outbound/owed.js";
 import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
+import { PendingEnds } from "./outbound/pending-ends.js";
 import { whereTo } from "./outbound/plan-parts.js";
 import { RateLimiter } from "./outbound/rate-limit.js";
 import { Refusals } from "./outbound/refusals.js";
@@ -44,7 +45,6 @@ import { reportSent } from "./outbound/report-sent.js";
 import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
-import { tellOwed } from "./outbound/tell-owed.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
 import { cancelRest, withdraw } from "./outbound/withdraw.js";
 import { sendNext } from "./outbound.js";
@@ -71,7 +71,7 @@ class RunningGateway implements Gateway {
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
   readonly #handOver: HandOver;
-  readonly #owed: Owed;
+  readonly #pendingEnds: PendingEnds;
   readonly #requests: Requests;
   readonly #lanesWork: KeyedWork<Lane>;
   readonly #sendingWork: KeyedWork<Open>;
@@ -121,7 +121,7 @@ class RunningGateway implements Gateway {
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
     this.#handOver = new HandOver(store.outbox, (change) => this.#pressure.unsent(change));
-    this.#owed = new Owed(store.outbox, clock, logger);
+    this.#pendingEnds = new PendingEnds(store.outbox, clock, logger);
     this.#lanesWork = new KeyedWork({
       look: (lane) => workLane(lane, this.#intake, this.#in),
       maxParallel: config.gateway.parallel_conversations,
@@ -217,7 +217,7 @@ class RunningGateway implements Gateway {
       decideSuspect: (decision) => this.#suspects.decide(decision),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#parts.clock.now(),
-      owed: this.#owed,
+      pendingEnds: this.#pendingEnds,
       handOver: this.#handOver,
       look: (queue) => this.#lookAnew(queue),
     };
@@ -236,17 +236,17 @@ class RunningGateway implements Gateway {
     const drained = Promise.all([adapters.stop(), this.#lanesWork.stop(), this.#sendingWork.stop()]).then(() =>
       background.drained(),
     );
-    if (await within(clock, config.shutdown_timeout, drained)) return this.#owed.clear();
+    if (await within(clock, config.shutdown_timeout, drained)) return this.#pendingEnds.clear();
     // A request that was written may have arrived: without its answer the message is held. Each has a time limit of its own.
     const leftMs = Math.min(this.#requests.longestLeftMs, config.send_timeout);
-    if (leftMs > 0 && (await within(clock, leftMs, drained))) return this.#owed.clear();
+    if (leftMs > 0 && (await within(clock, leftMs, drained))) return this.#pendingEnds.clear();
     logger.warn(
       { lanes: this.#lanesWork.depth, sending: this.#sendingWork.depth },
       "stopping without waiting any longer",
     );
     this.#requests.giveUpAll("the gateway stopped before the platform answered");
     await within(clock, LAST_WORDS_MS, drained);
-    await this.#owed.clear();
+    await this.#pendingEnds.clear();
   }
 
   async send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string> {
@@ -291,7 +291,7 @@ class RunningGateway implements Gateway {
     const { store, registry, clock, config } = this.#parts;
     const now = clock.now();
     // Bounded anew: later messages of its chat wait behind it.
-    const options = { expiresAt: now + config.ttl, confirmed, isOwed: registry.isHeard("message_sent") };
+    const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
     if (!(await store.outbox.release(deliveryId, now, options))) return false;
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
@@ -360,8 +360,8 @@ class RunningGateway implements Gateway {
   async #resume(): Promise<void> {
     const { inbox, outbox } = this.#parts.store;
     // Read before anything new ends.
-    const owed = await outbox.owed();
-    this.#parts.background.run("pending notifications", tellOwed(owed, this.#out));
+    const ends = await outbox.pendingEnds();
+    this.#parts.background.run("pending notifications", notifyPending(ends, this.#out));
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {

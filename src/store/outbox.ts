@@ -32,7 +32,7 @@ import {
 import type { FreshDeliveries } from "./fresh-deliveries.js";
 import { createDeliveryLetters } from "./letters.js";
 import { outboxQueries } from "./outbox-queries.js";
-import { createOwedHooks } from "./owed-hooks.js";
+import { createPendingEnds } from "./pending-ends.js";
 import { createInsertSight } from "./sla/conversations.js";
 import type { GiveUp } from "./unreadable.js";
 
@@ -108,7 +108,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
   );
   const addPosted = createAddPosted(database);
   const insertSight = createInsertSight(database);
-  const { owe, owed, told } = createOwedHooks(connection);
+  const { addPending, pendingEnds, told } = createPendingEnds(connection);
   const addLink = createAddLink(database);
   const short = boundedMap<ShortDelivery>();
 
@@ -134,13 +134,13 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
     delivery: DeliveryRecord,
     parts: Parts,
     at: number,
-    { nextWaits, isOwed }: { nextWaits: boolean; isOwed: boolean },
+    { nextWaits, hasHooks }: { nextWaits: boolean; hasHooks: boolean },
   ): void => {
     const next = parts.find(isUnsent);
     if (next)
       return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
     setSent.run(JSON.stringify(parts), at, delivery.seq);
-    if (isOwed) owe(delivery.id);
+    if (hasHooks) addPending(delivery.id);
     const { address, mirrors, sight } = parseData(delivery);
     if (sight) insertSight({ ...sight, address, at });
     if (!mirrors) return;
@@ -151,7 +151,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
   return {
     ...outboxQueries(connection, giveUp),
     letters: createDeliveryLetters(connection),
-    owed,
+    pendingEnds,
     told,
     enqueue: (deliveries, at) =>
       connection.write(() => {
@@ -191,13 +191,13 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         const delivery = open(id);
         setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
       }),
-    partSent: (id, index, messageId, at, nextWaits = false, isOwed = false) =>
+    partSent: (id, index, messageId, at, nextWaits = false, hasHooks = false) =>
       commit(() => {
         const known = short.take(id);
         if (known && known.part.index === index) {
           const sent = asSent(known.part, messageId);
           if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0) {
-            if (isOwed) owe(id);
+            if (hasHooks) addPending(id);
             addPosted(known.seq, known.address, sent);
             return true;
           }
@@ -207,7 +207,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
         if (!delivery || !parts) return delivery?.status === "sending" || delivery?.status === "sent";
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
-        if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, isOwed });
+        if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, hasHooks });
         else setParts.run(JSON.stringify(parts), delivery.seq);
         return delivery.status === "sending";
       }),
@@ -218,41 +218,41 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         const mark = mayHaveArrived ? markInDoubt : markNotSent;
         retry.run(dueAt, reason, JSON.stringify(mark(parseParts(record))), record.seq);
       }),
-    finish: (id, status, reason, at, isOwed = false) =>
+    finish: (id, status, reason, at, hasHooks = false) =>
       write(() => {
-        if (finish.run(status, reason, at, id, status).changes > 0 && isOwed) owe(id);
+        if (finish.run(status, reason, at, id, status).changes > 0 && hasHooks) addPending(id);
       }),
-    withdraw: (id, reason, at, isOwed) =>
+    withdraw: (id, reason, at, hasHooks) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return false;
         if (parseParts(record).some((part) => part.status !== "waiting" || part.mayHaveArrived)) return false;
         finish.run("cancelled", reason, at, id, "cancelled");
-        if (isOwed) owe(id);
+        if (hasHooks) addPending(id);
         return true;
       }),
-    cancelRest: (id, reason, at, isOwed) =>
+    cancelRest: (id, reason, at, hasHooks) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return undefined;
         const parts = parseParts(record);
         const sent = parts.filter((part) => !isUnsent(part)).length;
         finish.run("cancelled", `${reason}${partCountText(parts)}`, at, id, "cancelled");
-        if (isOwed) owe(id);
+        if (hasHooks) addPending(id);
         return { sent, parts: parts.length, isUnclear: parts.some(({ status }) => status === "sending") };
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),
-    release: (id, at, { expiresAt, confirmed = false, isOwed = false } = {}) =>
+    release: (id, at, { expiresAt, confirmed = false, hasHooks = false } = {}) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "held" && record?.status !== "dead") return false;
         const isFrozen = record.frozen !== null;
         const hasArrived = confirmed && mayHaveBeenSent(record);
         release.run(isFrozen || hasArrived ? "sending" : "waiting", at, expiresAt ?? null, record.seq);
-        if (hasArrived) advance(record, confirmAll(parseParts(record)), at, { nextWaits: true, isOwed });
+        if (hasArrived) advance(record, confirmAll(parseParts(record)), at, { nextWaits: true, hasHooks });
         if (!isFrozen || hasArrived) return true;
-        if (confirmed) advance(record, confirmSending(parseParts(record)), at, { nextWaits: true, isOwed });
+        if (confirmed) advance(record, confirmSending(parseParts(record)), at, { nextWaits: true, hasHooks });
         else setParts.run(JSON.stringify(markNotSent(parseParts(record))), record.seq);
         return true;
       }),

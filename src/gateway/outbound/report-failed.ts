@@ -11,5 +11,5 @@ export function reportFailed(delivery: Delivery, error: string, out: Outbound): 
   const options = fireOptions(delivery, "delivery_failed", delivery.told + 1);
   const told = out.registry.fireVoid("delivery_failed", payload, undefined, options);
   const isHeard = out.registry.isHeard("delivery_failed");
-  out.background.run("delivery_failed", told, isHeard ? () => out.owed.settle(delivery.id) : undefined);
+  out.background.run("delivery_failed", told, isHeard ? () => out.pendingEnds.settle(delivery.id) : undefined);
 }

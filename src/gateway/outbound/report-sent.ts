@@ -23,7 +23,7 @@ export function tellSent(delivery: Delivery, out: Outbound): void {
   const options = fireOptions(delivery, "message_sent", delivery.told + 1);
   const told = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");
-  out.background.run("message_sent", told, isHeard ? () => out.owed.settle(delivery.id) : undefined);
+  out.background.run("message_sent", told, isHeard ? () => out.pendingEnds.settle(delivery.id) : undefined);
 }
 
 /** A deletion says nothing. */

@@ -73,8 +73,8 @@ export async function sendParts(
       const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
       let goesOn: boolean;
       try {
-        const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
-        goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
+        const hasHooks = isTold(delivery) && out.registry.isHeard("message_sent");
+        goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, hasHooks);
       } catch (error) {
         // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.
         out.unsaved.set(part.nonce, messageId);

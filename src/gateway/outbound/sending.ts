@@ -5,9 +5,9 @@ import type { ActionTokens } from "../action-tokens.js";
 import type { Parts } from "../parts.js";
 import type { SendGate } from "../send-gate.js";
 import type { HandOver } from "./hand-over.js";
-import type { Owed } from "./owed.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
+import type { PendingEnds } from "./pending-ends.js";
 import type { RateLimiter } from "./rate-limit.js";
 import type { Refusals } from "./refusals.js";
 import type { Requests } from "./request.js";
@@ -31,7 +31,7 @@ export interface Outbound extends Parts {
   /** When this process started (ms since the epoch, by the clock as it is set now). */
   startedAt: number;
   /** Ends of deliveries that hooks have not been told yet. */
-  readonly owed: Owed;
+  readonly pendingEnds: PendingEnds;
   handOver: HandOver;
   /** Something changed in this queue of the outbox: it is read from the store. */
   look(queue: string): void;

@@ -1,4 +1,4 @@
-/** What hooks are owed since the process before. The journal knows what it came to, up to its last moments. */
+/** Notifies hooks of ends that are pending since an earlier process. The journal has what that process did, up to its last moments. */
 import type { Delivery } from "../../domain/store.js";
 import { MAX_ASKED } from "./decide.js";
 import { dispatchIdOf } from "./hook-target.js";
@@ -6,7 +6,7 @@ import { reportFailed } from "./report-failed.js";
 import { tellSent } from "./report-sent.js";
 import type { Outbound } from "./sending.js";
 
-export async function tellOwed(deliveries: readonly Delivery[], out: Outbound): Promise<void> {
+export async function notifyPending(deliveries: readonly Delivery[], out: Outbound): Promise<void> {
   for (const delivery of deliveries) {
     const point = delivery.status === "sent" ? "message_sent" : "delivery_failed";
     const isEnded = delivery.status === "sent" || delivery.status === "dead" || delivery.status === "cancelled";
@@ -14,7 +14,7 @@ export async function tellOwed(deliveries: readonly Delivery[], out: Outbound): 
     const isTold = recorded !== undefined && recorded.outcome !== "interrupted";
     // Released since, by an operator: its next end is told.
     if (!isEnded || isTold) {
-      out.owed.settle(delivery.id);
+      out.pendingEnds.settle(delivery.id);
       continue;
     }
     if (delivery.told >= MAX_ASKED) {
@@ -22,7 +22,7 @@ export async function tellOwed(deliveries: readonly Delivery[], out: Outbound): 
         { delivery: delivery.id, point, told: delivery.told },
         "the gateway ended each time that hooks were notified of the end of a delivery: they are not notified of it again",
       );
-      out.owed.settle(delivery.id);
+      out.pendingEnds.settle(delivery.id);
       continue;
     }
     delivery.told = await out.store.outbox.telling(delivery.id);

@@ -1,7 +1,7 @@
 /**
- * Hooks are owed the end of every delivery: `message_sent` or `delivery_failed`. The commit that ends a delivery notes so, and a note
- * is taken back when the hooks have been told, many at once, so that it costs no write of its own. What a crash left is told at the
- * next start, under the same dispatch id.
+ * Pending notifications of hooks: every delivery ends with `message_sent` or `delivery_failed`. The commit that ends a delivery notes
+ * it as pending, and the notes are removed after the hooks were notified, many at once, so that they cost no write of their own. Notes
+ * that a crash left are processed at the next start, under the same dispatch id.
  */
 import type { OutboxStore } from "../../domain/store.js";
 import type { Clock, Timer } from "../../lib/clock.js";
@@ -12,7 +12,7 @@ import type { Logger } from "../../lib/logger.js";
 const CLEAR_EVERY_MS = 1_000;
 const MAX_AT_ONCE = 500;
 
-export class Owed {
+export class PendingEnds {
   readonly #outbox: OutboxStore;
   readonly #clock: Clock;
   readonly #logger: Logger;

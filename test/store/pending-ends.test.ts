@@ -1,4 +1,4 @@
-/** What hooks are owed, as rows: few, gone when they should be, and found again by the next process. */
+/** Pending notifications of hooks, as rows: few, gone when they should be, and found again by the next process. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/domain/store.js";
@@ -27,18 +27,18 @@ async function sendAll({ outbox }: Store, ids: readonly string[]): Promise<void>
   await Promise.all(ids.map((id) => outbox.partSent(id, 0, `p-${id}`, 2, false, true)));
 }
 
-const owedIds = async ({ outbox }: Store) => (await outbox.owed()).map(({ id }) => id);
+const pendingIds = async ({ outbox }: Store) => (await outbox.pendingEnds()).map(({ id }) => id);
 
-describe("what hooks are owed", () => {
+describe("pending ends of deliveries", () => {
   test("one row says it of all that ended in one transaction, and goes when hooks have been told of all of them", async () => {
     const { store, rows } = await setUp();
     await sendAll(store, ["a", "b", "c"]);
     await sendAll(store, ["d"]);
     expect(rows()).toEqual([["a", "b", "c"], ["d"]]);
     await Promise.all([store.outbox.told(["a"]), store.outbox.told(["c", "d"])]);
-    expect([rows(), await owedIds(store)]).toEqual([[["b"]], ["b"]]);
+    expect([rows(), await pendingIds(store)]).toEqual([[["b"]], ["b"]]);
     await store.outbox.told(["b"]);
-    expect([rows(), await owedIds(store)]).toEqual([[], []]);
+    expect([rows(), await pendingIds(store)]).toEqual([[], []]);
   });
 
   test("a row that follows another is not taken for it", async () => {
@@ -46,7 +46,7 @@ describe("what hooks are owed", () => {
     await sendAll(store, ["a"]);
     await Promise.all([store.outbox.told(["a"]), store.outbox.told(["a"]), sendAll(store, ["b"])]);
     await store.outbox.told(["a"]);
-    expect([rows(), await owedIds(store)]).toEqual([[["b"]], ["b"]]);
+    expect([rows(), await pendingIds(store)]).toEqual([[["b"]], ["b"]]);
   });
 
   test("the next process knows what is left of it", async () => {
@@ -55,12 +55,12 @@ describe("what hooks are owed", () => {
     await store.outbox.told(["a"]);
     await store.close();
     const next = await open();
-    expect(await owedIds(next)).toEqual(["b"]);
+    expect(await pendingIds(next)).toEqual(["b"]);
     await next.outbox.told(["b"]);
     expect(rows()).toEqual([]);
   });
 
-  test("what ends twice before anybody is told is owed once", async () => {
+  test("a delivery that ends twice before hooks are notified is pending once", async () => {
     const { store, rows } = await setUp();
     await store.outbox.enqueue([reply({ id: "a" })], 1);
     await store.outbox.finish("a", "dead", "no such chat", 2, true);
@@ -71,10 +71,10 @@ describe("what hooks are owed", () => {
     expect(rows()).toEqual([]);
   });
 
-  test("what was purged before anybody was told is not owed any more", async () => {
+  test("a delivery that was purged before hooks were notified is no longer pending", async () => {
     const { store, rows } = await setUp();
     await sendAll(store, ["a", "b"]);
     await store.outbox.purge({ ids: ["a"] });
-    expect([await owedIds(store), rows()]).toEqual([["b"], [["b"]]]);
+    expect([await pendingIds(store), rows()]).toEqual([["b"], [["b"]]]);
   });
 });

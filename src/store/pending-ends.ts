@@ -9,20 +9,20 @@ import type { Connection } from "./connection.js";
 import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
 import { readable } from "./unreadable.js";
 
-export interface OwedHooks extends Pick<OutboxStore, "owed" | "told"> {
+export interface PendingEnds extends Pick<OutboxStore, "pendingEnds" | "told"> {
   /** Inside the open transaction. */
-  owe(deliveryId: string): void;
+  addPending(deliveryId: string): void;
 }
 
 /** A row. */
 interface Note {
   id: number;
   deliveryIds: readonly string[];
-  /** How many of them hooks have not been told of; one that ended twice counts once. */
+  /** How many of them hooks have not been notified of; one that ended twice counts once. */
   left: number;
 }
 
-export function createOwedHooks({ database, read, write, onTransaction }: Connection): OwedHooks {
+export function createPendingEnds({ database, read, write, onTransaction }: Connection): PendingEnds {
   const all = database.prepare<[], { id: number; deliveries: string }>("SELECT id, deliveries FROM owed_ends");
   const add = database.prepare<[string]>("INSERT INTO owed_ends (deliveries) VALUES (?)");
   const change = database.prepare<[string, number]>("UPDATE owed_ends SET deliveries = ? WHERE id = ?");
@@ -79,10 +79,10 @@ export function createOwedHooks({ database, read, write, onTransaction }: Connec
   const leftOf = (note: Note): string[] => note.deliveryIds.filter((deliveryId) => notes.get(deliveryId) === note);
 
   return {
-    owe(deliveryId) {
+    addPending(deliveryId) {
       if (!notes.get(deliveryId)) ended.push(deliveryId);
     },
-    async owed(): Promise<Delivery[]> {
+    async pendingEnds(): Promise<Delivery[]> {
       const deliveryIds = notes.entries().map(([deliveryId]) => deliveryId);
       if (deliveryIds.length === 0) return [];
       const records = await read(() => list.all(JSON.stringify(deliveryIds)));

@@ -24,16 +24,16 @@ function listen(point: "message_sent" | "delivery_failed", told: Told[]) {
     });
 }
 
-it("message_sent is owed until its hooks have been told, and told under the same dispatch id", async () => {
+it("message_sent is pending until its hooks were notified, and is repeated under the same dispatch id", async () => {
   const told: Told[] = [];
   const rig = await startRig({ hooks: listen("message_sent", told) });
   await send(rig, "quick", "d_quick");
   await until(() => told.length === 1, "the first");
   await rig.clock.advance(1_500);
-  await until(async () => (await rig.store.outbox.owed()).length === 0, "it being noted as told");
+  await until(async () => (await rig.store.outbox.pendingEnds()).length === 0, "it being noted as told");
   await send(rig, "slow to tell", "d_slow");
   await until(() => told.length === 2, "the second");
-  expect((await rig.store.outbox.owed()).map(({ id, status }) => [id, status])).toEqual([["d_slow", "sent"]]);
+  expect((await rig.store.outbox.pendingEnds()).map(({ id, status }) => [id, status])).toEqual([["d_slow", "sent"]]);
   await rig.clock.advance(1_000);
 
   const again: Told[] = [];
@@ -54,7 +54,7 @@ it("message_sent is owed until its hooks have been told, and told under the same
   expect(again.map(({ text }) => text)).toEqual(["slow to tell", "later"]);
 });
 
-it("delivery_failed is owed likewise", async () => {
+it("so is delivery_failed", async () => {
   const told: Told[] = [];
   const rig = await startRig({ hooks: listen("delivery_failed", told) });
   rig.platform.script = () => ({ kind: "permanent", error: "no such chat" });
@@ -66,11 +66,11 @@ it("delivery_failed is owed likewise", async () => {
   expect(again).toEqual([{ text: "slow to tell", dispatchId: "d_dead:delivery_failed", attempt: expect.any(Number) }]);
 });
 
-it("nothing is owed where nobody listens, nor what was deleted meanwhile", async () => {
+it("nothing is pending where no hook listens, nor for a delivery that was deleted meanwhile", async () => {
   const rig = await startRig();
   await send(rig, "unheard", "d_unheard");
   await until(async () => (await rig.store.outbox.get("d_unheard"))?.status === "sent", "it being sent");
-  expect(await rig.store.outbox.owed()).toEqual([]);
+  expect(await rig.store.outbox.pendingEnds()).toEqual([]);
 
   const told: Told[] = [];
   const heard = await restart(rig, { hooks: listen("message_sent", told) });
