@@ -278,7 +278,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       schedules,
       store,
       status: () => gateway.status(),
-      release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
+      release: async (deliveryId, confirmed) =>
+        (!confirmed && (await alerts.sendAnew(deliveryId))) || gateway.release(deliveryId, confirmed),
       discard: (deliveryIds) => gateway.discard(deliveryIds),
       withdraw: (deliveryId, reason) => gateway.withdraw(deliveryId, reason),
       cancelRest: (deliveryId, reason) => gateway.cancelRest(deliveryId, reason),

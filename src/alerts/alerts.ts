@@ -44,6 +44,7 @@ import { routeAt } from "./steps/route.js";
 import { createBudget } from "./tell/budget.js";
 import { withdrawLatePages } from "./tell/late-pages.js";
 import { lostPages } from "./tell/lost-pages.js";
+import { sendAnew } from "./tell/send-anew.js";
 import type { Telling } from "./tell/telling.js";
 import { noteTest, retest, sendTest, testedBy, tryTest } from "./tell/test-arrival.js";
 import { tell } from "./tell.js";
@@ -136,6 +137,8 @@ export interface Alerts {
   delivered(id: string): void;
   /** A person deleted its message: it is posted again while something on it is open. */
   deleted(cardId: string): void;
+  /** An operator sends again what was given up or held. True for a page, whose words are of when it was due: it is written anew. */
+  sendAnew(deliveryId: string): Promise<boolean>;
   /** A person (`platform:id`) wrote or pressed something in their private chat with the bot: a test message finds out whether one that refused alerts takes them again. */
   heardFrom(ref: string): void;
   /** Looks under way and waiting for room. */
@@ -366,6 +369,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       void lookAfter(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);
       }),
+    sendAnew: (deliveryId) => sendAnew(deliveryId, parts.store.outbox, telling),
     heardFrom(ref) {
       const destination = telling.direct(ref);
       if (destination !== undefined && inhibitors.endRest(destination)) void tryTest(destination, telling);

@@ -312,6 +312,8 @@ export interface AlertStore {
   noticesSent(ids: readonly number[], now: number): Promise<void>;
   /** Their delivery waited too long: they are said anew. */
   requeueNotices(ids: readonly number[]): Promise<void>;
+  /** The pages of this delivery, which was given up or held, are said anew. Gives the chats that wait for that. */
+  reviveNotices(deliveryId: string): Promise<string[]>;
   /** Those that are not known to have arrived, oldest first; a thousand at most. */
   unsettledNotices(destination: string): Promise<Notice[]>;
   /** What was posted there about this alert, with all else that the same messages are about; oldest first. */

@@ -31,7 +31,7 @@ export async function recordPosted(notices: readonly Notice[], enqueuedAt: numbe
     const alert = await store.get(id);
     const hold = alert && (await holdOf(notice, alert, telling));
     const history = await store.history(id, HISTORY_MAX);
-    const lost = history.findLast((event) => event.event === "undelivered" && isLossOf(event, destination, text));
+    const lost = history.findLast((event) => isLossOf(event, destination, text));
     const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0);
     if (since === 0) continue;
     // A crash came after that.

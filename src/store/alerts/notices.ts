@@ -28,6 +28,7 @@ export function createNotices({
   | "assignNotices"
   | "noticesSent"
   | "requeueNotices"
+  | "reviveNotices"
   | "unsettledNotices"
   | "settleNotices"
   | "postedWith"
@@ -46,6 +47,10 @@ export function createNotices({
   );
   const requeue = database.prepare<[number]>(
     "UPDATE alert_notices SET is_sent = 0, delivery_id = NULL WHERE id = ? AND NOT is_settled",
+  );
+  const revive = database.prepare<[string], { destination: string }>(
+    `UPDATE alert_notices SET is_sent = 0, is_settled = 0, delivery_id = NULL WHERE delivery_id = ? AND kind = 'escalation'
+     RETURNING destination`,
   );
   const unsettled = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
@@ -81,6 +86,8 @@ export function createNotices({
       write(() => {
         for (const id of ids) requeue.run(id);
       }),
+    reviveNotices: (deliveryId) =>
+      write(() => [...new Set(revive.all(deliveryId).map(({ destination }) => destination))]),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
     noticesWith: (alertId, key) => read(() => withKey.all(alertId, key).map(noticeOf)),
