@@ -2,7 +2,7 @@
 import { type Alert, isOpen } from "../domain/alert.js";
 import type { AlertsConfig } from "./config.js";
 import { type Labels, labelsOf, type Matcher, parseMatchers } from "./matchers.js";
-import { isAboutPlace } from "./own-alerts.js";
+import { isAboutPlace, isPlatformAway } from "./own-alerts.js";
 
 export interface Inhibitors {
   /** The alert that keeps an alert with these labels quiet. Never itself. */
@@ -30,8 +30,6 @@ const REST_MS = 10 * 60_000;
 const OWN: AlertsConfig["inhibit"] = [
   { by: ["source=gateway", "kind=platform"], mutes: ["source=~gateway|alerts", "kind!=platform"], equal: ["platform"] },
 ];
-
-const isPlatformAway = ({ signal }: Alert) => signal.source.kind === "gateway" && signal.labels.kind === "platform";
 
 /** True when an open alert now says this of the key and none did before, or the other way round. */
 function noteIn(open: Map<string, Set<string>>, key: string, { id, state }: Alert): boolean {

@@ -13,6 +13,16 @@ export function isAboutPlace({ signal: { source, labels } }: Pick<Alert, "signal
   return source.kind === OWN_KIND && labels.destination !== undefined;
 }
 
+/** It says that a platform is away. */
+export function isPlatformAway({ signal: { source, labels } }: Pick<Alert, "signal">): boolean {
+  return source.kind === "gateway" && labels.kind === "platform";
+}
+
+/** A message about it in this chat is read when its cause has ended: it says that the platform of the chat is away. */
+export function isReadTooLate(alert: Pick<Alert, "signal">, destination: string): boolean {
+  return isPlatformAway(alert) && destination.split(":")[0] === alert.signal.labels.platform;
+}
+
 /** Why an alert about reminders ends when cards do not arrive either: another alert says more, and nothing is well again. */
 export const NOTHING_ARRIVES = "no alert arrives there at all";
 

@@ -1,5 +1,6 @@
 /** What is going to happen to one alert: a draft of it and all that follows, gathered step by step and then committed whole. */
 import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alert.js";
+import { isReadTooLate } from "./own-alerts.js";
 import { type Happening, stateAfter } from "./transitions.js";
 
 /** What became of a message that did not arrive in time. */
@@ -115,7 +116,7 @@ export class Plan {
       events: this.events,
       places: this.places,
       left: this.left,
-      notices: this.notices,
+      notices: this.notices.filter(({ destination }) => !isReadTooLate(this.alert, destination)),
       redraw: this.#redraw,
     };
   }

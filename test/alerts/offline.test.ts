@@ -181,6 +181,21 @@ it("a person without an account where the fallback is gets such a page in a priv
   expect(usersOf(pages(loop, 2))).toEqual([]);
 });
 
+it("that a platform is away is not said on it when it is back", async () => {
+  const { on, loop, other } = await twoPlatforms();
+  await on.raise();
+  await on.advance(18_000);
+  set(on, "offline");
+  await pass(on, 3 * MINUTE);
+  set(on, "online");
+  await pass(on, MINUTE);
+  // Edits show later that it has ended.
+  const pagesOn = ({ requests }: LoopbackPlatform) =>
+    requests.filter((one) => one.kind === "create" && /\*\*loop is away\*\*[\s\S]*Escalated/.test(one.part.text));
+  expect(pagesOn(other).length).toBeGreaterThan(0);
+  expect(pagesOn(loop)).toEqual([]);
+});
+
 it("when a platform is back, the alerts about its chats page nobody and end", async () => {
   const { on, loop, other } = await twoPlatforms();
   await on.raise();
