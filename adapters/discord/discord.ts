@@ -50,6 +50,8 @@ interface Running {
 
 export function createDiscordAdapter(options: DiscordOptions): Adapter {
   let running: Running | undefined;
+  /** Of this run or the one before: names of chats are asked for while Discord is away. */
+  let channels: Channels | undefined;
   const traits: AdapterTraits = {
     idempotentCreate: true,
     idempotentForMs: NONCE_MEMORY_MS,
@@ -59,11 +61,11 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     limits: { perSecond: options.requestsPerSecond },
     isGroup: (chatId) => running?.channels.isDm(chatId) !== true,
     linkTo({ chatId, threadId }, messageId, guildId) {
-      const guild = guildId ?? running?.channels.guildOf(chatId);
+      const guild = guildId ?? channels?.guildOf(chatId);
       return guild && `https://discord.com/channels/${guild}/${threadId ?? chatId}/${messageId}`;
     },
-    placeName: ({ chatId, threadId }) => running?.channels.nameOf(chatId, threadId),
-    readableText: (message) => readableText(message, (channelId) => running?.channels.nameOf(channelId, undefined)),
+    placeName: ({ chatId, threadId }) => channels?.nameOf(chatId, threadId),
+    readableText: (message) => readableText(message, (channelId) => channels?.nameOf(channelId, undefined)),
     linkToPerson: (userId) => `https://discord.com/users/${userId}`,
     privateAddress(at, userId) {
       if (running?.channels.isDm(at.chatId)) return undefined;
@@ -76,6 +78,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     async run(context, signal) {
       const life = beginRun(options, context, signal);
       running = life;
+      channels = life.channels;
       try {
         await life.serve();
       } finally {

@@ -1,5 +1,6 @@
 /** Escalations among the messages that wait for an operator: the people to call, the chat, and the alert. */
 import { isInDoubt } from "../../domain/given-up.js";
+import { readMention } from "../people.js";
 import { sentDirectlyTo } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
 import { shownAs } from "./shown-as.js";
@@ -23,7 +24,7 @@ export async function lostPages({
       const doubt = delivery && isInDoubt(delivery) ? ", which may have arrived" : "";
       const title = (await store.get(alertId))?.signal.title ?? alertId;
       const direct = sentDirectlyTo(text);
-      const people = direct === undefined ? mentions.map((one) => one.slice(one.indexOf("|") + 1)) : [direct];
+      const people = direct === undefined ? [...new Set(mentions.map((one) => readMention(one).name))] : [direct];
       const whom = people.length === 0 ? "" : ` to ${people.join(", ")}`;
       const step = /^Escalated: (step \d+)/.exec(text)?.[1];
       const page = `${isCopy(text) ? "a copy of the page" : "the page"}${step === undefined ? "" : ` of ${step}`}`;

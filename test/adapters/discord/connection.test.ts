@@ -171,6 +171,8 @@ it("after a resumed session, channels and people have their names", async () => 
   const before = names(first);
   expect(before).toEqual([expect.stringMatching(/^#/), expect.stringMatching(/^direct messages with /)]);
   await first.stop();
+  // While Discord is away, alerts name its chats.
+  expect(names(first)).toEqual(before);
   const second = await start({ cursors, gateway });
   expect(resumed()).toBe(1);
   expect(names(second)).toEqual(before);
