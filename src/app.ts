@@ -53,6 +53,7 @@ import { createProcesses } from "./lib/process.js";
 import { nameFromSecret, secretMask } from "./lib/secret.js";
 import { roleToHear as roleOfTask } from "./orchestrator/assignee.js";
 import { createRoleToHear } from "./orchestrator/hearing.js";
+import { Pending } from "./pending/pending.js";
 import { createPlugins } from "./plugins/plugins.js";
 import type { GatewayFunctions } from "./plugins/stage.js";
 import { databaseFiles, ownFileTest } from "./store/files.js";
@@ -225,12 +226,15 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     const attempts = createAttempts({ keyValue: store.keyValue, registry, logger });
+    const pending = new Pending({ store: store.pending, clock, logger });
+    closers.push(async () => pending.stop());
     const planned = assembleMissions({
       config: orchestratorNow,
       file,
       store,
       registry,
       attempts,
+      pending,
       orchestrator: () => orchestrator,
       gateway: talk,
       processes,
@@ -254,6 +258,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       registry,
       attempts,
+      pending,
       gateway: talk,
       posted,
       linkOf,

@@ -14,7 +14,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
-import { createAssessmentTellings } from "../orchestrator/assessments/tell.js";
+import { ASSESSMENT_KINDS, handleNotifications } from "../orchestrator/assessments/notify-hooks.js";
 import { assigneeProblem, roleToAssign } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
 import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
@@ -24,6 +24,7 @@ import { createPlans, type Plans } from "../orchestrator/missions/plans.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { createSchedules, type Schedules } from "../orchestrator/schedules/schedules.js";
 import { TaskVetoed } from "../orchestrator/tasks/create.js";
+import type { Pending } from "../pending/pending.js";
 
 const PLANS_FOLDER = "missions";
 /** More tasks than a plan can have. */
@@ -33,9 +34,9 @@ export interface MissionAssembly {
   missions: Missions;
   schedules: Schedules;
   assess: Assess;
-  /** Before the orchestrator begins: hooks are told of what a crash left untold. */
+  /** Before the orchestrator starts: hooks are notified of what a crash left. */
   resumeAssessments(): Promise<void>;
-  /** After the orchestrator: its end is told to missions. Resolves when hooks were told of all of it. */
+  /** After the orchestrator: missions are notified of its end. Resolves when hooks have been notified of all of it. */
   stopMissions(): Promise<void>;
   /** Deletes what is over for long; resolves with how many. */
   sweepMissions(): Promise<number>;
@@ -48,6 +49,7 @@ interface Parts {
   file: string;
   registry: HookRegistry;
   attempts: Attempts;
+  pending: Pending;
   store: Pick<Store, "missions" | "tasks" | "outbox">;
   orchestrator(): Pick<Orchestrator, "create" | "transition" | "drained">;
   models: Models;
@@ -61,11 +63,12 @@ interface Parts {
 }
 
 export function assembleMissions(parts: Parts): MissionAssembly {
-  const { file, registry, attempts, store, models, clock, logger } = parts;
+  const { file, registry, attempts, pending, store, models, clock, logger } = parts;
   const around = surroundings(parts.config, () => models.names);
   const missions = createMissions({
     registry,
     attempts,
+    pending,
     store: store.missions.rows,
     tasks: tasksOf(parts),
     plans: plansOf(file, around),
@@ -86,12 +89,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     clock,
     logger,
   });
-  const tellings = createAssessmentTellings({
-    store: store.missions.assessments,
-    registry,
-    now: () => clock.now(),
-    logger,
-  });
+  handleNotifications(pending, registry);
   const assess = createAssess({
     registry,
     attempts,
@@ -104,7 +102,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
     folder: dirname(resolve(file)),
-    tellings,
+    pending,
     mask: parts.mask,
     clock,
   });
@@ -112,9 +110,9 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     missions,
     schedules,
     assess,
-    resumeAssessments: tellings.resume,
+    resumeAssessments: () => pending.resume(ASSESSMENT_KINDS),
     async stopMissions() {
-      await Promise.all([schedules.stop(), missions.stop(), tellings.drained()]);
+      await Promise.all([schedules.stop(), missions.stop(), pending.drained(ASSESSMENT_KINDS)]);
       await parts.orchestrator().drained();
     },
     async sweepMissions() {

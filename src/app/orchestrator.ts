@@ -22,6 +22,7 @@ import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { roleToAssign, roleToHear } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import type { DeliveryLinks } from "./delivery-links.js";
+import type { Pending } from "../pending/pending.js";
 import { directAddress, directPerson } from "./direct.js";
 import type { LinkOf } from "./links.js";
 import { accountName } from "./people.js";
@@ -36,6 +37,7 @@ export interface OrchestratorAppParts {
   store: Pick<Store, "tasks" | "outbox">;
   registry: HookRegistry;
   attempts: Attempts;
+  pending: Pending;
   gateway: Pick<Gateway, "send" | "edit">;
   posted: DeliveryLinks;
   linkOf: LinkOf;
@@ -65,6 +67,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     store: store.tasks,
     registry: parts.registry,
     attempts: parts.attempts,
+    pending: parts.pending,
     chat: {
       send: gateway.send,
       edit: gateway.edit,

@@ -1,5 +1,6 @@
 /** Whether a task's result is what was expected: one verdict an attempt, with what each expectation said. */
 import { z } from "zod";
+import type { NewPending } from "./pending.js";
 import type { Task } from "./task.js";
 
 export const check = z.object({
@@ -40,8 +41,8 @@ export type Assessment = z.output<typeof assessment>;
 /** What the ids of dispatches about the assessment of a task's attempt begin with. */
 export const assessmentId = ({ id, attempt }: Pick<Task, "id" | "attempt">) => `assess_${id}_${attempt}`;
 
-/** What hooks are told (`after`) of an assessment that they let go: that it begins, and its verdict. */
-export type AssessmentTelling = { taskId: string; attempt: number } & (
+/** What hooks let pass of an assessment, and are notified of (`after`): that it starts, and its verdict. */
+export type PassedAssessment = { taskId: string; attempt: number } & (
   | { point: "assessment:run"; payload: { taskId: string; task: Task } }
   | {
       point: "assessment:complete";
@@ -55,15 +56,10 @@ export interface AssessmentStore {
   get(taskId: string, attempt: number): Promise<Assessment | undefined>;
   /** The assessments of one task, oldest first. */
   list(taskId: string): Promise<Assessment[]>;
-  /** To be told, once: a second one of the same attempt and point changes nothing. */
-  owe(telling: AssessmentTelling, at: number): Promise<void>;
-  /** What hooks let go: it is not asked about again. */
-  letGo(taskId: string, attempt: number, point: AssessmentTelling["point"]): Promise<AssessmentTelling | undefined>;
-  /** Oldest first. */
-  untold(limit: number): Promise<AssessmentTelling[]>;
-  /** Counts a telling that is about to begin; resolves with which one it is. */
-  telling(telling: AssessmentTelling): Promise<number>;
-  told(telling: AssessmentTelling): Promise<void>;
+  /** Hooks let it pass; with the work that follows. False for a second one of the same attempt and point: nothing is written. */
+  pass(passed: PassedAssessment, at: number, pending: readonly NewPending[]): Promise<boolean>;
+  /** What hooks let pass: it is not asked about again. */
+  passed(taskId: string, attempt: number, point: PassedAssessment["point"]): Promise<PassedAssessment | undefined>;
   /** Ended before this time; resolves with how many are gone. */
   sweep(before: number): Promise<number>;
 }

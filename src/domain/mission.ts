@@ -1,6 +1,7 @@
 /** A mission: a plan that is being carried out. Its tasks are rows of their own; this row says what of the plan was let go. */
 import { z } from "zod";
 import { address } from "./address.js";
+import type { NewPending } from "./pending.js";
 import { plan } from "./plan.js";
 import { TASK_STATUSES, task, taskHold } from "./task.js";
 
@@ -94,8 +95,6 @@ export const mission = z.object({
   id: z.string(),
   /** Counts changes; a change is written only over the version it was made from. */
   version: z.number().int(),
-  /** Counts the same but for what is owed to hooks: what they are asked has ids that end in it, the same after a crash and never twice. */
-  changes: z.number().int().optional(),
   planId: z.string(),
   title: z.string(),
   plan,
@@ -124,16 +123,8 @@ export const mission = z.object({
 });
 export type Mission = z.output<typeof mission>;
 
-/** An `after` that is owed to hooks, or the last words on the card: kept with the change that it tells of, so that a crash between the two is made good. */
-export interface OwedTelling {
-  point: "mission:execute" | "mission:complete" | "quality:gate" | "schedule:trigger" | "card";
-  dispatchId: string;
-  payload: unknown;
-}
-
 export interface MissionRow {
   mission: Mission;
-  owed: readonly OwedTelling[];
   /** As it was at its end. */
   report?: MissionReport;
 }
@@ -146,13 +137,13 @@ export interface MissionFilter {
 }
 
 export interface MissionStore {
-  /** False when the id is there: nothing is written. */
-  insert(row: MissionRow): Promise<boolean>;
-  /** False when the stored version is not `mission.version - 1`: nothing is written. */
-  commit(row: MissionRow): Promise<boolean>;
+  /** With the work that follows. False when the id is there: nothing is written. */
+  insert(row: MissionRow, pending?: readonly NewPending[]): Promise<boolean>;
+  /** With the work that follows. False when the stored version is not `mission.version - 1`: nothing is written. */
+  commit(row: MissionRow, pending?: readonly NewPending[]): Promise<boolean>;
   get(id: string): Promise<MissionRow | undefined>;
   list(filter: MissionFilter): Promise<Mission[]>;
-  /** Ids of those that are not over, or owe something. */
+  /** Ids of those that have not ended. */
   open(): Promise<string[]>;
   /** Ended before this time; resolves with how many are gone. */
   sweep(before: number): Promise<number>;

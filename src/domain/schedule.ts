@@ -1,6 +1,7 @@
 /** When missions run by themselves. A row holds the next time; it moves together with the mission that it starts, or not at all. */
 import type { Address } from "./address.js";
-import type { MissionRow } from "./mission.js";
+import type { Mission } from "./mission.js";
+import type { NewPending } from "./pending.js";
 
 export interface Schedule {
   id: string;
@@ -35,17 +36,23 @@ export interface ScheduleOutcome {
   reason?: string;
 }
 
+/** A mission that is written with its schedule, and the work that follows its start. */
+export interface StartedMission {
+  mission: Mission;
+  pending: readonly NewPending[];
+}
+
 export interface ScheduleStore {
   list(): Promise<Schedule[]>;
   get(id: string): Promise<Schedule | undefined>;
   /** Inserts or replaces. */
   set(schedule: Schedule): Promise<void>;
   /**
-   * One transaction: the schedule as given, and the mission that it starts, if any. False when its stored next time is not `expected`:
-   * nothing is written. A mission whose id is there is not written again.
+   * One transaction: the schedule as given, and the mission that it starts, if any. Undefined when its stored next time is not
+   * `expected`: nothing is written. True when the mission was written; one whose id is there is not written again.
    */
-  fire(schedule: Schedule, expected: number, mission: MissionRow | undefined): Promise<boolean>;
-  /** One transaction: what became of a start by hand, and the mission, if any. The next time stays as it is stored. */
-  note(id: string, last: ScheduleOutcome, mission: MissionRow | undefined): Promise<void>;
+  fire(schedule: Schedule, expected: number, started: StartedMission | undefined): Promise<boolean | undefined>;
+  /** One transaction: what became of a start by hand, and the mission, if any. The next time stays as it is stored. True as above. */
+  note(id: string, last: ScheduleOutcome, started: StartedMission | undefined): Promise<boolean>;
   forget(id: string): Promise<void>;
 }

@@ -17,6 +17,7 @@ import type { Cause, Journal } from "./journal.js";
 import type { InboxLetterRef, LetterFilter, LetterRef } from "./letters.js";
 import type { ButtonAction, OutboundMessage } from "./message.js";
 import type { MissionStores } from "./mission-stores.js";
+import type { PendingStore } from "./pending.js";
 import type { ConversationSight, SlaStore } from "./sla.js";
 import type { TaskStore } from "./task-store.js";
 
@@ -477,6 +478,7 @@ export interface Store {
   keyValue: KeyValueStore;
   web: WebChatStore;
   automation: AutomationStore;
+  pending: PendingStore;
   tasks: TaskStore;
   sla: SlaStore;
   missions: MissionStores;

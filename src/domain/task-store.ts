@@ -1,7 +1,5 @@
-/**
- * Tasks on disk. A change is written over the version that it was made from, together with its entry in the history; that entry is
- * also the note that hooks (`after`), clocks and missions must be told of it, so that a crash between the two is made good.
- */
+/** Tasks on disk. A change is written over the version that it was made from, together with its entry in the history and the work that follows it. */
+import type { NewPending } from "./pending.js";
 import type { Actor, Task, TaskStatus } from "./task.js";
 
 export interface TaskEvent {
@@ -46,13 +44,13 @@ export interface TaskTiming {
 }
 
 export interface TaskStore {
-  /** False when the id is there: nothing is written. */
-  insert(task: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean>;
+  /** One transaction, as `commit`. False when the id is there: nothing is written. */
+  insert(task: Task, event: TaskEvent, timing: TaskTiming, pending?: readonly NewPending[]): Promise<boolean>;
   /**
-   * One transaction: the task as given, its event and its timing. False when the stored version is not `task.version - 1`:
-   * nothing is written.
+   * One transaction: the task as given, its event, its timing and the work that follows. False when the stored version is not
+   * `task.version - 1`: nothing is written.
    */
-  commit(task: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean>;
+  commit(task: Task, event: TaskEvent, timing: TaskTiming, pending?: readonly NewPending[]): Promise<boolean>;
   /** When to look at it, and nothing else. */
   look(id: string, dueAt: number | undefined): Promise<void>;
   get(id: string): Promise<Task | undefined>;
@@ -77,11 +75,6 @@ export interface TaskStore {
   stale(owner: string): Promise<Task[]>;
   /** Oldest first. */
   events(taskId: string, limit: number): Promise<TaskEvent[]>;
-  /** Events that not everybody was told of, oldest first; `seq` pages on. */
-  untold(limit: number, afterSeq?: number): Promise<{ seq: number; event: TaskEvent; task: Task; tries: number }[]>;
-  /** Counts a telling that is about to begin, so that a repeated one is known as such. */
-  telling(eventId: string): Promise<void>;
-  told(eventId: string): Promise<void>;
   /** Ended before this time, and not of a mission that goes on; resolves with how many are gone. */
   sweep(before: number): Promise<number>;
 }

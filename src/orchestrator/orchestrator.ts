@@ -27,8 +27,8 @@ import { createRunning } from "./running.js";
 import { createShow } from "./show.js";
 import { createTask } from "./tasks/create.js";
 import { createFinish, type Finish } from "./tasks/finish.js";
+import { afterChange, handleChanges, TASK_KINDS } from "./tasks/notify-change.js";
 import { step } from "./tasks/step.js";
-import { createTelling } from "./tasks/tell.js";
 import { createTransitions, type Transitions } from "./tasks/transition.js";
 
 export interface OrchestratorStatus {
@@ -87,11 +87,13 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     clock,
     logger,
   });
-  const telling = createTelling({
-    store,
+  const { pending } = parts;
+  handleChanges({
+    pending,
     registry,
     entityChanged: parts.entityChanged,
     taskChanged: parts.taskChanged,
+    get: store.get,
     wake,
     show: show.show,
     logger,
@@ -112,7 +114,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   function committed(event: TaskEvent, task: Task, before: Task | undefined): void {
     counts.moved(before?.status, task.status);
     running.committed(task);
-    telling.tell(event, task);
+    pending.added(afterChange(event, task));
     if (phase === "running") dispatch.look();
   }
 
@@ -185,8 +187,8 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     async start() {
       counts.load(await store.counts());
       running.start();
-      // What was left untold before what is new, or that would be told with it.
-      await telling.resume();
+      // What an earlier process left before what is new.
+      await pending.resume(TASK_KINDS);
       // Before anything starts.
       await recover();
       await lookForAssignees();
@@ -216,12 +218,12 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       ticking?.cancel();
       stopping.abort(new Error("the gateway stopped"));
       await Promise.all([within(clock, leftMs(), dispatch.stop()), running.stop(leftMs())]);
-      // A hook that does not end does not delay this: hooks that were not notified are notified by the next start.
-      await within(clock, leftMs(), telling.drained());
+      // A hook that does not end does not hold up the stop: the next start does what is left.
+      await within(clock, leftMs(), pending.drained(TASK_KINDS));
       show.stop();
       await within(clock, leftMs(), registry.runAfter("orchestrator:shutdown", {}));
     },
-    drained: telling.drained,
+    drained: () => pending.drained(TASK_KINDS),
     sweep: () => store.sweep(clock.now() - config().keep),
   };
 }

@@ -13,6 +13,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
+import type { Pending } from "../pending/pending.js";
 import type { OrchestratorConfig } from "./config.js";
 
 export interface OrchestratorParts {
@@ -20,6 +21,7 @@ export interface OrchestratorParts {
   config(): OrchestratorConfig;
   store: TaskStore;
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
+  pending: Pick<Pending, "handle" | "added" | "resume" | "drained">;
   attempts: Attempts;
   /** Cards. */
   chat: {

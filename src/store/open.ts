@@ -42,6 +42,7 @@ import { createOutbox } from "./outbox.js";
 import { createOwnSecrets } from "./own-secrets.js";
 import { forgetOwner, readOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
+import { createAddPending, createPending } from "./pending.js";
 import { createSweep } from "./retention.js";
 import { GATEWAY_SCHEMA, requireSchema } from "./schema.js";
 import { createSlaStore } from "./sla/sla.js";
@@ -145,6 +146,7 @@ async function assemble(
   const journal = await openJournal({ file: files.journal, clock, logger, secrets, remark: damage.remark, ...mode });
   const fresh = createFreshDeliveries(connection);
   const seen = createInboxSeen(connection);
+  const addPending = createAddPending(connection);
   const sweepMain = createSweep(connection, seen, retention);
   const check = createCheck(connection, damage);
   const forget = forgetOwner(connection.database);
@@ -160,9 +162,10 @@ async function assemble(
     pauses: createPauses(connection),
     audit: createAudit(connection),
     automation: createAutomationStore(connection),
-    tasks: createTasks(connection),
+    pending: createPending(connection),
+    tasks: createTasks(connection, addPending),
     sla: createSlaStore(connection),
-    missions: createMissionStores(connection),
+    missions: createMissionStores(connection, addPending),
     alerts: createAlertStore(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),

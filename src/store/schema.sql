@@ -73,6 +73,14 @@ END;
 -- Deliveries whose end hooks have not been notified of yet: one row for all that ended in one transaction, a JSON list of ids.
 CREATE TABLE owed_ends (id INTEGER PRIMARY KEY, deliveries TEXT NOT NULL);
 
+-- Work that must be done once after a commit: written with the change that it belongs to, deleted when it is done.
+CREATE TABLE pending (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL, key TEXT NOT NULL,
+  due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, payload TEXT NOT NULL
+);
+
 -- Messages of one chat that are mirrored in another.
 CREATE TABLE links (
   id INTEGER PRIMARY KEY,
@@ -198,14 +206,11 @@ CREATE TABLE task_events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   task_id TEXT NOT NULL,
-  tries INTEGER NOT NULL, told INTEGER NOT NULL,
   data TEXT NOT NULL
 );
 CREATE INDEX task_events_task ON task_events (task_id, seq);
-CREATE INDEX task_events_untold ON task_events (seq) WHERE told = 0;
 
 -- ── Missions, the schedules that start them, and what assessments found ──────────────────────────────────────────────
--- `owed`: the pending notifications of hooks, a JSON list; NULL when there is none.
 CREATE TABLE missions (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -213,9 +218,9 @@ CREATE TABLE missions (
   plan_id TEXT NOT NULL,
   status TEXT NOT NULL,
   ended_at INTEGER,
-  data TEXT NOT NULL, owed TEXT, report TEXT
+  data TEXT NOT NULL, report TEXT
 );
-CREATE INDEX missions_open ON missions (seq) WHERE ended_at IS NULL OR owed IS NOT NULL;
+CREATE INDEX missions_open ON missions (seq) WHERE ended_at IS NULL;
 CREATE INDEX missions_status ON missions (status, seq);
 CREATE INDEX missions_plan ON missions (plan_id, seq);
 CREATE INDEX missions_ended ON missions (ended_at) WHERE ended_at IS NOT NULL;
@@ -225,15 +230,12 @@ CREATE TABLE assessments (
   PRIMARY KEY (task_id, attempt)
 ) WITHOUT ROWID;
 CREATE INDEX assessments_ended ON assessments (ended_at);
--- Notifications of hooks (`after`) about assessments that they let pass. Kept as long as the assessment, so that what is
--- asked again after a crash is neither asked nor notified twice.
-CREATE TABLE assessment_tellings (
-  task_id TEXT NOT NULL, attempt INTEGER NOT NULL, point TEXT NOT NULL, at INTEGER NOT NULL,
-  tries INTEGER NOT NULL, told INTEGER NOT NULL, payload TEXT NOT NULL,
+-- What hooks let pass of assessments, so that they are not asked about it again after a crash. Kept as long as the assessment.
+CREATE TABLE assessments_passed (
+  task_id TEXT NOT NULL, attempt INTEGER NOT NULL, point TEXT NOT NULL, at INTEGER NOT NULL, payload TEXT NOT NULL,
   PRIMARY KEY (task_id, attempt, point)
 ) WITHOUT ROWID;
-CREATE INDEX assessment_tellings_untold ON assessment_tellings (at) WHERE told = 0;
-CREATE INDEX assessment_tellings_at ON assessment_tellings (at);
+CREATE INDEX assessments_passed_at ON assessments_passed (at);
 
 -- ── SLA clocks, what they announce, and the conversations that some of them are about ────────────────────────────────
 CREATE TABLE sla_clocks (

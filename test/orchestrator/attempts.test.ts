@@ -145,8 +145,8 @@ describe("killed in a handler", () => {
     const before = asked();
     await say("/schedule run yearly");
     await until(() => asked() > before, "the call");
-    const owed = "SELECT id FROM missions WHERE ended_at IS NULL AND owed IS NOT NULL";
-    await until(() => rows(owed).length === 0, "the schedule's hooks having been notified");
+    const left = "SELECT id FROM pending WHERE kind = 'mission.hooks'";
+    await until(() => rows(left).length === 0, "the schedule's hooks having been notified");
     rmSync(join(gateway.folder, "hold"));
     await calledAgain();
   }, 60_000);
@@ -172,9 +172,9 @@ describe("killed in a handler", () => {
 
   /** All that was begun has ended, hooks were notified of it, and no count is left of it. */
   async function idle(): Promise<void> {
-    const open = `SELECT id FROM missions WHERE ended_at IS NULL OR owed IS NOT NULL
+    const open = `SELECT id FROM missions WHERE ended_at IS NULL
       UNION SELECT id FROM tasks WHERE status NOT IN ('done', 'failed')
-      UNION SELECT id FROM task_events WHERE told = 0
+      UNION SELECT id FROM pending
       UNION SELECT key || value FROM key_values WHERE scope = 'hooks.attempts'`;
     await until(
       () => rows(open).length === 0,

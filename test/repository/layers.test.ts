@@ -16,6 +16,7 @@ const EVERY_PART = [
   "src/hooks",
   "src/http",
   "src/lib",
+  "src/pending",
   "src/store",
 ];
 
@@ -25,12 +26,13 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   "src/domain": { from: ["src/lib"] },
   "src/hooks": { from: ["src/domain", "src/lib"] },
   "src/store": { from: ["src/domain", "src/lib"] },
+  "src/pending": { from: ["src/domain", "src/lib"] },
   "src/charts": { from: ["src/domain", "src/lib"] },
   "src/gateway": { from: ["src/hooks", "src/domain", "src/lib"] },
   "src/agent": { from: ["src/domain", "src/lib"] },
   "src/plugins": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
   "src/automations": { from: ["src/agent", "src/gateway", "src/hooks", "src/domain", "src/lib"] },
-  "src/orchestrator": { from: ["src/agent", "src/gateway", "src/hooks", "src/domain", "src/lib"] },
+  "src/orchestrator": { from: ["src/agent", "src/gateway", "src/hooks", "src/pending", "src/domain", "src/lib"] },
   "src/alerts": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
   "src/http": {
     from: ["src/gateway", "src/hooks", "src/domain", "src/lib"],

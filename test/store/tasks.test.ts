@@ -104,9 +104,9 @@ describe("a task on disk", () => {
     ]);
     const plan = { groups: [{ name: "only", tasks: [{ id: "one", assignTo: "a" }] }] };
     const mission = newMission({ id: "m_1", planId: "p", plan, by: "test", at: NOW });
-    await missions.rows.insert({ mission, owed: [] });
+    await missions.rows.insert({ mission });
     expect(await tasks.sweep(NOW)).toBe(0);
-    await missions.rows.commit({ mission: { ...mission, version: 2, status: "done", endedAt: NOW }, owed: [] });
+    await missions.rows.commit({ mission: { ...mission, version: 2, status: "done", endedAt: NOW } });
     expect(await tasks.sweep(NOW)).toBe(1);
   });
 });
@@ -127,22 +127,5 @@ describe("what is due", () => {
     expect(await due((name) => (name === "a" ? 1 : 0))).toEqual(["t_5", "t_2"]);
     expect(await due(plenty, ["t_2", "t_5"])).toEqual(["t_1", "t_3"]);
     expect(await tasks.nextDue(NOW)).toBe(NOW + 1);
-  });
-});
-
-describe("what others are to be told", () => {
-  it("is found until it was told, with how often that was begun", async () => {
-    const { tasks } = await filled([taskOf("t_1"), NOW], [taskOf("t_2"), NOW]);
-    await tasks.told("t_1:1");
-    await tasks.telling("t_2:1");
-    const untold = await tasks.untold(10);
-    expect(untold).toMatchObject([{ event: { id: "t_2:1" }, task: { id: "t_2" }, tries: 2 }]);
-  });
-
-  it("is found page by page", async () => {
-    const { tasks } = await filled([taskOf("t_1"), NOW], [taskOf("t_2"), NOW], [taskOf("t_3"), NOW]);
-    const [first, second] = await tasks.untold(2);
-    expect([first?.event.taskId, second?.event.taskId]).toEqual(["t_1", "t_2"]);
-    expect((await tasks.untold(2, second?.seq)).map(({ event }) => event.taskId)).toEqual(["t_3"]);
   });
 });

@@ -5,10 +5,10 @@
 import {
   type Assessment,
   type AssessmentStore,
-  type AssessmentTelling,
   assessment,
   assessmentId,
   type Check,
+  type PassedAssessment,
 } from "../../domain/assessment.js";
 import {
   EXPECTATION_KINDS,
@@ -26,10 +26,11 @@ import type { Clock } from "../../lib/clock.js";
 import { parseDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import { valueProblem } from "../../lib/value-problem.js";
+import type { Pending } from "../../pending/pending.js";
 import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
 import type { CheckParts } from "./checks/check.js";
 import { checkExpectation } from "./checks/index.js";
-import type { AssessmentTellings } from "./tell.js";
+import { notificationOf } from "./notify-hooks.js";
 import { verdictOf } from "./verdict.js";
 
 const TIMEOUT_MS = 60_000;
@@ -37,8 +38,8 @@ const TIMEOUT_MS = 60_000;
 export interface AssessParts extends CheckParts {
   registry: Pick<HookRegistry, "runBefore">;
   attempts: Attempts;
-  store: Pick<AssessmentStore, "get" | "keep" | "letGo">;
-  tellings: Pick<AssessmentTellings, "owe">;
+  store: Pick<AssessmentStore, "get" | "keep" | "pass" | "passed">;
+  pending: Pick<Pending, "added">;
   /** Takes secrets out of what a check quotes. */
   mask(text: string): string;
   clock: Clock;
@@ -70,14 +71,14 @@ export function createAssess(parts: AssessParts): Assess {
 async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
   const { registry, store } = parts;
   const { id: taskId, attempt } = task;
-  const before = await store.letGo(taskId, attempt, "assessment:run");
+  const before = await store.passed(taskId, attempt, "assessment:run");
   if (before !== undefined) return before.payload.task;
   const asked = await registry
     .runBefore("assessment:run", { taskId, task }, await firing("assessment:run", task, parts))
     .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
   if (asked.cancelled) return heldBy(asked, "assessment:run");
   const judged = asked.data.task as Task;
-  await letGo({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } }, parts);
+  await pass({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } }, parts);
   return judged;
 }
 
@@ -85,7 +86,7 @@ async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
 async function conclude(judged: Assessment, task: Task, parts: AssessParts): Promise<Assessed> {
   const { registry, store } = parts;
   const { id: taskId, attempt } = task;
-  const before = await store.letGo(taskId, attempt, "assessment:complete");
+  const before = await store.passed(taskId, attempt, "assessment:complete");
   if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
   const told = await registry
@@ -96,7 +97,7 @@ async function conclude(judged: Assessment, task: Task, parts: AssessParts): Pro
   const final: Assessment = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
   if (final.passed !== judged.passed || final.globalScore !== judged.globalScore) final.byHook = true;
   const verdict = { ...payload, assessment: final, passed: final.passed };
-  await letGo({ taskId, attempt, point: "assessment:complete", payload: verdict }, parts);
+  await pass({ taskId, attempt, point: "assessment:complete", payload: verdict }, parts);
   return { kind: "assessed", assessment: final };
 }
 
@@ -108,7 +109,7 @@ function heldBy(
 }
 
 async function firing(
-  point: AssessmentTelling["point"],
+  point: PassedAssessment["point"],
   task: Task,
   { attempts }: AssessParts,
 ): Promise<DispatchOptions> {
@@ -119,9 +120,11 @@ async function firing(
   return { dispatchId, attempt, ...firedFor(task, {}) };
 }
 
-async function letGo(telling: AssessmentTelling, { tellings, attempts }: AssessParts): Promise<void> {
-  const owner = assessmentId({ id: telling.taskId, attempt: telling.attempt });
-  await Promise.all([tellings.owe(telling), attempts.forget(owner)]);
+async function pass(passed: PassedAssessment, { store, pending, attempts, clock }: AssessParts): Promise<void> {
+  const owner = assessmentId({ id: passed.taskId, attempt: passed.attempt });
+  const after = [notificationOf(passed)];
+  const [isNew] = await Promise.all([store.pass(passed, clock.now(), after), attempts.forget(owner)]);
+  if (isNew) pending.added(after);
 }
 
 type Readable = { kind: "readable"; one: Expectation } | { kind: "unreadable"; why: string; number: number };

@@ -14,25 +14,21 @@ import { firing } from "./firing.js";
 import { changesOf, keep, type MissionChange, type WithChange } from "./keep.js";
 import { plannedTasks, stateOfPlan } from "./new-mission.js";
 import { nextStep, type Step, tasksOf } from "./next-step.js";
+import { cardOfEnd, notification } from "./notify-hooks.js";
 import type { MissionParts } from "./parts.js";
 import { reportOf } from "./report.js";
 
 /** More in one go are a mistake of ours. */
 const MAX_STEPS = 2_000;
 
-/** Among what is owed: the card of a mission that is over. */
-export const CARD = "card";
-
 /** Where it came to rest, or how it ended; undefined when it is gone. */
 export async function advance(
   id: string,
   parts: MissionParts,
-  tell: (row: MissionRow) => void,
 ): Promise<{ row: MissionRow; tasks: Task[] } | undefined> {
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     const row = await parts.store.get(id);
     if (row === undefined) return undefined;
-    tell(row);
     const tasks = await parts.tasks.ofMission(id);
     if (["done", "failed", "cancelled"].includes(row.mission.status)) return { row, tasks };
     const step = nextStep(row.mission, tasks);
@@ -81,7 +77,7 @@ async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
   const begun: Mission = { ...mission, ...changes, status: "running", startedAt: now };
   const told = { missionId, mission: begun, taskCount: Object.keys(begun.taskIds).length };
   await settle(row, { ...changes, status: "running", startedAt: now, reason: undefined }, parts, {
-    owe: [{ point: "mission:execute", dispatchId: `${missionId}_executed`, payload: told }],
+    pending: [notification(mission, { point: "mission:execute", dispatchId: `${missionId}_executed`, payload: told })],
   });
 }
 
@@ -180,10 +176,9 @@ async function judgeGate(
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
   // As everywhere: what was refused did not happen, and is not reported as done.
-  const owe = asked.cancelled
-    ? []
-    : [{ point: "quality:gate" as const, dispatchId: `${options.dispatchId}_told`, payload }];
-  await settle(row, { gates }, parts, { owe });
+  const told = { point: "quality:gate" as const, dispatchId: `${options.dispatchId}_told`, payload };
+  const pending = asked.cancelled ? [] : [notification(mission, told)];
+  await settle(row, { gates }, parts, { pending });
 }
 
 type GateFacts = Pick<GateState, "allPassed"> & { [K in "at" | "avgScore" | "reason"]: GateState[K] | undefined };
@@ -218,9 +213,9 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   const reason = [...(status === "cancelled" ? [cancelReason(mission)] : []), ...left].join("; ") || undefined;
   await settle(row, { status, endedAt: now, reason, hold: undefined }, parts, {
     report,
-    owe: [
-      { point: "mission:complete", dispatchId: `${mission.id}_completed`, payload },
-      ...(mission.address === undefined ? [] : [{ point: "card" as const, dispatchId: CARD, payload: undefined }]),
+    pending: [
+      notification(mission, { point: "mission:complete", dispatchId: `${mission.id}_completed`, payload }),
+      ...(mission.address === undefined ? [] : [cardOfEnd(mission)]),
     ],
   });
 }

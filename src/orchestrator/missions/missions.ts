@@ -9,23 +9,23 @@ import {
   type Mission,
   type MissionFilter,
   type MissionReport,
-  type MissionRow,
 } from "../../domain/mission.js";
 import { planTasks } from "../../domain/plan.js";
+import type { StartedMission } from "../../domain/schedule.js";
 import { isEnded, type Task } from "../../domain/task.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
-import { advance, CARD } from "./advance.js";
+import { advance } from "./advance.js";
 import { missionCard } from "./card.js";
-import { firing } from "./firing.js";
-import { needRow, settleOwed, tellWatchers, update } from "./keep.js";
+import { needRow, tellWatchers, update } from "./keep.js";
 import { newMission, type Start } from "./new-mission.js";
+import { CARD, handleNotifications, MISSION_KINDS } from "./notify-hooks.js";
 import type { MissionParts } from "./parts.js";
 import type { PlanFile } from "./plans.js";
 import { reportOf } from "./report.js";
 
 const MAX_PARALLEL = 8;
-/** What could not be shown or told is tried again after this. */
+/** A card that could not be shown is tried again after this. */
 const RETRY_DELAY_MS = 5_000;
 /** Changes that may only be something to show gather for so long. */
 const GATHER_MS = 1_000;
@@ -66,8 +66,8 @@ export interface MissionDesk {
 export interface Missions extends MissionDesk {
   /** The row of a mission that is to start, for a caller that stores it together with something else. */
   draft(start: Omit<Start, "plan" | "at">): Mission;
-  /** A mission was stored, or something of it changed. */
-  look(id: string): void;
+  /** A mission was stored with a schedule. */
+  started(mission: StartedMission): void;
   /** Why a task of a mission may not be started: its group never opened. Undefined for all others. */
   heldBack(task: Task): Promise<string | undefined>;
   /** Called for every task, also those of no mission. */
@@ -82,42 +82,27 @@ export interface Missions extends MissionDesk {
 export const missionCardId = (id: string) => `d_mission_${id}`;
 
 export function createMissions(parts: MissionParts): Missions {
-  const { store, plans, clock, logger } = parts;
-  const telling = new Map<string, Promise<void>>();
+  const { store, pending, plans, clock, logger } = parts;
   /** The last words on each card; a restart says them once more. */
   const shown = new Map<string, string>();
   const resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
+  handleNotifications(pending, parts.registry);
+  pending.handle(CARD, async ({ key: id }) => {
+    const row = await store.get(id);
+    if (row && !(await show(row.mission, await parts.tasks.ofMission(id))))
+      throw new Error(`the end of mission ${id} is not shown on its card`);
+  });
 
   async function look(id: string): Promise<number | undefined> {
-    const rest = await advance(id, parts, tell);
+    const rest = await advance(id, parts);
     resting.emit(id, rest?.row.mission);
-    if (rest === undefined) return undefined;
+    // The end on its card is work of its own, which a crash does not lose.
+    if (rest === undefined || isMissionOver(rest.row.mission.status)) return undefined;
     const isShown = await show(rest.row.mission, rest.tasks);
     if (!isShown) return clock.now() + RETRY_DELAY_MS;
-    if (isMissionOver(rest.row.mission.status)) await settleOwed(id, CARD, parts);
-    // Nothing in it is due at a time: every change in it or its tasks wakes it.
+    // Nothing in it comes by time: whatever changes in it or its tasks has it looked at.
     return undefined;
-  }
-
-  /** What hooks are owed, beside the mission's way: a slow one holds nothing up, and one that a crash cut off is told again. */
-  function tell({ mission, owed }: MissionRow): void {
-    const { id } = mission;
-    for (const { point, payload, dispatchId } of owed) {
-      if (point === "card" || telling.has(dispatchId)) continue;
-      const told = parts.attempts
-        .count(point, dispatchId, { phase: "after" })
-        .then((attempt) =>
-          parts.registry.dispatch(point, payload, { phase: "after", attempt, ...firing(mission, dispatchId) }),
-        )
-        .then(() => settleOwed(id, dispatchId, parts))
-        .catch((error: unknown) => {
-          logger.error({ mission: id, error: errorMessage(error) }, `${point} hooks could not be notified`);
-          work.look(id, clock.now() + RETRY_DELAY_MS);
-        })
-        .finally(() => telling.delete(dispatchId));
-      telling.set(dispatchId, told);
-    }
   }
 
   /** False when it has to be tried again. */
@@ -144,7 +129,7 @@ export function createMissions(parts: MissionParts): Missions {
   }
 
   async function stored(mission: Mission): Promise<Mission> {
-    await store.insert({ mission, owed: [] });
+    await store.insert({ mission });
     await tellWatchers(mission, parts);
     work.look(mission.id);
     return mission;
@@ -209,7 +194,10 @@ export function createMissions(parts: MissionParts): Missions {
         const released = { by, reason, at: clock.now() };
         return { gates: gates.map((one) => (one.name === name ? { ...one, released } : one)) };
       }),
-    look: (id) => work.look(id),
+    started({ mission, pending: items }) {
+      pending.added(items);
+      work.look(mission.id);
+    },
     async heldBack({ id, missionId }) {
       const mission = missionId === undefined ? undefined : (await store.get(missionId))?.mission;
       const name = mission && groupOf(mission, id);
@@ -222,15 +210,16 @@ export function createMissions(parts: MissionParts): Missions {
       work.look(missionId, mayGoOn ? undefined : clock.now() + GATHER_MS);
     },
     async start() {
+      await pending.resume(MISSION_KINDS);
       for (const id of await store.open()) {
         const row = await store.get(id);
-        if (row && !isMissionOver(row.mission.status)) await tellWatchers(row.mission, parts);
+        if (row) await tellWatchers(row.mission, parts);
         work.look(id);
       }
     },
     async stop() {
       await work.stop();
-      await Promise.all(telling.values());
+      await pending.drained(MISSION_KINDS);
     },
   };
   return missions;

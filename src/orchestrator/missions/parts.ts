@@ -9,6 +9,7 @@ import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Pending } from "../../pending/pending.js";
 import type { PlanSurroundings } from "./check-plan.js";
 import type { Plans } from "./plans.js";
 
@@ -30,6 +31,7 @@ export interface MissionTasks {
 export interface MissionParts {
   registry: Pick<HookRegistry, "runBefore" | "dispatch">;
   attempts: Attempts;
+  pending: Pick<Pending, "handle" | "added" | "resume" | "drained">;
   store: MissionStore;
   tasks: MissionTasks;
   plans: Plans;

@@ -10,7 +10,7 @@ export interface ScheduleParts {
   registry: Pick<HookRegistry, "runBefore">;
   attempts: Attempts;
   store: ScheduleStore;
-  missions: Pick<Missions, "draft" | "look" | "plans">;
+  missions: Pick<Missions, "draft" | "started" | "plans">;
   clock: Clock;
   logger: Logger;
 }

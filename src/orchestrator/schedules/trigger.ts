@@ -2,11 +2,11 @@
  * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. The next time comes in any case,
  * also after a veto or with a plan that cannot be run.
  */
-import type { MissionRow, OwedTelling } from "../../domain/mission.js";
-import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
+import type { Schedule, ScheduleOutcome, StartedMission } from "../../domain/schedule.js";
 import { isMissed } from "../../lib/cron.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
+import { notification } from "../missions/notify-hooks.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import type { ScheduleParts } from "./parts.js";
 import { dispatchIdOf, missionIdOf, nextTime, withNext } from "./times.js";
@@ -19,14 +19,14 @@ export async function trigger(
   parts: ScheduleParts,
 ): Promise<ScheduleOutcome> {
   const now = parts.clock.now();
-  const { outcome, row } =
+  const { outcome, started } =
     !schedule.catchUp && isMissed(dueAt, now, startedAt)
-      ? { outcome: passedBy(dueAt, now), row: undefined }
+      ? { outcome: passedBy(dueAt, now), started: undefined }
       : await begin(schedule, dueAt, parts);
   const next = withNext({ ...schedule, last: outcome }, nextTime(schedule, Math.max(dueAt, now)));
   const dispatchId = dispatchIdOf(schedule.id, dueAt);
-  const [isOurs] = await Promise.all([parts.store.fire(next, dueAt, row), parts.attempts.forget(dispatchId)]);
-  if (isOurs && row !== undefined) parts.missions.look(row.mission.id);
+  const [isStarted] = await Promise.all([parts.store.fire(next, dueAt, started), parts.attempts.forget(dispatchId)]);
+  if (isStarted && started !== undefined) parts.missions.started(started);
   return outcome;
 }
 
@@ -36,7 +36,7 @@ export async function begin(
   dueAt: number,
   parts: ScheduleParts,
   hand?: { by: string; once: string; attempt: number | undefined },
-): Promise<{ outcome: ScheduleOutcome; row?: MissionRow }> {
+): Promise<{ outcome: ScheduleOutcome; started?: StartedMission }> {
   const { id: scheduleId, planId, expression, address } = schedule;
   const start = hand?.once ?? dueAt;
   const missionId = missionIdOf(scheduleId, start);
@@ -59,8 +59,9 @@ export async function begin(
       scheduleId,
       address,
     });
-    const told: OwedTelling = { point: "schedule:trigger", dispatchId: `${dispatchId}_told`, payload };
-    return { outcome: { ...facts, kind: "started", missionId }, row: { mission, owed: [told] } };
+    const told = { point: "schedule:trigger" as const, dispatchId: `${dispatchId}_told`, payload };
+    const pending = [notification(mission, told)];
+    return { outcome: { ...facts, kind: "started", missionId }, started: { mission, pending } };
   } catch (error) {
     // A broken plan, or a guard that failed closed: said where it is seen, and the schedule goes on.
     parts.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not start its mission");

@@ -24,6 +24,7 @@ import type { OrchestratorConfig } from "../config.js";
 import { withChanges } from "../parts.js";
 import { failedClosed } from "./ask-hooks.js";
 import { firstCards } from "./cards.js";
+import { afterChange } from "./notify-change.js";
 
 export interface CreateParts {
   config(): OrchestratorConfig;
@@ -102,7 +103,8 @@ export async function createTask(
     reason: actor.reason,
     cause: actor.cause,
   };
-  const inserting = store.insert(task, event, task.status === "pending" ? { dueAt: now } : {});
+  const timing = task.status === "pending" ? { dueAt: now } : {};
+  const inserting = store.insert(task, event, timing, afterChange(event, task));
   const forgetting = attempts.forget(owner);
   const isInserted = await inserting;
   if (isInserted) committed(event, task, undefined);

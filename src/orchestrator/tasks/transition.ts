@@ -20,6 +20,7 @@ import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { type Changes, withChanges } from "../parts.js";
 import { askHooks } from "./ask-hooks.js";
+import { afterChange } from "./notify-change.js";
 import type { Veto, Wish } from "./wish.js";
 
 export type Transitioned =
@@ -147,7 +148,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
   }
 
   async function write(task: Task, next: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean> {
-    const writing = store.commit(next, event, timing);
+    const writing = store.commit(next, event, timing, afterChange(event, next));
     // Written or not, the version that hooks were asked about has ended, and with it the dispatches about it.
     const forgetting = attempts.forget(task.id);
     const isWritten = await writing;

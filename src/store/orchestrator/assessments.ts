@@ -1,7 +1,8 @@
 /** What assessments found, one an attempt of a task. */
 import type { Assessment, AssessmentStore } from "../../domain/assessment.js";
 import type { Connection } from "../connection.js";
-import { createAssessmentTellings } from "./assessment-tellings.js";
+import type { AddPending } from "../pending.js";
+import { createPassedAssessments } from "./passed-assessments.js";
 
 interface Row {
   data: string;
@@ -9,9 +10,9 @@ interface Row {
 
 const CHUNK = 500;
 
-export function createAssessments(connection: Connection): AssessmentStore {
+export function createAssessments(connection: Connection, addPending: AddPending): AssessmentStore {
   const { database, read, write } = connection;
-  const tellings = createAssessmentTellings(connection);
+  const passed = createPassedAssessments(connection, addPending);
   const insert = database.prepare<[string, number, number, string]>(
     "INSERT OR IGNORE INTO assessments (task_id, attempt, ended_at, data) VALUES (?, ?, ?, ?)",
   );
@@ -22,7 +23,7 @@ export function createAssessments(connection: Connection): AssessmentStore {
      (SELECT task_id, attempt FROM assessments WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`,
   );
   return {
-    ...tellings,
+    ...passed,
     keep: (assessment) =>
       write(() => {
         const { taskId, attempt, endedAt } = assessment;
@@ -38,7 +39,7 @@ export function createAssessments(connection: Connection): AssessmentStore {
     list: (taskId) => read(() => list.all(taskId).map(assessmentOf)),
     async sweep(before) {
       let removed = 0;
-      await tellings.sweep(before);
+      await passed.sweep(before);
       for (let some = CHUNK; some === CHUNK; removed += some)
         some = await write(() => sweep.run(before, CHUNK).changes);
       return removed;

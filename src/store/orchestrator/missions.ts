@@ -1,15 +1,16 @@
-/** Missions: a change is written over the version that it was made from, together with what hooks are owed for it. */
-import type { Mission, MissionReport, MissionRow, MissionStore, OwedTelling } from "../../domain/mission.js";
+/** Missions: a change is written over the version that it was made from, together with the work that follows it. */
+import type { Mission, MissionReport, MissionRow, MissionStore } from "../../domain/mission.js";
+import type { NewPending } from "../../domain/pending.js";
 import type { Connection } from "../connection.js";
+import type { AddPending } from "../pending.js";
 
 interface Row {
   data: string;
-  owed: string | null;
   report: string | null;
 }
 
 /** Within a transaction; false when the id is there. */
-export type InsertMission = (row: MissionRow) => boolean;
+export type InsertMission = (row: MissionRow, pending: readonly NewPending[]) => boolean;
 
 type Values = [
   version: number,
@@ -17,40 +18,50 @@ type Values = [
   status: string,
   endedAt: number | null,
   data: string,
-  owed: string | null,
   report: string | null,
 ];
-const COLUMNS = "version, plan_id, status, ended_at, data, owed, report";
+const COLUMNS = "version, plan_id, status, ended_at, data, report";
 const CHUNK = 200;
 
-export function createInsertMission({ database }: Connection): InsertMission {
+export function createInsertMission({ database }: Connection, addPending: AddPending): InsertMission {
   const insert = database.prepare<[string, ...Values]>(
-    `INSERT INTO missions (id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO missions (id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  return (row) => insert.run(row.mission.id, ...valuesOf(row)).changes === 1;
+  return (row, pending) => {
+    if (insert.run(row.mission.id, ...valuesOf(row)).changes === 0) return false;
+    addPending(pending);
+    return true;
+  };
 }
 
-export function createMissions({ database, read, write }: Connection, insertMission: InsertMission): MissionStore {
+export function createMissions(
+  { database, read, write }: Connection,
+  insertMission: InsertMission,
+  addPending: AddPending,
+): MissionStore {
   const update = database.prepare<[...Values, string, number]>(
-    `UPDATE missions SET (${COLUMNS}) = (?, ?, ?, ?, ?, ?, ?) WHERE id = ? AND version = ?`,
+    `UPDATE missions SET (${COLUMNS}) = (?, ?, ?, ?, ?, ?) WHERE id = ? AND version = ?`,
   );
-  const get = database.prepare<[string], Row>("SELECT data, owed, report FROM missions WHERE id = ?");
+  const get = database.prepare<[string], Row>("SELECT data, report FROM missions WHERE id = ?");
   // Lists come as JSON; an absent one is NULL and lets all pass.
   const list = database.prepare<[string | null, string | null, string | null, string | null, number], Row>(
-    `SELECT data, owed, report FROM missions
+    `SELECT data, report FROM missions
      WHERE (? IS NULL OR status IN (SELECT value FROM json_each(?))) AND (? IS NULL OR plan_id = ?)
      ORDER BY seq DESC LIMIT ?`,
   );
-  const open = database.prepare<[], { id: string }>(
-    "SELECT id FROM missions WHERE ended_at IS NULL OR owed IS NOT NULL ORDER BY seq",
-  );
+  const open = database.prepare<[], { id: string }>("SELECT id FROM missions WHERE ended_at IS NULL ORDER BY seq");
   const sweep = database.prepare<[number, number]>(
     `DELETE FROM missions WHERE seq IN
-     (SELECT seq FROM missions WHERE ended_at < ? AND owed IS NULL ORDER BY ended_at LIMIT ?)`,
+     (SELECT seq FROM missions WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`,
   );
   return {
-    insert: (row) => write(() => insertMission(row)),
-    commit: (row) => write(() => update.run(...valuesOf(row), row.mission.id, row.mission.version - 1).changes === 1),
+    insert: (row, pending = []) => write(() => insertMission(row, pending)),
+    commit: (row, pending = []) =>
+      write(() => {
+        if (update.run(...valuesOf(row), row.mission.id, row.mission.version - 1).changes === 0) return false;
+        addPending(pending);
+        return true;
+      }),
     get: (id) =>
       read(() => {
         const row = get.get(id);
@@ -71,22 +82,20 @@ export function createMissions({ database, read, write }: Connection, insertMiss
   };
 }
 
-function valuesOf({ mission, owed, report }: MissionRow): Values {
+function valuesOf({ mission, report }: MissionRow): Values {
   return [
     mission.version,
     mission.planId,
     mission.status,
     mission.endedAt ?? null,
     JSON.stringify(mission),
-    owed.length === 0 ? null : JSON.stringify(owed),
     report === undefined ? null : JSON.stringify(report),
   ];
 }
 
-function rowOf({ data, owed, report }: Row): MissionRow {
+function rowOf({ data, report }: Row): MissionRow {
   return {
     mission: JSON.parse(data) as Mission,
-    owed: owed === null ? [] : (JSON.parse(owed) as OwedTelling[]),
     report: report === null ? undefined : (JSON.parse(report) as MissionReport),
   };
 }

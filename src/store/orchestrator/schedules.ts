@@ -1,5 +1,5 @@
 /** Schedules that start missions. The next time moves together with the mission that it starts, or not at all. */
-import type { Schedule, ScheduleStore } from "../../domain/schedule.js";
+import type { Schedule, ScheduleStore, StartedMission } from "../../domain/schedule.js";
 import type { Connection } from "../connection.js";
 import type { InsertMission } from "./missions.js";
 
@@ -18,6 +18,8 @@ export function createSchedules({ database, read, write }: Connection, insertMis
   const forget = database.prepare<[string]>("DELETE FROM schedules WHERE id = ?");
   const put = ({ nextAt, ...schedule }: Schedule) =>
     void set.run(schedule.id, nextAt ?? null, JSON.stringify(schedule));
+  const insert = (started: StartedMission | undefined) =>
+    started !== undefined && insertMission({ mission: started.mission }, started.pending);
   return {
     list: () => read(() => list.all().map(scheduleOf)),
     get: (id) =>
@@ -26,18 +28,17 @@ export function createSchedules({ database, read, write }: Connection, insertMis
         return row && scheduleOf(row);
       }),
     set: (schedule) => write(() => put(schedule)),
-    fire: (schedule, expected, mission) =>
+    fire: (schedule, expected, started) =>
       write(() => {
-        if (get.get(schedule.id)?.next_at !== expected) return false;
+        if (get.get(schedule.id)?.next_at !== expected) return undefined;
         put(schedule);
-        if (mission !== undefined) insertMission(mission);
-        return true;
+        return insert(started);
       }),
-    note: (id, last, mission) =>
+    note: (id, last, started) =>
       write(() => {
         const row = get.get(id);
         if (row !== undefined) put({ ...scheduleOf(row), last });
-        if (mission !== undefined) insertMission(mission);
+        return insert(started);
       }),
     forget: (id) => write(() => void forget.run(id)),
   };

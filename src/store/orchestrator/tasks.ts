@@ -3,6 +3,7 @@
 import type { Task } from "../../domain/task.js";
 import type { TaskEvent, TaskStore } from "../../domain/task-store.js";
 import type { Connection } from "../connection.js";
+import type { AddPending } from "../pending.js";
 import { createTaskEvents } from "./task-events.js";
 import { createTaskQueries } from "./task-queries.js";
 import { type TaskValues, valuesOf } from "./task-rows.js";
@@ -11,7 +12,7 @@ const COLUMNS =
   "version, status, priority, assign_to, mission_id, task_group, due_at, run_id, lease_owner, lease_until, ended_at, data";
 const CHUNK = 500;
 
-export function createTasks(connection: Connection): TaskStore {
+export function createTasks(connection: Connection, addPending: AddPending): TaskStore {
   const { database, write } = connection;
   const insert = database.prepare<[string, ...TaskValues]>(
     `INSERT INTO tasks (id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -25,7 +26,7 @@ export function createTasks(connection: Connection): TaskStore {
   const update = updateTo("?");
   const updateKeepingDue = updateTo("coalesce(due_at, ?)");
   const insertEvent = database.prepare<[string, string, string]>(
-    "INSERT INTO task_events (id, task_id, tries, told, data) VALUES (?, ?, 1, 0, ?)",
+    "INSERT INTO task_events (id, task_id, data) VALUES (?, ?, ?)",
   );
   const depend = database.prepare<[string, string]>("INSERT OR IGNORE INTO task_dependencies VALUES (?, ?)");
   const look = database.prepare<[number | null, string]>("UPDATE tasks SET due_at = ? WHERE id = ?");
@@ -48,18 +49,20 @@ export function createTasks(connection: Connection): TaskStore {
   return {
     ...createTaskQueries(connection),
     ...createTaskEvents(connection),
-    insert: (task, event, timing) =>
+    insert: (task, event, timing, pending = []) =>
       write(() => {
         if (insert.run(task.id, ...valuesOf(task, timing)).changes === 0) return false;
         dependsOn(task);
         note(event);
+        addPending(pending);
         return true;
       }),
-    commit: (task, event, timing) =>
+    commit: (task, event, timing, pending = []) =>
       write(() => {
         const statement = timing.keepsDue ? updateKeepingDue : update;
         if (statement.run(...valuesOf(task, timing), task.id, task.version - 1).changes === 0) return false;
         note(event);
+        addPending(pending);
         return true;
       }),
     look: (id, dueAt) => write(() => void look.run(dueAt ?? null, id)),

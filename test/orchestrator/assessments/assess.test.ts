@@ -16,7 +16,8 @@ import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { guardedRequest } from "../../../src/lib/outgoing/request.js";
 import { createProcesses } from "../../../src/lib/process.js";
 import { createAssess } from "../../../src/orchestrator/assessments/assess.js";
-import { createAssessmentTellings } from "../../../src/orchestrator/assessments/tell.js";
+import { handleNotifications } from "../../../src/orchestrator/assessments/notify-hooks.js";
+import { Pending } from "../../../src/pending/pending.js";
 import { openTestStore, temporaryFolder } from "../../store/support/open-test-store.js";
 import { until } from "../../support/until.js";
 
@@ -41,7 +42,9 @@ afterEach(() => void judge.reset());
 
 async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
   const registry = new HookRegistry({ logger: silentLogger });
-  const { missions, keyValue } = await openTestStore();
+  const { missions, keyValue, pending } = await openTestStore();
+  const work = new Pending({ store: pending, clock: systemClock, logger: silentLogger });
+  handleNotifications(work, registry);
   const folder = temporaryFolder();
   const config = modelsConfig.parse(
     models
@@ -56,12 +59,7 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
     models: createModels({ config: () => config, variable: () => undefined, clock: systemClock }),
     request: (url, request) => guardedRequest(url, { ...request, allow: parseDestinations(allow) }),
     folder,
-    tellings: createAssessmentTellings({
-      store: missions.assessments,
-      registry,
-      now: () => systemClock.now(),
-      logger: silentLogger,
-    }),
+    pending: work,
     mask: (text) => text.replaceAll("hunter2", "[secret]"),
     clock: systemClock,
   });
@@ -122,7 +120,7 @@ it("programs, files, servers and conditions say whether it is as expected, and w
   );
   expect(found(judged)).toEqual([
     [true, "its output is as expected"],
-    [false, expect.stringMatching(/^it exited with 3, not with 0; it said "half\\n\\ngone"$/)],
+    [false, expect.stringMatching(/^it exited with 3, not with 0; its answer is "half\\n\\ngone"$/)],
     [true, expect.anything()],
     [true, expect.anything()],
     [true, "dist/app.js is as expected"],

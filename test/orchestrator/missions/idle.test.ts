@@ -7,6 +7,7 @@ import { silentLogger } from "../../../src/lib/logger.js";
 import { createMissions } from "../../../src/orchestrator/missions/missions.js";
 import { newMission } from "../../../src/orchestrator/missions/new-mission.js";
 import { createPlans } from "../../../src/orchestrator/missions/plans.js";
+import { Pending } from "../../../src/pending/pending.js";
 import { openTestStore } from "../../store/support/open-test-store.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
@@ -23,6 +24,7 @@ it("only the mission whose task changed is looked at, and none because time goes
   const missions = createMissions({
     registry,
     attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
+    pending: new Pending({ store: store.pending, clock, logger: silentLogger }),
     store: {
       ...store.missions.rows,
       get(id) {
@@ -56,7 +58,7 @@ it("only the mission whose task changed is looked at, and none because time goes
     const groups = [{ name: "only", status: "open" as const, openedAt: 0 }];
     const running = { ...mission, groups, status: "running" as const, startedAt: 0, tasksCreated: true };
     ids.push(mission.id);
-    inserted.push(store.missions.rows.insert({ mission: running, owed: [] }));
+    inserted.push(store.missions.rows.insert({ mission: running }));
     const id = mission.taskIds.one as string;
     inserted.push(store.tasks.insert(task(id, mission.id), event(id, 1), {}));
   }

@@ -1,0 +1,30 @@
+/**
+ * Work that must be done once after a commit. It is written in the transaction of the change that it belongs to and deleted when it
+ * is done: what a crash cut off is done again at the next start, under the same id.
+ */
+
+export interface NewPending {
+  /** Names the work for good: a second one of this id changes nothing. */
+  id: string;
+  /** What does it: see `Pending.handle`. */
+  kind: string;
+  /** Work of one kind and key is done in the order in which it was added. */
+  key: string;
+  /** ms since the epoch: not done before. 0 is at once, whatever the clock shows after a restart. */
+  dueAt: number;
+  /** JSON. */
+  payload: object;
+}
+
+export interface PendingItem extends NewPending {
+  /** How often it was started, this time included; 1 at the first. Counted on disk. */
+  attempt: number;
+}
+
+export interface PendingStore {
+  /** All work of these kinds, oldest first. `attempt` is the last one that was started. */
+  list(kinds: readonly string[]): Promise<PendingItem[]>;
+  /** Counts another start; resolves with its number. */
+  started(id: string): Promise<number>;
+  done(id: string): Promise<void>;
+}
