@@ -74,8 +74,12 @@ describe("hooks at the points of a task", () => {
       rule(app.folder, { "task:create": { title: "Renamed", ...change } });
       const id = await app.add("/task add a Something");
       expect(await app.becomes(id, "done")).toMatchObject({ title: "Something", assignTo: "a" });
-      const runs = (await app.command("/runs task:create")).text;
-      expect(runs).toMatch(/task:create before.*failed.*guard\.before-task-c.*1\/1/);
+      // The journal may show it a moment later.
+      await until(
+        async () =>
+          /task:create before.*failed.*guard\.before-task-c.*1\/1/.test((await app.command("/runs task:create")).text),
+        "the run in the list",
+      );
       const run = (await app.command(`/run ${id}:task:create`)).text;
       expect(run).toContain("guard.before-task-create");
       expect(run).toMatch(why);

@@ -154,7 +154,10 @@ export function createSchedules(parts: ScheduleParts): Schedules {
     async run(id, by, once = newId("o", clock.now()), attempt) {
       const schedule = await need(id);
       const { outcome, started } = await begin(schedule, clock.now(), parts, { by, once, attempt });
-      const [isStarted] = await Promise.all([store.note(id, outcome, started), attempts.forget(dispatchIdOf(id, once))]);
+      const [isStarted] = await Promise.all([
+        store.note(id, outcome, started),
+        attempts.forget(dispatchIdOf(id, once)),
+      ]);
       if (isStarted && started !== undefined) missions.started(started);
       return outcome;
     },

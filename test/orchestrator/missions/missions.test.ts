@@ -132,8 +132,8 @@ it("work that is not as expected is done again with what was found, up to maxRet
   expect(good).toMatchObject({ status: "done", tasks: [{ status: "done", attempt: 3, retries: 2 }] });
   expect(app.lines("feedback")).toEqual([
     "[]",
-    '[file text: text does not hold "third"; it says "first"]',
-    '[file text: text does not hold "third"; it says "second"]',
+    '[file text: text does not contain "third"; it is "first"]',
+    '[file text: text does not contain "third"; it is "second"]',
   ]);
   const id = await app.run("careless");
   const bad = await app.reaches(id, "done", "failed");
