@@ -124,7 +124,11 @@ describe("hooks at the points of a task", () => {
     const id = await app.add("/task add a Something");
     expect(await app.becomes(id, "done")).toMatchObject({ assignTo: "a" });
     expect((await app.command("/runs to-nobody")).text).toContain("failed");
-    expect((await app.command(`/run ${id}:task:create`)).text).toMatch(/to-nobody.*no runner or person "nobody-here"/);
+    await until(
+      async () =>
+        /to-nobody.*no runner or person "nobody-here"/.test((await app.command(`/run ${id}:task:create`)).text),
+      "the dispatch in the journal",
+    );
   });
 
   it.each([

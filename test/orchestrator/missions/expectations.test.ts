@@ -51,7 +51,7 @@ it("a program's exit code and output and a server's answer judge work; what they
   expect(done).toMatchObject({ status: "done", tasks: [{ attempt: 2, retries: 1 }] });
   expect(app.lines("told")).toEqual([
     'tool: it exited with 4, not with 3; its answer is "half"',
-    'words: its output does not match /^v2/; it says "v1"',
+    'words: its output does not match /^v2/; it is "v1"',
     'site: it answered 503, not 2xx; its answer is "starting"',
   ]);
   const { assessment } = (await app.command(`/task show ${done.taskIds.make}`)).data;
