@@ -1,5 +1,5 @@
 /**
- * Does what must be done once after a commit. Whoever changes something writes the work with the change and adds it here; each kind
+ * Does what must be done once after a commit. The caller that changes something writes the work with the change and adds it here; each kind
  * has one function that does it. Work that fails is tried again after a pause, and what a crash cut off at the next start, both
  * with a higher attempt.
  */
