@@ -1,5 +1,4 @@
-/** `/fire-hook ID|POINT [payload] [dry-run]`: fires one hook, or a whole point, and shows what each handler did. */
-import { hasRole } from "../src/domain/identity.js";
+/** `/fire-hook ID|POINT [payload] [live]`: fires one hook, or a whole point, and shows what each handler did. Dry unless live. */
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
@@ -20,7 +19,7 @@ import { code, plain } from "./text.js";
 export const fireHook = defineCommand({
   name: "fire-hook",
   group: "hooks",
-  summary: "Fire a hook or a point live (dry-run=true tries it), and see what each hook does",
+  summary: "Fire a hook or a point and see what each hook does; dry unless live",
   role: "viewer",
   isSlow: true,
   options: [
@@ -39,7 +38,7 @@ export const fireHook = defineCommand({
       complete: "words",
       words: ["example", "last"],
     },
-    { name: "dry-run", summary: "Send nothing, write no state; always so for viewers", type: "boolean" },
+    { name: "live", summary: "Let hooks send and write (operators)", type: "boolean" },
     {
       name: "phase",
       summary: "Phase of a lifecycle point (default: before)",
@@ -50,7 +49,8 @@ export const fireHook = defineCommand({
   ],
   async run(deps, context) {
     const target = resolveTarget(deps, context.options.id);
-    const { text, dryRun } = readOptions(context);
+    const text = typeof context.options.payload === "string" ? context.options.payload.trim() : "";
+    const dryRun = context.options.live !== true;
     const { automations } = deps;
     const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
     if (automations && definition) {
@@ -74,15 +74,6 @@ export const fireHook = defineCommand({
     return showFiring(deps, context, target, given, text, await readableDispatch(deps, context, record));
   },
 });
-
-/** The payload may be the rest of the line, so a last word `dry-run` can stand in it. */
-function readOptions({ options, operator }: CommandContext): { text: string; dryRun: boolean } {
-  const given = typeof options.payload === "string" ? options.payload : "";
-  const [, rest = given, word] = /^([\s\S]*?)(?:(?:^|\s+)(?:--)?(dry-run|live))?\s*$/.exec(given) ?? [];
-  const said =
-    typeof options["dry-run"] === "boolean" ? options["dry-run"] : word === undefined ? undefined : word === "dry-run";
-  return { text: rest.trim(), dryRun: said ?? !hasRole(operator.role, "operator") };
-}
 
 function phaseOf(target: Target, asked: unknown): LifecyclePhase | undefined {
   if (target.kind === "hook") return target.hook.phase;
@@ -108,7 +99,10 @@ async function showFiring(
   const isOpen = source !== "last" && !record.runs.some(({ hookId }) => deps.automations?.get(hookId) !== undefined);
   const effects = await effectsIn(deps, context, record);
   const failed = hasFailed(record) || record.runs.some(hasFailed);
-  const line = `/fire-hook ${word(name)}${text ? ` payload=${word(text)}` : ""}`;
+  const { phase } = context.options;
+  const line = `/fire-hook ${word(name)}${text ? ` payload=${word(text)}` : ""}${phase === undefined ? "" : ` phase=${String(phase)}`}`;
+  const hookIds = record.runs.map(({ hookId }) => hookId);
+  const mayLive = mayFireLive(deps, context, hookIds);
   return answer({
     text: [
       `**${record.dryRun ? "Dry run" : "Fired live"}**: ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
@@ -118,23 +112,16 @@ async function showFiring(
       ...runDetails(record, isOpen),
       resultText(record, isOpen),
       record.dryRun
-        ? "Nothing was sent and no state was written."
+        ? `Nothing was sent and no state was written.${mayLive ? ` ${code("live=true")} fires it for real.` : ""}`
         : record.runs.some(({ outcome }) => outcome !== "skipped") &&
-          `⚠ This was no dry run: what the ${target.kind === "hook" ? "hook" : "hooks"} sent was handed to the outbox. The return value was only displayed. ${code("dry-run=true")} tries it without sending.`,
+          `⚠ This was no dry run: what the ${target.kind === "hook" ? "hook" : "hooks"} sent was handed to the outbox. The return value was only displayed. Without ${code("live=true")} nothing is sent.`,
     ],
     data: { ...dispatchData(record, isOpen, effects), target: name, source },
     outcome: failed ? "failed" : "done",
     buttons: [
       [
-        ...(record.dryRun &&
-        mayFireLive(
-          deps,
-          context,
-          record.runs.map(({ hookId }) => hookId),
-        )
-          ? [commandButton("Fire for real", `${line} dry-run=false`, "danger")]
-          : []),
-        commandButton(record.dryRun ? "Again" : "Dry run", `${line} dry-run=true`),
+        ...(record.dryRun && mayLive ? [commandButton("Fire it", `${line} live=true`, "danger")] : []),
+        commandButton(record.dryRun ? "Again" : "Dry run", line),
         commandButton("The run", `/run ${word(record.id)}`),
       ],
     ],

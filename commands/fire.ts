@@ -111,7 +111,7 @@ function progressText(
   elapsedMs: number,
 ): string {
   return [
-    `Firing ${code(point.name)}${dryRun ? " (dry run)" : ""}: ${ended.length} ended, ${open.length} under way for ${formatDuration(elapsedMs)}.`,
+    `${dryRun ? "Dry run of" : "Firing live:"} ${code(point.name)}: ${ended.length} ended, ${open.length} under way for ${formatDuration(elapsedMs)}.`,
     ended.length > 0 ? runTable(ended) : "",
     open.length > 0 ? `Waiting for ${open.slice(0, 10).map(code).join(", ")}` : "",
     `dispatch ${code(dispatchId)}`,

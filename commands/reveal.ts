@@ -26,7 +26,7 @@ export async function needToFireLast(
   if (!dryRun)
     context.need(
       highestRole(["admin", role]),
-      "A hook that is fired live may post the last payload where you read it, so it takes the role that may see this payload. Use `example` or type a payload, or add `dry-run=true`.",
+      "A hook that is fired live may post the last payload where you read it, so it takes the role that may see this payload. Use `example` or type a payload, or leave out `live=true`.",
     );
   else if (isChanged && role !== "operator")
     context.need(

@@ -181,7 +181,7 @@ function nothing(deps: CommandDeps, asked: string) {
         : `**${lost ? "No firing is recorded" : "Nothing fired yet"}**${asked && asked !== "last" ? ` for ${code(asked)}` : ""}.`,
       asked === "failed"
         ? undefined
-        : (lost ?? `Send the gateway a message, or try ${code("/fire-hook POINT example dry-run=true")}.`),
+        : (lost ?? `Send the gateway a message, or try ${code("/fire-hook POINT example")}.`),
     ],
     data: { dispatches: [], runs: [], total: 0, page: 1, pages: 1 },
     buttons: [[commandButton("Hooks", "/hooks list")]],

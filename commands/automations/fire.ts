@@ -125,7 +125,7 @@ function createProgress({ id, context, run }: Definition, dryRun: boolean, since
     },
     text(now: number): string {
       return [
-        `${dryRun ? "Trying" : "Firing"} ${code(id)}, for ${formatDuration(now - since)}`,
+        `${dryRun ? "Dry run of" : "Firing live:"} ${code(id)}, for ${formatDuration(now - since)}`,
         names.map((name, index) => `${signs[index]} ${index + 1}. ${name}${took[index] ?? ""}`).join("\n"),
         ...(runId === undefined ? [] : [`run ${code(runId)}`]),
       ].join("\n\n");

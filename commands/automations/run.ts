@@ -53,9 +53,7 @@ export async function showAutomationRun(
     data: { ...automationRunData(run, reading), kind: "run", ...effectData(effect) },
     buttons: [
       [
-        ...(mayFireLive(deps, context, [run.hookId])
-          ? [commandButton("Run again", `/fire-hook ${id} dry-run=false`)]
-          : []),
+        ...(mayFireLive(deps, context, [run.hookId]) ? [commandButton("Run again", `/fire-hook ${id} live=true`)] : []),
         ...(!isOpen && hasContent(run) && mayReveal(deps, context, run.hookId) && mayHear
           ? [commandButton("Reveal", `/run ${word(run.id)} reveal=true`)]
           : []),

@@ -65,15 +65,9 @@ export async function showFired(
     buttons: [
       [
         ...(mayFireLive(deps, context, [id])
-          ? [
-              commandButton(
-                dryRun ? "Fire for real" : "Run again",
-                `${line} dry-run=false`,
-                dryRun ? "danger" : "secondary",
-              ),
-            ]
+          ? [commandButton(dryRun ? "Fire it" : "Run again", `${line} live=true`, dryRun ? "danger" : "secondary")]
           : []),
-        dryRun ? commandButton("Again", `${line} dry-run=true`) : commandButton("Show run", `/run ${word(run.id)}`),
+        dryRun ? commandButton("Again", line) : commandButton("Show run", `/run ${word(run.id)}`),
         ...(hasRole(context.operator.role, "admin")
           ? [commandButton("Disable", `/hooks disable ${word(id)}`, "danger")]
           : []),

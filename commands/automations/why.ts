@@ -47,7 +47,7 @@ export async function explainGates(
         : `✗ gates: **${refusal.gate}** would refuse it now: ${plain(refusal.reason)} (${limits}).`,
       ...(paused !== undefined && isManual
         ? [
-            `Configured hooks are paused by ${nameIn(paused.by)}. That does not hold for this one: only ${code(`/fire-hook ${hookId}`)} runs it.`,
+            `Configured hooks are paused by ${nameIn(paused.by)}. That does not hold for this one: only ${code(`/fire-hook ${hookId} live=true`)} runs it.`,
           ]
         : []),
       ...(last?.statusReason === undefined

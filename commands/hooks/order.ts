@@ -21,7 +21,7 @@ export async function showOrder(deps: CommandDeps, context: CommandContext): Pro
         : orders.map(({ phase, hooks }) => `${phase ? `**${phase}**\n` : ""}${orderTable(hooks)}`)),
     ],
     data: { point: point.name, model: point.model, vetoable: point.vetoable, orders },
-    buttons: [isEmpty ? [] : [commandButton("Try it (dry run)", `/fire-hook ${point.name} example dry-run=true`)]],
+    buttons: [isEmpty ? [] : [commandButton("Try it (dry run)", `/fire-hook ${point.name} example`)]],
   });
 }
 

@@ -92,7 +92,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
                 : commandButton("Enable", `/hooks enable ${id}`, "success"),
             ]
           : []),
-        commandButton("Try it (dry run)", definition ? `/hooks test ${id}` : `/fire-hook ${id} example dry-run=true`),
+        commandButton("Try it (dry run)", definition ? `/hooks test ${id}` : `/fire-hook ${id} example`),
         commandButton("Why", `/hooks why ${id}`),
         commandButton("Runs", `/runs ${id}`),
       ],

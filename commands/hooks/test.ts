@@ -12,7 +12,7 @@ export async function testHook(deps: CommandDeps, context: CommandContext): Prom
   const { automations } = deps;
   const definition = automations?.get(id);
   if (automations === undefined || definition === undefined)
-    throw badUsage(`${id} is a plugin's hook: it has no steps.`, `/fire-hook ${id} example dry-run=true tries it.`);
+    throw badUsage(`${id} is a plugin's hook: it has no steps.`, `/fire-hook ${id} example tries it.`);
   const text = typeof context.options.payload === "string" ? context.options.payload.trim() : "";
   const given = { ...(await readHandPayload(deps, definition, text)), dryRun: true };
   await needToFireLast(deps, context, given, true);

@@ -256,7 +256,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
         (next.at <= now
           ? "It is due now."
           : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
-      isManual && `It runs only when a person fires it: ${code(`/fire-hook ${hook.id}`)}.`,
+      isManual && `It runs only when a person fires it: ${code(`/fire-hook ${hook.id} live=true`)}.`,
       effect?.text,
       remark && `⚠ ${plain(remark)}`,
     ],

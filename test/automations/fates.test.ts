@@ -28,7 +28,7 @@ function desk(live: LiveApp) {
     const shown = (await live.post("/api/command", { line })) as unknown as Shown;
     return { ...shown, text: shown.text.replaceAll(/\\|\*\*|`/g, "") };
   };
-  const fire = (id: string, say: string) => ask(`/fire-hook ${id} {"say":"${say}"} dry-run=false`);
+  const fire = (id: string, say: string) => ask(`/fire-hook ${id} {"say":"${say}"} live=true`);
   const answers = async (id: string, runId: string) => ({
     why: (await ask(`/hooks why ${id}`)).text,
     show: (await ask(`/hooks show ${id}`)).text,

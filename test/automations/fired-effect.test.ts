@@ -20,7 +20,7 @@ ${guard("cancels", "message_sending", "payload.message.text", "echo no keys >&2;
     };
     return { text: text.replaceAll("\\", ""), data };
   };
-  const fire = (say: string) => ask(`/fire-hook by-hand {"say":"${say}"} dry-run=false`);
+  const fire = (say: string) => ask(`/fire-hook by-hand {"say":"${say}"} live=true`);
   expect((await fire("said")).text).toMatch(/Fired live\W+by-hand\W+ ✓ succeeded/);
   for (const [say, status] of [
     ["cancels", "cancelled"],
@@ -65,7 +65,7 @@ hooks:
   });
   const ask = async (line: string) =>
     ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
-  const text = await ask("/fire-hook reporter {} dry-run=false");
+  const text = await ask("/fire-hook reporter {} live=true");
   expect(text).toMatch(/Fired live\W+reporter\W+ ⊘ not sent/);
   expect(text).toContain("is **cancelled** by `guard`: no keys");
   expect(await ask("/hooks why reporter")).toMatch(/It last fired .*: ⊘ not sent/);
@@ -110,10 +110,10 @@ ${agent("refused", "tell other")}${agent("partly", "tell both")}`,
   });
   const ask = async (line: string) =>
     ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
-  const text = await ask("/fire-hook refused {} dry-run=false");
+  const text = await ask("/fire-hook refused {} live=true");
   expect(text).toMatch(/Fired live\W+refused\W+ ⊘ tool call failed/);
   expect(text).toContain("Its tool call **failed**: `send_message`. The model got the error and continued.");
-  await ask("/fire-hook partly {} dry-run=false");
+  await ask("/fire-hook partly {} live=true");
   for (const list of ["/runs configured", "/runs succeeded"]) {
     const runs = await ask(list);
     expect(runs).toMatch(/refused +⊘ tool call failed/);
@@ -128,9 +128,9 @@ test("a hook that a person fired is no last time of its point for the others, no
   const live = await liveApp({ "hookgate.yaml": `hooks:\n${claims("first")}${claims("second")}` });
   const ask = async (line: string) =>
     ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
-  const fire = (message: string) => ask(`/fire-hook first example {"message":{"text":"${message}"}} dry-run=false`);
+  const fire = (message: string) => ask(`/fire-hook first example {"message":{"text":"${message}"}} live=true`);
   expect(await fire("first")).toContain("✗ failed");
-  expect(await ask("/fire-hook second last dry-run=true")).toContain("has not fired yet, so there is no last payload");
+  expect(await ask("/fire-hook second last")).toContain("has not fired yet, so there is no last payload");
   await live.post("/api/rooms/dm-1/messages", { text: "hello", nonce: "nonce-of-a-greeting" });
   await until(async () => /`m\d+:inbound_claim`/.test(await ask("/runs inbound_claim")));
   await fire("first");
@@ -138,8 +138,8 @@ test("a hook that a person fired is no last time of its point for the others, no
   expect(why).toContain('payload.message.text == "second" is false');
   expect(why).not.toMatch(/first. runs before it and failed|fail-closed/);
   // Nor do any number of tests hide the real one.
-  for (let tests = 0; tests < 110; tests++) await ask("/fire-hook inbound_claim last dry-run=true");
-  expect(await ask("/fire-hook second last dry-run=true")).toContain("second");
-  expect(await ask("/fire-hook second last dry-run=true")).not.toContain("no last payload");
+  for (let tests = 0; tests < 110; tests++) await ask("/fire-hook inbound_claim last");
+  expect(await ask("/fire-hook second last")).toContain("second");
+  expect(await ask("/fire-hook second last")).not.toContain("no last payload");
   expect(await ask("/hooks why second")).toContain("did **not** run for the last");
 });

@@ -134,7 +134,7 @@ afterAll(async () => {
 
 async function fire(id: string): Promise<StoredRun> {
   const before = gateway.runs(id).length;
-  await gateway.command(`/fire-hook ${id}`);
+  await gateway.command(`/fire-hook ${id} live=true`);
   const run = gateway.runs(id)[before];
   if (run === undefined) throw new Error(`${id} was not run`);
   return run;

@@ -242,7 +242,7 @@ describe("context steps", () => {
   });
 
   it("a dry run gathers and says nothing, asks what changes nothing, and shows what else it would have asked", async () => {
-    for (const command of ["/hooks test dry", "/fire-hook dry dry-run"]) {
+    for (const command of ["/hooks test dry", "/fire-hook dry"]) {
       endpoint.script({ status: 200, body: '{"open":3}' });
       const { outcome, text } = await gateway.command(command);
       expect(outcome).toBe("done");

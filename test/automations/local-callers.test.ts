@@ -37,7 +37,7 @@ describe.runIf(process.platform === "linux")(
       const port = new URL(url).port;
       await live.stop();
       const fire = (id: string, other: string) =>
-        `  - { id: ${id}, trigger: manual, concurrency: 3, run: { shell: { command: ${node("call.mjs", `${url}/api/v1/hooks/${other}/fire`, "{}")}, secrets: [HOOKGATE_TOKEN] } } }\n`;
+        `  - { id: ${id}, trigger: manual, concurrency: 3, run: { shell: { command: ${node("call.mjs", `${url}/api/v1/hooks/${other}/fire`, '{"live":true}')}, secrets: [HOOKGATE_TOKEN] } } }\n`;
       live.write(
         "hookgate.yaml",
         `

@@ -294,7 +294,7 @@ describe("what a reload takes over", () => {
       { env: { EVENT_SECRET: "a secret that signs events" } },
     );
     const fired = async () =>
-      ((await live.post("/api/command", { line: "/fire-hook event:deploy dry-run=true" })) as { text: string }).text;
+      ((await live.post("/api/command", { line: "/fire-hook event:deploy" })) as { text: string }).text;
     expect(await fired()).toContain("passed");
     live.write("hookgate.yaml", config("./p.js", ""));
     await expect(reloaded(live)).rejects.toThrow(/p\.hears.*listens to event:deploy/);

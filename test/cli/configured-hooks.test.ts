@@ -66,7 +66,7 @@ describe("hookgate hooks", { timeout: 60_000 }, () => {
     expect((await json("hooks", "pause")).data).toEqual({ paused: true, changed: true });
     expect((await json("hooks", "pause")).data).toEqual({ paused: true, changed: false });
     // A person fires one all the same, and it is on record.
-    expect((await json("fire", "count")).data).toMatchObject({ status: "succeeded" });
+    expect((await json("fire", "count", "--live")).data).toMatchObject({ status: "succeeded" });
     expect(product.runs("count").map(({ status }) => status)).toEqual(["succeeded"]);
     expect((await json("hooks", "resume")).data).toEqual({ paused: false, changed: true });
   });
@@ -74,7 +74,7 @@ describe("hookgate hooks", { timeout: 60_000 }, () => {
 
 describe("hookgate fire, runs, run and replay", { timeout: 60_000 }, () => {
   it("fire a configured hook, list its runs, show one and repeat it", async () => {
-    const fired = await json("fire", "count", "--payload", "example");
+    const fired = await json("fire", "count", "--live", "--payload", "example");
     expect([fired.code, fired.data.status]).toEqual([0, "succeeded"]);
     const { id } = fired.data;
     expect((await json("runs", "count")).data.runs).toMatchObject([{ id, trigger: "manual" }, { status: "succeeded" }]);

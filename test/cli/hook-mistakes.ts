@@ -747,8 +747,8 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   },
   "a button for no hook": {
     ...press(
-      { label: "Go", action: { kind: "command", line: "/fire-hook inbound_clam dry-run=true" } },
-      /"\/fire-hook inbound_clam dry-run=true" cannot work: there is no hook or hook point "inbound_clam" \(did you mean "inbound_claim"\?\)$/,
+      { label: "Go", action: { kind: "command", line: "/fire-hook inbound_clam" } },
+      /"\/fire-hook inbound_clam" cannot work: there is no hook or hook point "inbound_clam" \(did you mean "inbound_claim"\?\)$/,
     ),
     // A broken plugin may have the hook.
     alone: true,

@@ -155,7 +155,7 @@ describe("against the live gateway", () => {
         message: { text: "from a file" },
       }),
     );
-    const { code, data } = await json("fire", "probe.shout", "--payload", "@payload.json");
+    const { code, data } = await json("fire", "probe.shout", "--live", "--payload", "@payload.json");
     expect(code).toBe(0);
     expect(data).toMatchObject({
       dryRun: false,
@@ -163,12 +163,12 @@ describe("against the live gateway", () => {
       result: { message: { text: "FROM A FILE" } },
     });
     const input = readFileSync(join(cwd, "payload.json"), "utf8").replace("a file", "a pipe");
-    const piped = await runCli(["fire", "probe.shout", "--payload", "@-", "--dry-run", "--json"], { cwd, env, input });
+    const piped = await runCli(["fire", "probe.shout", "--payload", "@-", "--json"], { cwd, env, input });
     expect(JSON.parse(piped.out)).toMatchObject({ dryRun: true, result: { message: { text: "FROM A PIPE" } } });
   });
 
   it("exits with 1 when a hook failed, and shows it among the failed runs", async () => {
-    const fired = await cli("fire", "probe.broken");
+    const fired = await cli("fire", "probe.broken", "--live");
     expect(fired.code).toBe(1);
     expect(fired.out).toContain("no route today");
     const { data } = await json("runs", "failed");
@@ -191,14 +191,14 @@ describe("against the live gateway", () => {
   });
 
   it("exits with 3 for a hook that is being fired already", async () => {
-    const first = cli("fire", "probe.slow");
+    const first = cli("fire", "probe.slow", "--live");
     await until(() => existsSync(join(cwd, "begun")), "the first run");
-    const refused = await cli("fire", "probe.slow");
+    const refused = await cli("fire", "probe.slow", "--live");
     writeFileSync(join(cwd, "enough"), "");
     expect(refused.code).toBe(3);
     expect(refused.err).toMatch(/is being fired already: run f_\w+, for /);
     expect((await first).code).toBe(0);
-    expect((await cli("fire", "probe.slow")).code).toBe(0);
+    expect((await cli("fire", "probe.slow", "--live")).code).toBe(0);
   });
 
   it("switches a hook off and on, for good", async () => {
@@ -376,7 +376,7 @@ describe("signals", () => {
 });
 
 describe("as a viewer", () => {
-  it("is refused what a viewer may not do, with 3, and fires dry without being told to", async () => {
+  it("is refused what a viewer may not do, with 3, and fires dry", async () => {
     writeFileSync(join(cwd, "hookgate.yaml"), "operators:\n  console: viewer\nplugins:\n  - ./plugins/probe.mjs\n");
     gateway = await startGateway();
     const [enable, live, fired] = await Promise.all([

@@ -190,7 +190,7 @@ describe("/help", () => {
     const { shown, data } = await desk.say("/help");
     for (const { name } of commandSpecs) expect(shown).toContain(`/${name}`);
     expect(data).toMatchObject({ commands: commandSpecs.map(({ name }) => ({ name })) });
-    expect((await desk.say("/help fire_hook")).shown).toContain("dry-run");
+    expect((await desk.say("/help fire_hook")).shown).toContain("`live`");
     const at = { platform: "telegram", botId: "b", chatId: "c" };
     for (const name of ["task", "hooks"]) {
       const whole = (await desk.say(`/help ${name}`)).shown;

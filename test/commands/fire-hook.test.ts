@@ -25,7 +25,7 @@ describe("/fire-hook", () => {
       { id: "shout" },
     );
     desk.registry.registerModifying("message_sending", () => void seen.push("other"), { id: "other" });
-    const { shown, data, outcome } = await desk.say("/fire-hook shout");
+    const { shown, data, outcome } = await desk.say("/fire-hook shout live=true");
     expect(outcome).toBeUndefined();
     expect(seen).toEqual([]);
     expect(shown).toContain("HELLO BACK");
@@ -45,7 +45,7 @@ describe("/fire-hook", () => {
     desk.registry.registerModifying("message_sending", () => Promise.reject(new Error("out of order")), {
       id: "second",
     });
-    const { shown, data, outcome } = await desk.say("/fire-hook message_sending");
+    const { shown, data, outcome } = await desk.say("/fire-hook message_sending live=true");
     expect(outcome).toBe("failed");
     expect((data as FireData).runs.map(({ hookId, outcome }) => [hookId, outcome])).toEqual([
       ["first", "modified"],
@@ -58,7 +58,7 @@ describe("/fire-hook", () => {
   it("takes a payload typed by hand, the example with fields on top, and the last real one", async () => {
     const texts: string[] = [];
     desk.registry.registerVoid("message_sent", ({ message }) => void texts.push(message.text), { id: "note" });
-    await desk.say('/fire-hook note example {"message": {"text": "typed on top"}}');
+    await desk.say('/fire-hook note example {"message": {"text": "typed on top"}} live=true');
     const typed = {
       chatId: "c",
       platform: "web",
@@ -68,13 +68,13 @@ describe("/fire-hook", () => {
       messageIds: ["1"],
       message: { text: "typed whole" },
     };
-    await desk.say(`/fire-hook note ${JSON.stringify(typed)}`);
+    await desk.say(`/fire-hook note ${JSON.stringify(typed)} live=true`);
     await desk.registry.fireVoid("message_sent", {
       ...typed,
       cause: { kind: "reply", id: "m1", depth: 0 },
       message: { text: "the real one" },
     });
-    await desk.say("/fire-hook note example");
+    await desk.say("/fire-hook note example live=true");
     const { data } = await desk.say("/fire-hook note last");
     expect(texts).toEqual(["typed on top", "typed whole", "the real one", "hello back", "the real one"]);
     expect(data).toMatchObject({ source: "last" });
@@ -93,7 +93,7 @@ describe("/fire-hook", () => {
       cause: { kind: "reply", id: "m1", depth: 0 },
       message: { text: "the PIN is 1234" },
     });
-    const { shown, data } = await desk.say("/fire-hook ps last dry-run", { role: "viewer" });
+    const { shown, data } = await desk.say("/fire-hook ps last", { role: "viewer" });
     expect(`${shown}${JSON.stringify(data)}`).not.toContain("1234");
     expect(data).toMatchObject({ payload: { message: { text: "[text]" } } });
   });
@@ -127,7 +127,7 @@ describe("/fire-hook", () => {
     await expect(desk.say('/fire-hook note example {"mesage": {"text": "x"}}')).rejects.toMatchObject({
       message: expect.stringContaining('mesage: no such field (did you mean "message"?)'),
     });
-    for (const line of ["note {bad json", "note {bad json}", "note {bad} json", "note payload={bad json dry-run"])
+    for (const line of ["note {bad json", "note {bad json}", "note {bad} json", "note payload={bad json live"])
       await expect(desk.say(`/fire-hook ${line}`)).rejects.toMatchObject({
         code: "BAD_USAGE",
         message: expect.stringMatching(/^The payload is not JSON: .*Read was `\{bad\}? json\}?`\.$/),
@@ -154,32 +154,68 @@ describe("/fire-hook", () => {
     });
   });
 
+  it("is dry unless live is said, says which of the two it is while it runs and afterwards, and has a button for the real thing", async () => {
+    const finish: (() => void)[] = [];
+    const dry: boolean[] = [];
+    const fireSlow = async (line: string) => {
+      const progress: string[] = [];
+      const running = desk.say(line, { progress: ({ text = "" }) => void progress.push(text) });
+      await desk.clock.advance(1000);
+      finish.shift()?.();
+      return { ...(await running), progress };
+    };
+    desk.registry.registerVoid(
+      "message_sent",
+      (_payload, context) => {
+        dry.push(context.dryRun);
+        return new Promise<void>((done) => void finish.push(done));
+      },
+      { id: "note" },
+    );
+    const tried = await fireSlow("/fire-hook note example");
+    expect(tried.progress[0]).toMatch(/^Dry run of `message_sent`: 0 ended/);
+    expect(tried.shown).toMatch(/^\*\*Dry run\*\*: `note`/);
+    expect(tried.shown).toContain("Nothing was sent and no state was written. `live=true` fires it for real.");
+    const [button] = tried.message.buttons?.flat() ?? [];
+    expect(button).toMatchObject({ label: "Fire it", action: { line: "/fire-hook note payload=example live=true" } });
+    const fired = await fireSlow("/fire-hook note example live");
+    expect(fired.progress[0]).toMatch(/^Firing live: `message_sent`: 0 ended/);
+    expect(fired.shown).toMatch(/^\*\*Fired live\*\*: `note`/);
+    expect(fired.shown).toContain("This was no dry run");
+    expect(dry).toEqual([true, false]);
+  });
+
+  it("keeps the phase of a point in its buttons", async () => {
+    const { lines } = await desk.say("/fire-hook task:create phase=after");
+    expect(lines).toContain("/fire-hook task:create phase=after live=true");
+  });
+
   it("runs dry for a viewer, and refuses to do anything else for one", async () => {
     const dry: boolean[] = [];
     desk.registry.registerVoid("message_sent", (_payload, { dryRun }) => void dry.push(dryRun), { id: "note" });
     const { data, shown } = await desk.say("/fire-hook note", { role: "viewer" });
     expect(data).toMatchObject({ dryRun: true });
     expect(shown).toContain("Nothing was sent");
-    await expect(desk.say("/fire-hook note dry-run=false", { role: "viewer" })).rejects.toMatchObject({
+    await expect(desk.say("/fire-hook note live=true", { role: "viewer" })).rejects.toMatchObject({
       code: "REFUSED",
     });
-    await desk.say("/fire-hook note example --dry-run", { role: "operator" });
-    await desk.say("/fire-hook note", { role: "operator" });
+    await desk.say("/fire-hook note example", { role: "operator" });
+    await desk.say("/fire-hook note live", { role: "operator" });
     expect(dry).toEqual([true, true, false]);
   });
 
   it("offers an operator the real thing after a dry run, and a viewer not", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "note" });
     const payload = '{"message": {"text": "it\'s \\"quoted\\""}}';
-    const mine = await desk.run("fire-hook", { id: "note", payload: `example ${payload}`, "dry-run": true });
-    const live = mine.lines.find((line) => line.endsWith("dry-run=false"));
+    const mine = await desk.run("fire-hook", { id: "note", payload: `example ${payload}` });
+    const live = mine.lines.find((line) => line.endsWith("live=true"));
     expect(live).toBeDefined();
     expect((await desk.say(live ?? "")).data).toMatchObject({
       dryRun: false,
       payload: { message: { text: 'it\'s "quoted"' } },
     });
     const theirs = await desk.say("/fire-hook note", { role: "viewer" });
-    expect(theirs.lines.some((line) => line.endsWith("dry-run=false"))).toBe(false);
+    expect(theirs.lines.some((line) => line.endsWith("live=true"))).toBe(false);
   });
 
   it("answers at once for a slow hook, and shows the runs as they end", async () => {
@@ -189,7 +225,11 @@ describe("/fire-hook", () => {
     desk.registry.registerVoid("message_sent", hold("middle"), { id: "middle" });
     desk.registry.registerVoid("message_sent", hold("slow"), { id: "slow" });
     const progress: string[] = [];
-    const running = desk.run("fire-hook", { id: "message_sent" }, { progress: ({ text }) => void progress.push(text) });
+    const running = desk.run(
+      "fire-hook",
+      { id: "message_sent", live: true },
+      { progress: ({ text }) => void progress.push(text) },
+    );
     await desk.clock.advance(1000);
     expect(progress).toHaveLength(1);
     expect(progress[0]).toMatch(/1 ended, 2 under way for \d+ ms/);
@@ -211,15 +251,15 @@ describe("/fire-hook", () => {
       () => (runs++ === 0 ? new Promise<void>((done) => (finish = done)) : undefined),
       { id: "slow" },
     );
-    const first = desk.say("/fire-hook slow");
+    const first = desk.say("/fire-hook slow live=true");
     await until(() => runs === 1);
     await desk.clock.advance(5000);
-    const refused = await desk.say("/fire-hook message_sent").catch((error: unknown) => error);
+    const refused = await desk.say("/fire-hook message_sent live=true").catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "HOOK_RUNNING", message: expect.stringContaining("for 5 s") });
     finish();
     const { id } = (await first).data as FireData;
     expect((refused as Error).message).toContain(id);
-    expect((await desk.say("/fire-hook slow")).data).toMatchObject({ runs: [{ hookId: "slow" }] });
+    expect((await desk.say("/fire-hook slow live=true")).data).toMatchObject({ runs: [{ hookId: "slow" }] });
   });
 
   it("refuses a hook that runs for live traffic, in every model, with that run's id and age; a point is fired all the same", async () => {
@@ -253,9 +293,11 @@ describe("/fire-hook", () => {
         code: "HOOK_RUNNING",
         message: `${id} is running already: run ${run}, for 4 s.`,
       });
-    expect((await desk.say("/fire-hook message_sent")).data).toMatchObject({ runs: [{ hookId: "slow-void" }] });
+    expect((await desk.say("/fire-hook message_sent live=true")).data).toMatchObject({
+      runs: [{ hookId: "slow-void" }],
+    });
     // What the command's own message set off does not stand in its way.
-    expect((await desk.say("/fire-hook slow-void", { causeId: "m7" })).data).toMatchObject({ dryRun: false });
+    expect((await desk.say("/fire-hook slow-void live=true", { causeId: "m7" })).data).toMatchObject({ dryRun: false });
     for (const end of finish) end();
     await Promise.all(live);
     await until(() => desk.registry.running().length === 0);

@@ -167,7 +167,7 @@ describe("/hooks show", () => {
     ])
       expect(shown).toContain(part);
     expect(lines).toEqual(
-      expect.arrayContaining(["/hooks disable redact.secrets", "/fire-hook redact.secrets example dry-run=true"]),
+      expect.arrayContaining(["/hooks disable redact.secrets", "/fire-hook redact.secrets example"]),
     );
     expect(data).toMatchObject({ id: "redact.secrets", failurePolicy: "fail-closed", neverFired: true });
   });

@@ -155,7 +155,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", { timeout: 90_00
   it("a hook that is fired shows its steps ticking off in one message, then the result, with buttons that work", async () => {
     const platform = stack.platforms[name];
     const [room] = platform.places;
-    await platform.command(room, "owner", "/fire-hook deploy");
+    await platform.command(room, "owner", "/fire-hook deploy live=true");
     const under = await find(platform, room, /Firing.*deploy.*✓ 1\. shell.*▸ 2\. shell.*· 3\. shell/s);
     open();
     const ended = await find(platform, room, /Fired.*deploy.*succeeded/s);
@@ -173,7 +173,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", { timeout: 90_00
     const again = await find(platform, room, /Fired.*deploy.*succeeded/s);
     await platform.press(room, "owner", again.id, "Disable");
     await find(platform, room, /deploy.* is disabled/);
-    expect((await run("/fire-hook deploy")).text).toContain("switched off");
+    expect((await run("/fire-hook deploy live=true")).text).toContain("switched off");
     await run("/hooks enable deploy");
   });
 
@@ -212,7 +212,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", { timeout: 90_00
 
 describe("a hook that fails", () => {
   it("answers as failed, and its run tells which step and which handler", async () => {
-    const answered = await run("/fire-hook fails");
+    const answered = await run("/fire-hook fails live=true");
     expect(answered.outcome).toBe("failed");
     expect(answered.text).toContain("it broke");
     const { runs } = (await api("owner", "GET", "/runs?filter=fails")).body;
@@ -249,17 +249,17 @@ describe("a hook that fails", () => {
 
 describe("a hook that runs programs", () => {
   it("is fired, tried, enabled and read by owners only", async () => {
-    const fired = await api("owner", "POST", "/hooks/fails/fire", {});
+    const fired = await api("owner", "POST", "/hooks/fails/fire", { live: true });
     expect([fired.status, fired.body.kind]).toEqual([200, "run"]);
     for (const [path, body] of [
-      ["/hooks/fails/fire", {}],
+      ["/hooks/fails/fire", { live: true }],
       ["/hooks/fails/test", {}],
       ["/hooks/fails/enable", {}],
       [`/runs/${fired.body.id}/replay`, { live: true }],
     ] as const)
       expect([path, (await api("operator", "POST", path, body)).status]).toEqual([path, 403]);
-    expect((await api("viewer", "POST", "/hooks/fails/fire", { dryRun: true })).status).toBe(403);
-    for (const line of ["/fire-hook fails", "/hooks test fails", "/fire-hook fails dry-run=true"])
+    expect((await api("viewer", "POST", "/hooks/fails/fire", { live: false })).status).toBe(403);
+    for (const line of ["/fire-hook fails live=true", "/hooks test fails", "/fire-hook fails"])
       expect((await run(line, "the-token-of-a-guest-0001")).text).toBe(
         "This hook runs a program, so only an owner may fire, test or enable it. Your role is operator.",
       );
@@ -275,25 +275,25 @@ describe("a hook that runs programs", () => {
   it("or gives work to a runner takes the role of that runner, also when an agent may start it or the event names it", async () => {
     for (const id of ["hands-out-0", "hands-out-1", "hands-out-2"]) {
       for (const path of [`/hooks/${id}/fire`, `/hooks/${id}/enable`])
-        expect([path, (await api("operator", "POST", path, {})).status]).toEqual([path, 403]);
-      expect((await run(`/fire-hook ${id}`, "the-token-of-a-guest-0001")).text).toMatch(
+        expect([path, (await api("operator", "POST", path, { live: true })).status]).toEqual([path, 403]);
+      expect((await run(`/fire-hook ${id} live=true`, "the-token-of-a-guest-0001")).text).toMatch(
         /^This hook gives a task to (guarded|helper), and the role for that is admin\. Your role is operator\.$/,
       );
-      expect((await run(`/fire-hook ${id} dry-run=true`, "the-token-of-a-guest-0001")).text).toMatch(/Dry run/);
+      expect((await run(`/fire-hook ${id}`, "the-token-of-a-guest-0001")).text).toMatch(/Dry run/);
     }
     const isCounted = async () => /count|1 done/.test((await run("/task list")).text);
     expect(await isCounted()).toBe(false);
-    expect((await api("owner", "POST", "/hooks/hands-out-0/fire", {})).body.status).toBe("succeeded");
+    expect((await api("owner", "POST", "/hooks/hands-out-0/fire", { live: true })).body.status).toBe("succeeded");
     expect(await isCounted()).toBe(true);
   });
 
   it("is not to be confused with others: a viewer tries a hook without a program, and may not fire it", async () => {
-    for (const line of ["/fire-hook plain", "/fire-hook plain dry-run=true", "/hooks test plain"])
+    for (const line of ["/fire-hook plain", "/fire-hook plain live=no", "/hooks test plain"])
       expect((await run(line, VIEWER)).text).toMatch(/Dry run/);
-    const buttonsFor = async (token?: string) => JSON.stringify(await run("/fire-hook plain dry-run=true", token));
-    expect(await buttonsFor(VIEWER)).not.toContain("dry-run=false");
-    expect(await buttonsFor()).toContain("dry-run=false");
-    expect(await run("/fire-hook plain dry-run=false", VIEWER)).toMatchObject({
+    const buttonsFor = async (token?: string) => JSON.stringify(await run("/fire-hook plain", token));
+    expect(await buttonsFor(VIEWER)).not.toContain("live=true");
+    expect(await buttonsFor()).toContain("live=true");
+    expect(await run("/fire-hook plain live=true", VIEWER)).toMatchObject({
       outcome: "refused",
       text: "That needs the role operator; yours is viewer.",
     });
@@ -301,7 +301,7 @@ describe("a hook that runs programs", () => {
   });
 
   it("tells nobody else what its programs said when they failed", async () => {
-    const { body: fired } = await api("owner", "POST", "/hooks/fails/fire", {});
+    const { body: fired } = await api("owner", "POST", "/hooks/fails/fire", { live: true });
     expect(fired.statusReason).toContain("it broke");
     await stack.platforms.web.say({ chatId: "general" }, "owner", "be noisy");
     const failed = async () => (await api("owner", "GET", "/runs?filter=noisy")).body.runs[0];
@@ -341,7 +341,7 @@ describe("a hook that runs programs", () => {
   it("shows what steps read in other chats to admins only, and records that they looked", async () => {
     await stack.platforms.web.say({ chatId: "general" }, "owner", 'my "secret" plan');
     const fired = await until(async () => {
-      const { body } = await api("owner", "POST", "/hooks/reads/fire", {});
+      const { body } = await api("owner", "POST", "/hooks/reads/fire", { live: true });
       return JSON.stringify(body).includes("secret") ? body : undefined;
     }, "the message being read");
     expect(JSON.stringify(fired)).toContain("secret");
@@ -353,7 +353,7 @@ describe("a hook that runs programs", () => {
       const tried = await api(who, "POST", "/hooks/reads/test", {});
       expect([tried.status, JSON.stringify(tried.body).includes("secret")]).toEqual([200, false]);
     }
-    for (const line of [`/run ${fired.id}`, "/hooks test reads", "/fire-hook reads dry-run=true"]) {
+    for (const line of [`/run ${fired.id}`, "/hooks test reads", "/fire-hook reads"]) {
       const { text } = await run(line, VIEWER);
       expect(text).toContain("for admins: `reveal=true`, which is recorded");
       expect(text).not.toContain("secret");
@@ -366,7 +366,7 @@ describe("a hook that runs programs", () => {
   });
 
   it("is not fired by way of its point either", async () => {
-    const answer = await api("operator", "POST", "/hooks/hook.due/fire", {});
+    const answer = await api("operator", "POST", "/hooks/hook.due/fire", { live: true });
     expect([403, 400]).toContain(answer.status);
   });
 });
@@ -390,7 +390,7 @@ describe("hooks that are paused", () => {
 
 describe("completion", () => {
   it("knows the runs of configured hooks", async () => {
-    await run("/fire-hook fails");
+    await run("/fire-hook fails live=true");
     const answer = await fetch(`${stack.gateway.url}/api/complete?command=run&option=id&typed=fails`, {
       headers: { authorization: `Bearer ${TOKEN}` },
     });
@@ -434,7 +434,7 @@ describe("completion", () => {
   });
 
   it.each(["run", "replay"])("of /%s offers the ids of runs, to people with a role", async (command) => {
-    const fired = (await api("owner", "POST", "/hooks/fails/fire", {})).body.id as string;
+    const fired = (await api("owner", "POST", "/hooks/fails/fire", { live: true })).body.id as string;
     const ask = (userId: string) => stack.discord.people.completes(command, "id", fired.slice(0, -1), { userId });
     expect(await ask(stack.discord.userId)).toContainEqual(expect.objectContaining({ value: fired }));
     const mallory = [...stack.discord.world.users.values()].find(({ username }) => username === "mallory");
@@ -448,7 +448,7 @@ describe("the definition that /hooks add shows", () => {
     mkdirSync(inFolder("hooks"), { recursive: true });
     writeFileSync(inFolder("hooks/added.yaml"), snippet);
     await until(async () => (await run("/hooks show disk-check")).outcome === "done", "the new hook", 30_000);
-    expect((await run("/fire-hook disk-check")).outcome).toBe("done");
+    expect((await run("/fire-hook disk-check live=true")).outcome).toBe("done");
     await find(stack.platforms.web, { chatId: "general" }, /Filesystem[\s\S]*%/);
     rmSync(inFolder("hooks"), { recursive: true });
   });
@@ -459,9 +459,9 @@ describe("a hook that a person fires and a kill cuts off", () => {
     const platform = stack.platforms.discord;
     const [, room] = platform.places;
     const begun = () => linesOf(inFolder("lasting.log"));
-    await platform.command(room, "owner", "/fire-hook lasting");
+    await platform.command(room, "owner", "/fire-hook lasting live=true");
     await until(() => begun().length === 1, "its start");
-    const refused = await run("/fire-hook lasting");
+    const refused = await run("/fire-hook lasting live=true");
     expect(refused.outcome).toBe("failed");
     expect(refused.text).toMatch(new RegExp(`is running already: run ${begun()[0]}, for \\d+ m?s`));
     await stack.gateway.kill();
@@ -476,7 +476,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
     const platform = stack.platforms.discord;
     const [, room] = platform.places;
     const begun = () => linesOf(PLUGIN_LOG);
-    await platform.command(room, "owner", "/fire-hook lasting.reaction_added");
+    await platform.command(room, "owner", "/fire-hook lasting.reaction_added live=true");
     await until(() => begun().length === 1, "its start");
     await stack.gateway.kill();
     await stack.gateway.start();
@@ -486,7 +486,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
     expect(begun()).toHaveLength(1);
     // A new command fires anew, and what ended says so.
     const { web } = stack.platforms;
-    await web.command(web.places[1], "owner", '/fire-hook lasting.reaction_added example {"emoji":"⚡"}');
+    await web.command(web.places[1], "owner", '/fire-hook lasting.reaction_added example {"emoji":"⚡"} live=true');
     const again = await find(web, web.places[1], /Fired.*lasting\.reaction_added.*passed/s);
     expect([again.text, begun().length]).toEqual([again.text, 2]);
   });

@@ -57,12 +57,18 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
     async command(place, who, line) {
       const { name, values } = parse(line);
       const registered = fake.world.commands.find((command) => command.name === name) as
-        | { options?: { name: string }[] }
+        | { options?: { name: string; type: number }[] }
         | undefined;
       if (!registered) throw new Error(`Discord knows no command ${name}`);
-      const options = Object.fromEntries(
-        values.map((value, at) => [registered.options?.[at]?.name ?? `extra${at}`, value]),
-      );
+      const options: Record<string, string | boolean> = {};
+      let at = 0;
+      for (const value of values) {
+        const [, name, text = ""] = /^([a-z-]+)=([\s\S]*)$/.exec(value) ?? [];
+        const named = registered.options?.find((option) => option.name === name);
+        if (named) options[named.name] = named.type === 5 ? text === "true" : text;
+        else options[registered.options?.[at]?.name ?? `extra${at}`] = value;
+        if (!named) at++;
+      }
       fake.people.slash(name, options, where(place, who));
     },
     press: async (place, who, id, label) => void fake.people.presses(id, label, where(place, who)),

@@ -347,10 +347,7 @@ describe("a guard that was disabled before a release", () => {
 
 describe("a dry run", () => {
   it("is no firing of its point", async () => {
-    await invoke(
-      stack.gateway.url,
-      '/fire-hook task:create {"title":"x","description":"x","assignTo":"ok"} dry-run=true',
-    );
+    await invoke(stack.gateway.url, '/fire-hook task:create {"title":"x","description":"x","assignTo":"ok"}');
     expect(await why("/hooks why creating")).toContain("It never fired. task:create has not fired either.");
   });
 });
@@ -409,15 +406,15 @@ describe("a background run that is tried again", () => {
 
 describe("a dry run of a point", () => {
   it("shows that the programs of configured hooks were not called", async () => {
-    const fired = await why('/fire-hook inbound_claim example {"message":{"text":"ping"}} dry-run');
+    const fired = await why('/fire-hook inbound_claim example {"message":{"text":"ping"}}');
     expect(fired).toMatch(/○ not called \(dry run\) +ping/);
     expect(fired).not.toMatch(/✓ passed +(ping|blocker)/);
-    const other = await why('/fire-hook inbound_claim example {"message":{"text":"block x"}} dry-run');
+    const other = await why('/fire-hook inbound_claim example {"message":{"text":"block x"}}');
     expect(other).toMatch(/○ not called \(dry run\) +blocker/);
-    expect(await why('/fire-hook inbound_claim example {"message":{"text":"block x"}} dry-run=false')).toContain(
+    expect(await why('/fire-hook inbound_claim example {"message":{"text":"block x"}} live=true')).toContain(
       "no blocks here",
     );
-    const one = await why('/fire-hook ping example {"message":{"text":"ping"}} dry-run');
+    const one = await why('/fire-hook ping example {"message":{"text":"ping"}}');
     expect(one).toContain("Dry run ping ○ not called (dry run)");
   });
 

@@ -201,10 +201,10 @@ it("a hook that an operator disabled may have run before the attempt that counte
 
 it("a firing that the end of the process cut off is the last one, and is not counted as a run that passed", async () => {
   writeFileSync(join(folder, "quick"), "");
-  await ask("/fire-hook sleeper");
+  await ask("/fire-hook sleeper live=true");
   await until(async () => (await ask("/hooks why sleeper")).startsWith("sleeper ran for the last hook.due"), "its run");
   rmSync(join(folder, "quick"));
-  void asked("/fire-hook sleeper");
+  void asked("/fire-hook sleeper live=true");
   await until(async () => (await ask("/hooks why sleeper")).includes("sleeper is running now"), "sleeper at work");
   await say("bg");
   await until(async () => (await ask("/hooks why lab.bg")).includes("lab.bg is running now"), "lab.bg at work");

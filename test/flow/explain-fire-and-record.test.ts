@@ -76,7 +76,7 @@ it("a process that was killed may have lost the record, and no reason is invente
   first = await say("first");
   const row = first;
   await until(async () => (await ask(`/hooks why cut ${row}`)).includes("running now"), "cut at work");
-  const [, runId] = /run (\S+), for/.exec(await ask("/fire-hook a.fr example")) ?? [];
+  const [, runId] = /run (\S+), for/.exec(await ask("/fire-hook a.fr example live=true")) ?? [];
   expect(await ask(`/run ${runId}`)).toContain(`${runId} has not ended: a.fr has been running at message_received`);
   await gateway.kill();
   await gateway.start();

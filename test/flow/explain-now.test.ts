@@ -316,7 +316,7 @@ hooks:
   - { id: man, trigger: manual, cooldown: 1h, run: { shell: { command: ["true"] } } }
   - { id: auto, trigger: { every: 1h }, run: { shell: { command: ["true"] } } }
 `);
-  const { data } = await invoke(live.app.url, "/fire-hook man", TOKEN);
+  const { data } = await invoke(live.app.url, "/fire-hook man live=true", TOKEN);
   const { id, dispatchId, cause } = data as { id: string; dispatchId: string; cause: { id: string } };
   for (const one of [id, dispatchId, cause.id]) {
     expect(await ask(`/run ${one}`), one).toMatch(/^man ✓ succeeded/);
@@ -328,11 +328,11 @@ hooks:
   await ask("/hooks pause");
   const man = await ask("/hooks why man");
   expect(first(man)).toBe("man ran for the last hook.due.");
-  expect(man).toContain("That does not hold for this one: only /fire-hook man runs it.");
-  expect(man).toContain("It runs only when a person fires it: /fire-hook man.");
+  expect(man).toContain("That does not hold for this one: only /fire-hook man live=true runs it.");
+  expect(man).toContain("It runs only when a person fires it: /fire-hook man live=true.");
   expect(man).not.toMatch(/would not run|would refuse/);
   expect(await ask("/hooks why auto")).toContain("auto would not run.");
-  expect(await ask("/fire-hook man")).toContain("man ✓ succeeded");
+  expect(await ask("/fire-hook man live=true")).toContain("man ✓ succeeded");
   await ask("/hooks disable man");
   expect(first(await ask("/hooks why man"))).toContain("would not run when a person fires it");
 });

@@ -281,7 +281,7 @@ describe("a message of a hook whose answer from the platform was lost", () => {
   it("is in doubt for its run, which is not said to have had no effect", async () => {
     const [room] = stack.platforms.telegram.places;
     stack.telegram.fail({ method: "sendMessage", chatId: Number(room.chatId), action: { kind: "drop-after" } });
-    await invoke(stack.gateway.url, "/fire-hook wire");
+    await invoke(stack.gateway.url, "/fire-hook wire live=true");
     const id = await until(
       () => rows<{ id: string }>("SELECT id FROM deliveries WHERE status = 'held' AND message LIKE '%by wire%'")[0]?.id,
       "held",
@@ -301,7 +301,7 @@ describe("a message of a hook whose answer from the platform was lost", () => {
 
 describe("a message that a hook sent", () => {
   it("names the hook and who fired it, for the hook as well", async () => {
-    await invoke(stack.gateway.url, "/fire-hook hand", ADAM);
+    await invoke(stack.gateway.url, "/fire-hook hand live=true", ADAM);
     const posted = await until(
       async () => (await stack.platforms.web.seen(place())).find(({ text }) => text === "posted by hand")?.id,
       "the post",

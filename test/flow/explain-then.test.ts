@@ -178,7 +178,7 @@ it("a hook that is disabled now is not what would keep another from running", as
 
 it("a firing by hand is not the last firing of the point, and names itself where it is the only one", async () => {
   const { ask, say } = await lab();
-  await ask("/fire-hook ops.alpha example");
+  await ask("/fire-hook ops.alpha example live=true");
   await until(async () => /inbound_claim last fired/.test(await ask("/hooks why inbound_claim")), "the record");
   expect(await ask("/hooks why inbound_claim")).toContain("/fire-hook fired it by hand, for one hook alone");
   expect(first(await ask("/hooks why ops.beta"))).toContain("/fire-hook fired it by hand, and for other hooks.");
@@ -195,7 +195,7 @@ it("a firing by hand is not the last firing of the point, and names itself where
     expect(await ask(`/hooks ${action} inbound_claim`)).toMatch(
       /"inbound_claim" is a hook point, and not a hook\.\s+\/hooks order inbound_claim lists its hooks\./,
     );
-  await ask("/fire-hook ops.beta example");
+  await ask("/fire-hook ops.beta example live=true");
   expect(await ask("/hooks why ops.beta")).toContain("ops.alpha runs before it and claimed the message");
 });
 
@@ -239,7 +239,7 @@ it("the hook that a gate or skip_if refused is named for the message", async () 
 it("what a run of a hook led to names the hook, and a hook that overrides disable names them", async () => {
   const { ask, say } = await lab();
   await say("hello", UNCLAIMED);
-  await ask("/fire-hook byhand");
+  await ask("/fire-hook byhand live=true");
   await until(
     async () => (await ask("/run last")).includes("because of hook byhand (run r_"),
     "the firing of the post",

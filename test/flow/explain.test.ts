@@ -412,7 +412,7 @@ describe("a hook that throws", () => {
 
   it("is no success when it is fired by hand, dry or live, and each says which it was", async () => {
     const fire = '/fire-hook mine.thrower example {"message":{"text":"boom"}}';
-    const dry = await run(`${fire} dry-run`);
+    const dry = await run(fire);
     expect(bare(dry.text)).toContain("Dry run");
     expect(bare(dry.text)).toContain("inbound_claim ✗ failed");
     const live = await run(`${fire} live`);

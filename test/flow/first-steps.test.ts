@@ -49,7 +49,7 @@ it("shows both hooks as fired, and fires one by hand", async () => {
   const hooks = await api("/command", { line: "/hooks" });
   expect(hooks).toContain("keyword-router.inbound_claim");
   expect(hooks).not.toContain("never fired");
-  const fired = await api("/command", { line: "/fire-hook keyword-router.inbound_claim example dry-run" });
+  const fired = await api("/command", { line: "/fire-hook keyword-router.inbound_claim example" });
   expect(JSON.parse(fired)).toMatchObject({ outcome: "done" });
 });
 

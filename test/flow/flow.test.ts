@@ -216,7 +216,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
   });
 
   it("fires a hook by hand and shows its outcome", async () => {
-    await platform().command(room(), "owner", "/fire-hook inbound_claim example");
+    await platform().command(room(), "owner", "/fire-hook inbound_claim example live=true");
     await until(
       async () =>
         [...(await platform().seen(room(), "owner")), ...(await platform().seenPrivately("owner"))].find(({ text }) =>

@@ -146,7 +146,7 @@ describe("what is broken", () => {
     onTestFinished(() => gateway.kill());
     await gateway.start();
     await gateway.ready();
-    await invoke(gateway.url, "/fire-hook late.message_received example");
+    await invoke(gateway.url, "/fire-hook late.message_received example live=true");
     const lines = ["/status", "/hooks broken", "/hooks show wrong", "/hooks show late.message_received", "/run last"];
     for (const line of lines) {
       const answer = JSON.stringify(await invoke(gateway.url, line)).replaceAll("\\", "");

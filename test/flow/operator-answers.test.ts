@@ -119,7 +119,7 @@ it("the last firing of a point is not called that while no hook is enabled there
 it("a hook that waits for its time or for a person is explained as that, and has no last payload", async () => {
   const { ask } = await lab();
   expect(await ask("/hooks why nightly")).toMatch(/It is due next at .* UTC \(in .*\)\./);
-  expect(await ask("/hooks why byhand")).toContain("It runs only when a person fires it: /fire-hook byhand.");
+  expect(await ask("/hooks why byhand")).toContain("It runs only when a person fires it: /fire-hook byhand live=true.");
   expect(await ask("/hooks test nightly last")).toContain("nightly is started by time, so it has no last payload");
 });
 
@@ -151,7 +151,7 @@ it("every command says of a broken hook that it is not in force, and why", async
     "/hooks disable crooked",
     "/hooks order crooked",
     "/hooks test crooked",
-    "/fire-hook crooked",
+    "/fire-hook crooked live=true",
   ])
     expect(await ask(line), line).toMatch(
       /The hook "crooked" is not in force, because its definition is broken: on: .*nowhere.*hookgate\.yaml/,
@@ -208,7 +208,7 @@ it("a pause says which hooks it is about, reactions are on record, and a failed 
 
 it("answers that may overtake each other in a direct message point at their commands", async () => {
   const { live } = await lab();
-  const lines = ["/hooks next", "/nope", "/whoami", "/fire-hook byhand dry-run=true"];
+  const lines = ["/hooks next", "/nope", "/whoami", "/fire-hook byhand"];
   for (const [index, text] of lines.entries())
     await live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-of-the-line-${index}` });
   type Shown = { id: number; text: string; replyToId?: number; userId?: string };
@@ -220,5 +220,5 @@ it("answers that may overtake each other in a direct message point at their comm
   expect(plain).toEqual([expect.stringContaining("for a time"), expect.stringContaining("You are")]);
   const answerTo = (id: number | undefined) => answers.find(({ replyToId }) => replyToId === id)?.text;
   expect(answerTo(await asked("/nope"))).toContain("There is no command /nope");
-  expect(answerTo(await asked("/fire-hook byhand dry-run=true"))).toContain("byhand");
+  expect(answerTo(await asked("/fire-hook byhand"))).toContain("byhand");
 });

@@ -45,12 +45,12 @@ describe("a slow hook that is fired by hand", () => {
       const [room] = platform.places;
       const file = join(stack.gateway.folder, "enough");
       try {
-        await platform.command(room, "owner", "/fire-hook traps.slow example");
+        await platform.command(room, "owner", "/fire-hook traps.slow example live=true");
         // The hook ends only when this test writes the file, so this answer comes before its end.
         const first = await find(platform, room, /Firing .*under way/s);
         const dispatch = /dispatch\W+(f_\w+)/.exec(first.text)?.[1] ?? "none";
 
-        await platform.command(room, "owner", "/fire-hook traps.slow example");
+        await platform.command(room, "owner", "/fire-hook traps.slow example live=true");
         const refused = await find(platform, room, /is being fired already/);
         expect(refused.text.replaceAll("\\", "")).toContain(dispatch);
         expect(refused.text).toMatch(/for \d+/);
@@ -64,7 +64,7 @@ describe("a slow hook that is fired by hand", () => {
       } finally {
         // A hook that still runs is refused on the next platform, which then waits in vain.
         writeFileSync(file, "");
-        const isFree = async () => (await run("/fire-hook traps.slow example dry-run=true")).outcome !== "failed";
+        const isFree = async () => (await run("/fire-hook traps.slow example")).outcome !== "failed";
         await until(isFree, "traps.slow being free again");
         rmSync(file);
       }
@@ -81,11 +81,11 @@ describe("a hook that runs for live traffic", () => {
       () => stack.noted("inbound_claim").find(({ text }) => text === "slow 1500 live traffic"),
       "the live run",
     );
-    const refused = await run("/fire-hook flow.inbound_claim example");
+    const refused = await run("/fire-hook flow.inbound_claim example live=true");
     expect(refused.text.replaceAll("\\", "")).toContain(`running already: run ${dispatchId}/`);
     await find(stack.platforms.discord, room, /slow live traffic/);
     const fired = await until(async () => {
-      const answer = await run("/fire-hook flow.inbound_claim example");
+      const answer = await run("/fire-hook flow.inbound_claim example live=true");
       return answer.outcome === "failed" ? undefined : answer;
     }, "the hook being free again");
     expect(fired.text).toContain("flow.inbound_claim");
@@ -93,7 +93,7 @@ describe("a hook that runs for live traffic", () => {
 
   it("is fired from the chat whose command it is observing", async () => {
     const [room] = stack.platforms.discord.places;
-    await stack.platforms.discord.command(room, "owner", "/fire-hook traps.hangs example");
+    await stack.platforms.discord.command(room, "owner", "/fire-hook traps.hangs example live=true");
     await find(stack.platforms.discord, room, /Fired live\W+traps\.hangs/);
   });
 });
@@ -179,8 +179,8 @@ describe("a Telegram command", () => {
     const [room] = platforms.telegram.places;
     const before = stack.noted("command_invoked").length;
     for (const line of [
-      `/fire_hook flow.message_edited example dry-run`,
-      `/fire-hook flow.message_deleted example dry-run`,
+      `/fire_hook flow.message_edited example`,
+      `/fire-hook flow.message_deleted example`,
       `/hooks@SomeOtherBot`,
       `/status@${telegram.world.bot.username}`,
     ])

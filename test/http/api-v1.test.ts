@@ -54,11 +54,11 @@ describe("/api/v1/hooks", () => {
   });
 
   it("fires one, for real or dry, and tells what came of it, with what people wrote masked", async () => {
-    const dry = (await post(`/hooks/${HOOK}/fire`, { dryRun: true })).body;
+    const dry = (await post(`/hooks/${HOOK}/fire`)).body;
     expect(dry).toMatchObject({ dryRun: true, runs: [{ hookId: HOOK, outcome: "passed" }] });
-    const real = (await post(`/hooks/${HOOK}/fire`)).body;
+    const real = (await post(`/hooks/${HOOK}/fire`, { live: true })).body;
     expect(real).toMatchObject({ dryRun: false, redacted: false, payload: { message: { text: "hello" } } });
-    expect((await post(`/hooks/${HOOK}/fire`, { payload: "last" })).body.code).toBe("NOT_FOUND");
+    expect((await post(`/hooks/${HOOK}/fire`, { payload: "last", live: true })).body.code).toBe("NOT_FOUND");
     expect((await get(`/runs/${real.id}`)).body.payload.message.text).toBe("[text]");
   });
 
@@ -72,8 +72,8 @@ describe("/api/v1/hooks", () => {
 
 describe("/api/v1/runs", () => {
   it("lists, shows and replays what fired", async () => {
-    const { id } = (await post(`/hooks/${HOOK}/fire`)).body;
-    await post(`/hooks/${HOOK}/fire`);
+    const { id } = (await post(`/hooks/${HOOK}/fire`, { live: true })).body;
+    await post(`/hooks/${HOOK}/fire`, { live: true });
     const second = (await get(`/runs?filter=${HOOK}&limit=1&page=2`)).body;
     expect([second.page, second.dispatches.length, second.dispatches[0].id]).toEqual([2, 1, id]);
     const listed = (await get(`/runs?filter=${HOOK}&limit=5`)).body;
@@ -127,9 +127,9 @@ describe("who may", () => {
     try {
       const as = (method: string, path: string, body?: unknown) => other.call(BOB, method, `/api/v1${path}`, body);
       expect((await as("GET", "/hooks")).status).toBe(200);
-      const dry = await as("POST", `/hooks/${HOOK}/fire`, { dryRun: true });
+      const dry = await as("POST", `/hooks/${HOOK}/fire`, { live: false });
       expect(dry.status).toBe(200);
-      expect((await as("POST", `/hooks/${HOOK}/fire`, {})).status).toBe(403);
+      expect((await as("POST", `/hooks/${HOOK}/fire`, { live: true })).status).toBe(403);
       expect((await as("POST", `/hooks/${HOOK}/disable`)).status).toBe(403);
       await until(
         async () => (await as("GET", `/runs/${dry.body.id}`)).status === 200,
@@ -160,7 +160,7 @@ describe("/api/v1/openapi.json", () => {
     expect(fire.parameters).toMatchObject([{ name: "id", in: "path", required: true, schema: { type: "string" } }]);
     expect(Object.keys(fire.requestBody.content["application/json"].schema.properties)).toEqual([
       "payload",
-      "dryRun",
+      "live",
       "phase",
     ]);
     const { anyOf } = fire.responses["200"].content["application/json"].schema;

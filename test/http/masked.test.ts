@@ -124,7 +124,7 @@ describe("a viewer of runs", () => {
     const one = await get(`/runs/${encodeURIComponent(run.id)}`);
     // The journal has the firing a moment after the run.
     const test = await until(async () => {
-      const fired = await app.call(OWNER, "POST", "/api/v1/hooks/watch/fire", { payload: "last", dryRun: true });
+      const fired = await app.call(OWNER, "POST", "/api/v1/hooks/watch/fire", { payload: "last", live: false });
       return fired.status === 200 ? fired : undefined;
     }, "a dry run with the last payload");
     for (const shown of [run, one, test.body]) {
@@ -234,7 +234,7 @@ describe("a viewer of runs", () => {
             "/hooks why quotes",
             `/hooks why quotes ${dispatchId.split(":")[0]}`,
             `/hooks why ${dispatchId.split(":")[0]}`,
-            "/fire-hook quotes last dry-run=true",
+            "/fire-hook quotes last",
           ].map(async (line) => (await app.call(token, "POST", "/api/command", { line })).body),
         )),
       ]);

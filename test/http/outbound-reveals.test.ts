@@ -126,7 +126,7 @@ it("an error that quotes the answer to an owner's command is read by owners only
   // The payload tells what it is about, also in a run by hand, and later.
   const again = [
     "/hooks test looks-up last",
-    "/fire-hook looks-up last dry-run=true",
+    "/fire-hook looks-up last",
     `/replay ${await idIn(line, /d_m\w+:message_sending\/\d+/)}`,
   ];
   await expectOwnersOnly(code, again);
@@ -144,7 +144,7 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
   const quoted = PRINTED.toUpperCase();
   await shownTask("plain job");
   await until(async () => (await say("/runs looks-back")).includes(quoted), "the failed run", 15_000);
-  await expectOwnersOnly(quoted, ["/runs looks-back", "/runs failed", "/fire-hook looks-back last dry-run=true"]);
+  await expectOwnersOnly(quoted, ["/runs looks-back", "/runs failed", "/fire-hook looks-back last"]);
 
   await shownTask("guarded job");
   const held = await until(
@@ -168,7 +168,7 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
   await expectOwnersOnly(quoted, [`/outbox show ${cancelled}`, `/run ${cancelled}:message_sending`, "/runs refuses"]);
 
   // What hooks post where anybody reads it.
-  for (const query of ["deliveries", "runs", "dispatches"]) await say(`/fire-hook asks-${query} dry-run=false`);
+  for (const query of ["deliveries", "runs", "dispatches"]) await say(`/fire-hook asks-${query} live=true`);
   const room = await until(
     async () => {
       const shown = JSON.stringify((await app.call(STAN, "GET", "/api/rooms/general/messages")).body);

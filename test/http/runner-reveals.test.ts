@@ -111,7 +111,7 @@ it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", asy
     else if (line !== lines[1]) expect(shown, line).toContain(words);
   }
   // Fired by hand with the last payload, it renders texts of the payload masked, to everybody.
-  expect(await say("/fire-hook quotes payload=last dry-run=true", BOB)).not.toContain(words);
+  expect(await say("/fire-hook quotes payload=last", BOB)).not.toContain(words);
 });
 
 it("an error that quotes what an owner's runner said is read by owners only", async () => {
@@ -126,7 +126,7 @@ it("an error that quotes what an owner's runner said is read by owners only", as
   const found = await recordWith(quoted, "/runs looks", /t_\w+:\d+:task:complete:after\/\d+/g, (one) => `/run ${one}`);
   const id = found.replace("/run ", "");
   const lines = ["/runs looks", "/runs failed", "/hooks why looks", `/run ${id}`, `/run ${id}:1`];
-  for (const line of [...lines, `/replay ${id}`, "/fire-hook looks last dry-run=true"]) {
+  for (const line of [...lines, `/replay ${id}`, "/fire-hook looks last"]) {
     expect(await say(line), line).toContain(quoted);
     expect(await say(line, EVE), line).not.toContain(quoted);
     expect(await say(line, BOB), line).not.toContain(quoted);
@@ -190,11 +190,7 @@ it("the report of a mission shows the words of a runner to nobody without reveal
     expect(shown, path).toContain("[text]");
     expect(shown, path).not.toContain(WORDS.ours);
   }
-  for (const line of [
-    "/runs shouts",
-    `/run ${id}`,
-    "/fire-hook mission:complete payload=last dry-run=true phase=after",
-  ])
+  for (const line of ["/runs shouts", `/run ${id}`, "/fire-hook mission:complete payload=last phase=after"])
     expect(await say(line), line).not.toContain(WORDS.ours);
   expect(await say(`/run ${id} reveal=true`, BOB)).toContain("It shows the output of a task's runner");
   // What the hook sent about it: its words are changed, so that no mask finds them.
@@ -211,7 +207,7 @@ it("a test of a hook with the last payload shows what it made of a runner's word
   await failedMission();
   const lines = {
     "/hooks test shouts last": "for owners; it may quote the output of a task's runner",
-    "/fire-hook shouts payload=last dry-run=true": "for owners; it may quote the output of a task's runner",
+    "/fire-hook shouts payload=last": "for owners; it may quote the output of a task's runner",
     '/hooks test shouts payload=\'last {"missionId": "m_other"}\'': "without JSON on top",
   };
   for (const [line, instead] of Object.entries(lines)) {
@@ -237,25 +233,25 @@ it("a hook is fired live with the last payload, or with one of a runner that is 
   const { runs } = (await app.call(OWNER, "GET", "/api/v1/runs?filter=shouts")).body;
   const run = runs[0]?.id;
   for (const line of [
-    "/fire-hook shouts last dry-run=false",
-    '/fire-hook shouts payload=\'last {"missionId": "m_other"}\' dry-run=false',
-    "/fire-hook mission:complete payload=last phase=after dry-run=false",
+    "/fire-hook shouts last live=true",
+    '/fire-hook shouts payload=\'last {"missionId": "m_other"}\' live=true',
+    "/fire-hook mission:complete payload=last phase=after live=true",
     `/replay ${past} live=true`,
     `/replay ${run} live=true`,
   ])
     for (const token of [BOB, EVE]) expect(await say(line, token), line).toContain(refused);
-  const api = await app.call(EVE, "POST", "/api/v1/hooks/shouts/fire", { payload: "last", dryRun: false });
+  const api = await app.call(EVE, "POST", "/api/v1/hooks/shouts/fire", { payload: "last", live: true });
   expect(JSON.stringify(api.body)).toContain(refused);
-  expect(await say("/fire-hook shouts last dry-run=false")).toContain("Fired live");
+  expect(await say("/fire-hook shouts last live=true")).toContain("Fired live");
   // A message of a direct chat is for admins, who may have it revealed.
   await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
     text: "a private word",
     nonce: "nonce-of-a-private-word",
   });
   await until(async () => (await say("/runs echoes")).includes("succeeded"), "the run of echoes");
-  expect(await say("/fire-hook echoes last dry-run=false", EVE)).toContain(refused);
-  expect(await say("/fire-hook echoes last dry-run=false", BOB)).toContain("Fired live");
-  expect(await say("/fire-hook echoes example dry-run=false", EVE)).toContain("Fired live");
+  expect(await say("/fire-hook echoes last live=true", EVE)).toContain(refused);
+  expect(await say("/fire-hook echoes last live=true", BOB)).toContain("Fired live");
+  expect(await say("/fire-hook echoes example live=true", EVE)).toContain("Fired live");
   const own = (await app.call(OWNER, "GET", "/api/v1/runs?filter=echoes")).body.runs.find(
     ({ trigger }: { trigger: string }) => trigger !== "manual",
   );

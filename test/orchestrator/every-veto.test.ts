@@ -393,7 +393,7 @@ it.each(["mission:execute", "task:create", "task:transition"])(
       notify: { to: ["web:web:general"] },
     };
     const app = await started({ hooks: [guard, nightly] });
-    await app.command("/fire-hook nightly");
+    await app.command("/fire-hook nightly live=true");
     const run = await until(async () => {
       const { data } = await app.command("/runs nightly");
       return (data.runs as { id: string; status: string }[]).find(({ status }) => status !== "running");
@@ -428,8 +428,8 @@ it("a run of a hook whose task is refused has failed with who and why, and its h
     hooks: [maker("strict", make), maker("lenient", { create_task: { ...make.create_task, required: false } })],
   });
   refuse(app.folder, { hook: "task:create", has: "Mine gold", reason: "not on our machines" });
-  await app.command("/fire-hook lenient");
-  await app.command("/fire-hook strict");
+  await app.command("/fire-hook lenient live=true");
+  await app.command("/fire-hook strict live=true");
   const notified = async () => (await app.room()).find(({ text }) => text.includes("strict failed"));
   const { text } = await until(notified, "the room being notified");
   expect(text).toContain("not on our machines");

@@ -22,8 +22,8 @@ it("a hook that forwards to where nothing is has failed, as with a real message"
   closers.push(() => gateway.kill());
   await gateway.start();
   await gateway.ready();
-  const live = await invoke(gateway.url, "/fire-hook desk.forwards example dry-run=false");
-  const dry = await invoke(gateway.url, "/fire-hook desk.forwards example dry-run=true");
+  const live = await invoke(gateway.url, "/fire-hook desk.forwards example live=true");
+  const dry = await invoke(gateway.url, "/fire-hook desk.forwards example");
   const { id } = dry.data as { id: string };
   const again = await invoke(gateway.url, `/replay ${id}`);
   for (const { text } of [live, dry, again]) {
@@ -48,9 +48,9 @@ it("a dry run with the example goes on after api.send, and shows a wrong result 
   closers.push(() => gateway.kill());
   await gateway.start();
   await gateway.ready();
-  const dry = async (id: string) => (await invoke(gateway.url, `/fire-hook welcome.${id} example dry-run=true`)).text;
+  const dry = async (id: string) => (await invoke(gateway.url, `/fire-hook welcome.${id} example`)).text;
   expect(await dry("good")).not.toMatch(/failed|there is no room/);
   expect(await dry("bad")).toMatch(/failed.*handled/s);
-  const live = await invoke(gateway.url, "/fire-hook welcome.good example dry-run=false");
+  const live = await invoke(gateway.url, "/fire-hook welcome.good example live=true");
   expect(live.text).toContain("api.send: there is no room");
 });

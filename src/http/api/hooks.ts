@@ -71,7 +71,11 @@ export const hookEndpoints = [
     summary: "Fires one hook and answers when it has ended: a dispatch, or the run of a configured hook.",
     params: id,
     body: z
-      .strictObject({ payload, dryRun: z.boolean().default(false).describe("Send nothing, write no state."), phase })
+      .strictObject({
+        payload,
+        live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run."),
+        phase,
+      })
       .prefault({}),
     answer: fired,
     command: ({ params, body }) => ({
@@ -79,7 +83,7 @@ export const hookEndpoints = [
       options: {
         id: params.id,
         payload: payloadText(body.payload),
-        "dry-run": body.dryRun,
+        live: body.live,
         phase: body.phase,
       },
     }),

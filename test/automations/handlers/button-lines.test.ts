@@ -40,7 +40,7 @@ it.each([
   "/hooks shown",
   "/hooks {{ event.hookId }}",
   "/fire-hook {{ event.hookId }}",
-  '/fire-hook deploy {"x": 1} dry-run=true',
+  '/fire-hook deploy {"x": 1}',
   "/silence add policy=replies 2h moving the queue",
   '/schedule add nightly "0 3 * * *"',
   "/gate release {{ event.missionId }} {{ event.gateName }} it is fine",
