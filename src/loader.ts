@@ -1,8 +1,8 @@
 /**
- * Runs the bundle's chunks (dist/src/*.cjs) with the compiled code that the build kept beside them, so that a start neither
- * parses nor compiles. Code that another Node or processor made, that belongs to another text or place, or that is damaged is
- * passed over: the chunk is compiled as ever. Every entry (the CLI, the package, the journal's writer, example plugins) goes through
- * this one file, and so all of them share the chunks.
+ * Runs the bundle's chunks (dist/src/*.cjs) with the compiled code that an earlier start kept beside them, so that a start neither
+ * parses nor compiles. Code that another Node, processor or V8 flag made, that belongs to another text or place, or that is damaged is
+ * ignored: the chunk is compiled, and the next start keeps its code. Every entry (the CLI, the package, the journal's writer, example
+ * plugins) goes through this one file, and so all of them share the chunks.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -47,24 +47,22 @@ export function load(name: string): Exports {
   return module.exports;
 }
 
-/** Keeps the code of all chunks that are loaded, with every function that has run. */
+/**
+ * For a start that is over: keeps the code of all chunks that are loaded, with every function that has run, unless all of them ran kept
+ * code. Who may write a chunk may write its code, so the place needs no protection of its own.
+ */
 export function keepCode(): void {
-  for (const [name, { script, textSum }] of chunks) {
-    const code = script.createCachedData();
-    const head = Buffer.alloc(HEAD_BYTES);
-    for (const [index, sum] of [MAKER, textSum, crc32(code)].entries()) head.writeUInt32LE(sum, index * 4);
-    writeFileSync(codeOf(name), Buffer.concat([head, code]));
+  if ([...chunks.values()].every(({ script }) => script.cachedDataRejected === false)) return;
+  try {
+    for (const [name, { script, textSum }] of chunks) {
+      const code = script.createCachedData();
+      const head = Buffer.alloc(HEAD_BYTES);
+      for (const [index, sum] of [MAKER, textSum, crc32(code)].entries()) head.writeUInt32LE(sum, index * 4);
+      writeFileSync(codeOf(name), Buffer.concat([head, code]));
+    }
+  } catch {
+    // A product that its user may not write to, a full disk: later starts compile again, and that is all.
   }
-}
-
-/** Whether there is code for a chunk that this process can use. */
-export function isKept(name: string): boolean {
-  return readCode(name, crc32(readFileSync(fileOf(name)))) !== undefined;
-}
-
-/** The chunks that run here, and whether V8 took the code that was kept. */
-export function loadedChunks(): { name: string; isFromCode: boolean }[] {
-  return [...chunks].map(([name, { script }]) => ({ name, isFromCode: script.cachedDataRejected === false }));
 }
 
 function readCode(name: string, textSum: number): Buffer | undefined {
@@ -72,7 +70,7 @@ function readCode(name: string, textSum: number): Buffer | undefined {
   try {
     whole = readFileSync(codeOf(name));
   } catch {
-    return undefined; // None is kept of what the build did not run.
+    return undefined; // None is kept yet, or none of a chunk that no start loads.
   }
   if (whole.length <= HEAD_BYTES) return undefined;
   const code = whole.subarray(HEAD_BYTES);

@@ -25,10 +25,12 @@ export async function start(
   const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger });
   const stopping = new AbortController();
   const terminalClosed = reloadOnHangup(app, options, terminal, stopping.signal);
-  const greeting = greet(app, terminal, stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted)
-      app.logger.error({ error: errorMessage(error) }, "the addresses and codes of this start could not be shown");
-  });
+  const greeting = greet(app, terminal, stopping.signal)
+    .catch((error: unknown) => {
+      if (!stopping.signal.aborted)
+        app.logger.error({ error: errorMessage(error) }, "the addresses and codes of this start could not be shown");
+    })
+    .then(keepCompiledCode);
   await Promise.race([stopSignal, terminalClosed]);
   stopping.abort();
   await greeting;
@@ -47,6 +49,13 @@ function goOnAfterStrays(logger: Logger): void {
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
+}
+
+/** What this start has compiled is kept for the next one. */
+async function keepCompiledCode(): Promise<void> {
+  // The one that runs this very code, where the product is bundled; from source it keeps nothing.
+  const { keepCode } = await import("../loader.js");
+  keepCode();
 }
 
 /** A closed terminal or a reader that ended is no failure of the gateway: what it writes there is lost, and nothing else. */

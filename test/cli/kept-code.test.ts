@@ -1,71 +1,94 @@
-/** The compiled code that the build keeps beside the product's chunks: used when it is good, passed over when it is not. */
+/** The compiled code that a start keeps beside the product's chunks: used when it is good, ignored and kept again when it is not. */
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { gatewayProcess } from "../support/gateway-process.js";
+import { type GatewayProcess, gatewayProcess } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-interface Chunk {
-  name: string;
-  isFromCode: boolean;
-}
-
 let folder: string;
+let product: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "hookgate-kept-"));
-  writeFileSync(join(folder, "hookgate.yaml"), "{}\n");
+  // As a plugin finds the package that it was installed with.
+  product = join(folder, "node_modules/hookgate");
+  cpSync(join(ROOT, "dist"), join(product, "dist"), { recursive: true, filter: (path) => !path.endsWith(".cache") });
+  cpSync(join(ROOT, "package.json"), join(product, "package.json"));
+  symlinkSync(join(ROOT, "node_modules"), join(product, "node_modules"));
+  writeFileSync(
+    join(folder, "asks.mjs"),
+    `import { definePlugin, HookgateError } from "hookgate";
+    export default definePlugin({ id: "asks", setup({ hooks }) {
+      try { hooks.registerVoid("no_such_point", () => {}); }
+      catch (error) { process.stderr.write("its own error: " + (error instanceof HookgateError) + "\\n"); }
+    } });`,
+  );
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("the code that the build keeps", () => {
-  it("is what a command of the built product runs, chunk by chunk", async () => {
-    const chunks = await chunksOf(ROOT, "check");
-    expect(chunks.length).toBeGreaterThan(10);
-    expect(chunks.filter(({ isFromCode }) => !isFromCode)).toEqual([]);
+describe("the compiled code of the product", () => {
+  it("is kept by the first start of a copy, and used from then on", async () => {
+    expect(await chunksWithCode()).toEqual([]);
+    await startAndStop();
+    expect(await chunksWithoutCode()).toEqual([]);
   });
 
-  it("is passed over where it is missing, cut off, damaged, of another Node or of another text: the gateway starts, with its plugins", async () => {
-    const copy = copyOfProduct(join(folder, "copy"));
-    // Of another place.
-    expect((await chunksOf(copy, "check")).filter(({ isFromCode }) => isFromCode)).toEqual([]);
-    await keepIn(copy, "check");
-    expect((await chunksOf(copy, "check")).filter(({ isFromCode }) => !isFromCode)).toEqual([]);
+  it("is ignored and kept again in another place", async () => {
+    const moved = join(folder, "moved");
+    renameSync(product, moved);
+    symlinkSync(moved, product);
+    expect(await chunksWithCode()).toEqual([]);
+    await startAndStop();
+    expect(await chunksWithoutCode()).toEqual([]);
+  });
 
-    const dist = join(copy, "dist/src");
-    const kept = readdirSync(dist).filter((name) => name.endsWith(".cache"));
-    for (const [index, name] of kept.entries()) damage(join(dist, name), DAMAGES[index % DAMAGES.length]);
-    expect((await chunksOf(copy, "check")).filter(({ isFromCode }) => isFromCode)).toEqual([]);
+  it("is ignored and kept again where it is missing, cut off, damaged, of another Node or of another text", async () => {
+    for (const [index, file] of keptFiles().entries()) damage(file, DAMAGES[index % DAMAGES.length]);
+    expect(await chunksWithCode()).toEqual([]);
+    await startAndStop();
+    expect(await chunksWithoutCode()).toEqual([]);
+  });
 
-    // Beside it, as a plugin finds the package that it was installed with.
-    mkdirSync(join(folder, "node_modules"));
-    symlinkSync(copy, join(folder, "node_modules/hookgate"));
-    writeFileSync(
-      join(folder, "asks.mjs"),
-      `import { definePlugin, HookgateError } from "hookgate";
-      export default definePlugin({ id: "asks", setup({ hooks }) {
-        try { hooks.registerVoid("no_such_point", () => {}); }
-        catch (error) { process.stderr.write("its own error: " + (error instanceof HookgateError) + "\\n"); }
-      } });`,
-    );
-    const gateway = await gatewayProcess({
-      folder,
-      config: { plugins: ["./asks.mjs"] },
-      cli: join(copy, "dist/src/cli.js"),
-    });
-    try {
-      await gateway.start();
-      await gateway.ready();
-      expect(gateway.output()).toContain("its own error: true");
-    } finally {
-      await gateway.kill();
+  it("is not needed where it cannot be written", async () => {
+    for (const file of keptFiles()) {
+      rmSync(file);
+      mkdirSync(file);
     }
+    await startAndStop();
+    expect(await chunksWithCode()).toEqual([]);
   });
 });
+
+async function startAndStop(): Promise<void> {
+  const gateway: GatewayProcess = await gatewayProcess({
+    folder,
+    config: { plugins: ["./asks.mjs"] },
+    cli: join(product, "dist/src/cli.js"),
+  });
+  try {
+    await gateway.start();
+    await until(() => gateway.output().includes("  chat "), gateway.output);
+    expect(await gateway.stop()).toBe(0);
+    expect(gateway.output()).toContain("its own error: true");
+    expect(gateway.output()).not.toContain("uncaught");
+  } finally {
+    await gateway.kill();
+  }
+}
 
 const DAMAGES = ["missing", "empty", "cut off", "bits", "maker", "text"] as const;
 
@@ -85,35 +108,42 @@ function damage(file: string, kind: (typeof DAMAGES)[number] | undefined): void 
   writeFileSync(file, code.subarray(0, length));
 }
 
-function copyOfProduct(to: string): string {
-  mkdirSync(to);
-  cpSync(join(ROOT, "dist"), join(to, "dist"), { recursive: true });
-  cpSync(join(ROOT, "package.json"), join(to, "package.json"));
-  symlinkSync(join(ROOT, "node_modules"), join(to, "node_modules"));
-  return to;
+function keptFiles(): string[] {
+  const dist = join(product, "dist/src");
+  const files = readdirSync(dist).filter((name) => name.endsWith(".cache"));
+  expect(files.length).toBeGreaterThan(30);
+  return files.map((name) => join(dist, name));
 }
 
-/** The chunks that a command of a built product ran. */
-async function chunksOf(product: string, command: string): Promise<Chunk[]> {
-  const tell = 'process.stdout.write("\\nchunks " + JSON.stringify(loadedChunks()))';
-  const { stdout } = await run(
-    product,
-    command,
-    `import { loadedChunks } from LOADER; process.on("exit", () => ${tell})`,
+async function chunksWithCode(): Promise<string[]> {
+  return (await chunksOfCheck()).filter(({ isFromCode }) => isFromCode).map(({ name }) => name);
+}
+
+/** Of those that a start has loaded, too. */
+async function chunksWithoutCode(): Promise<string[]> {
+  const kept = new Set(keptFiles().map((file) => basename(file, ".cache")));
+  const chunks = (await chunksOfCheck()).filter(({ name }) => kept.has(name));
+  expect(chunks.length).toBeGreaterThan(10);
+  return chunks.filter(({ isFromCode }) => !isFromCode).map(({ name }) => name);
+}
+
+/** The chunks that `hookgate check` ran, and whether V8 took the code that was kept. */
+async function chunksOfCheck(): Promise<{ name: string; isFromCode: boolean }[]> {
+  const observe = `import vm from "node:vm";
+    import { syncBuiltinESMExports } from "node:module";
+    const chunks = [];
+    vm.Script = class extends vm.Script {
+      constructor(text, options) {
+        super(text, options);
+        chunks.push({ name: options.filename.split("/").at(-1), isFromCode: this.cachedDataRejected === false });
+      }
+    };
+    syncBuiltinESMExports();
+    process.on("exit", () => process.stdout.write("\\nchunks " + JSON.stringify(chunks)));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--import", `data:text/javascript,${encodeURIComponent(observe)}`, join(product, "dist/src/cli.js"), "check"],
+    { cwd: folder, env: { PATH: process.env.PATH } },
   );
-  return JSON.parse(stdout.slice(stdout.lastIndexOf("\nchunks ") + "\nchunks ".length)) as Chunk[];
-}
-
-/** As the build does. */
-async function keepIn(product: string, command: string): Promise<void> {
-  await run(product, command, 'import { keepCode } from LOADER; process.on("exit", keepCode)');
-}
-
-function run(product: string, command: string, code: string) {
-  const loader = JSON.stringify(pathToFileURL(join(product, "dist/src/loader.js")).href);
-  const preload = `data:text/javascript,${encodeURIComponent(code.replace("LOADER", loader))}`;
-  return promisify(execFile)(process.execPath, ["--import", preload, join(product, "dist/src/cli.js"), command], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-  });
+  return JSON.parse(stdout.slice(stdout.lastIndexOf("\nchunks ") + "\nchunks ".length));
 }

@@ -57,6 +57,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
       "src/domain",
       "src/hooks",
       "src/lib",
+      "src/loader.ts",
       "src/store",
     ],
     types: ["src/gateway"],

@@ -29,6 +29,9 @@ it("starts, shows the page of its web chat, and loads an example by its name", a
   const folder = mkdtempSync(join(tmpdir(), "hookgate-package-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const product = installPacked(folder);
+  const built = readdirSync(join(product, "dist"), { recursive: true, encoding: "utf8" });
+  // What starts and builds keep for themselves.
+  expect(built.filter((name) => /\.(cache|tsbuildinfo)$/.test(name))).toEqual([]);
   const gateway = await gatewayProcess({
     folder,
     config: { plugins: ["hookgate/examples/greeter"] },
