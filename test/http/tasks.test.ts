@@ -229,7 +229,7 @@ describe("/api/v1/tasks", () => {
     await reaches(id, "failed");
     const shared = await cardIn("general", "Shown to all", "❌");
     expect(shared).not.toContain("the secret");
-    expect(shared).toContain("What it says is for an admin or an owner");
+    expect(shared).toContain("Its output is for an admin or an owner");
     expect(shared).toContain(`/task show ${id}`);
     await reaches((await post("/tasks", { title: "For operators", assignTo: "ok" })).body.id, "done");
     expect(await cardIn("general", "For operators", "✅")).toContain("fine");

@@ -255,7 +255,7 @@ describe("a lost session", () => {
   it.each([
     ["refused", { status: 403, body: { code: 50013, message: "Missing Permissions" } }, "Missing Permissions"],
     ["hidden", { status: 403, body: { code: 50001, message: "Missing Access" } }, "Missing Access"],
-    ["gone", { status: 404, body: { code: 10003, message: "Unknown Channel" } }, "says that the channel is gone"],
+    ["gone", { status: 404, body: { code: 10003, message: "Unknown Channel" } }, "reports that the channel is gone"],
     ["shown empty", { status: 200, body: [] }, "may lack Read Message History"],
   ])("comes although the channel is %s at first, which the state tells meanwhile", async (_, answer, reason) => {
     const { cursors, gateway } = await afterLostSession();
