@@ -13,8 +13,8 @@ const REMEMBERED = 2_000;
 const LONGEST = 1_700;
 
 export interface Output {
-  /** True when it stands in the thread of this card, up to date. */
-  keep(task: Task, card: { id: string }, progress: Progress | undefined): Promise<boolean>;
+  /** True when it stands in the thread of this card, up to date. `later`: the card is not posted yet. */
+  keep(task: Task, card: { id: string }, progress: Progress | undefined): Promise<boolean | "later">;
 }
 
 export function createOutput(chat: OrchestratorParts["chat"]): Output {
@@ -43,7 +43,7 @@ export function createOutput(chat: OrchestratorParts["chat"]): Output {
       // What was over before anybody could read along is read on the card.
       if (message === undefined || task.status !== "in_progress") return false;
       const thread = await chat.threadUnder(card.id, task.title);
-      if (thread === "later") return false;
+      if (thread === "later") return thread;
       if (thread === "none") {
         remember(task.id, { place: "none" });
         return false;

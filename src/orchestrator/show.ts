@@ -95,14 +95,16 @@ export function createShow(parts: ShowParts): Show {
     const roleNeeded = roleToHear(task);
     // People are given work with the access of an operator, regardless of their own role.
     const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
-    const isElsewhere = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
+    const kept = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
+    // Nothing else may change before the card is posted.
+    if (kept === "later") progressed(task.id);
     return cardOf({
       task,
       progress,
       isPersons: card.person === true,
       isOpen,
       roleNeeded,
-      hasOutput: !isElsewhere,
+      hasOutput: kept !== true,
       now: clock.now(),
       nameOf,
     });

@@ -28,7 +28,7 @@ export class Pending {
   /** Under way, by id. */
   readonly #running = new Map<string, { kind: string; end: Promise<void> }>();
   /** The last work of each kind and key that is under way. */
-  readonly #lines = new Map<string, Promise<void>>();
+  readonly #lines = new Map<string, Promise<boolean>>();
   /** Work that waits for its time or for another try, by id. */
   readonly #waiting = new Map<string, Timer>();
   #isStopped = false;
@@ -86,30 +86,36 @@ export class Pending {
 
   #run(item: PendingItem): void {
     const line = `${item.kind} ${item.key}`;
-    const end = (this.#lines.get(line) ?? Promise.resolve())
-      .then(() => this.#do(item))
+    const work = (this.#lines.get(line) ?? Promise.resolve(true)).then(() => this.#do(item));
+    // The next work of the line does not wait for the disk.
+    const end = work
+      .then((isDone) => (isDone ? this.#store.done(item.id) : undefined))
+      .catch((error: unknown) =>
+        this.#logger.error({ id: item.id, error: errorMessage(error) }, "finished work was not deleted"),
+      )
       .finally(() => {
         this.#running.delete(item.id);
-        if (this.#lines.get(line) === end) this.#lines.delete(line);
+        if (this.#lines.get(line) === work) this.#lines.delete(line);
       });
-    this.#lines.set(line, end);
+    this.#lines.set(line, work);
     this.#running.set(item.id, { kind: item.kind, end });
   }
 
-  /** Never rejects. */
-  async #do(item: PendingItem): Promise<void> {
+  /** False when it failed; never rejects. */
+  async #do(item: PendingItem): Promise<boolean> {
     const { id, kind, attempt } = item;
     try {
       const work = this.#kinds.get(kind);
       if (work === undefined) throw new Error(`nothing does work of the kind ${kind}`);
       await work(item);
-      await this.#store.done(id);
+      return true;
     } catch (error) {
       this.#logger.error(
         { id, kind, attempt, error: errorMessage(error) },
         "work after a change failed; it is tried again",
       );
       if (!this.#isStopped) this.#tryAgain(item);
+      return false;
     }
   }
 
