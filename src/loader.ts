@@ -48,7 +48,7 @@ export function load(name: string): Exports {
 }
 
 /**
- * For a start that is over: keeps the code of all chunks that are loaded, with every function that has run, unless all of them ran kept
+ * Called when a start has ended: keeps the code of all chunks that are loaded, with every function that has run, unless all of them ran kept
  * code. Who may write a chunk may write its code, so the place needs no protection of its own.
  */
 export function keepCode(): void {

@@ -50,7 +50,7 @@ interface Running {
 
 export function createDiscordAdapter(options: DiscordOptions): Adapter {
   let running: Running | undefined;
-  /** Of this run or the one before: names of chats are asked for while Discord is away. */
+  /** The channels of this run, or of the one before it: names of chats are asked for while Discord is away. */
   let channels: Channels | undefined;
   const traits: AdapterTraits = {
     idempotentCreate: true,

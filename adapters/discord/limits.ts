@@ -42,7 +42,7 @@ export class Limits {
   readonly #buckets = new Map<string, Bucket>();
   /** By method and shape, Discord's name for the bucket, which several may share. */
   readonly #names = new Map<string, string>();
-  /** Of the account, on the monotonic clock. */
+  /** The requests of the account, on the monotonic clock. */
   #second: Bucket = { remaining: 0, resetAt: Number.NEGATIVE_INFINITY };
 
   constructor(perSecond: number, clock: Clock) {

@@ -77,7 +77,7 @@ export const missionReport = z.object({
   status: z.enum(MISSION_STATUSES),
   startedAt: z.number().optional(),
   endedAt: z.number().optional(),
-  /** Of the whole mission, with the time that it waited for gates and people. */
+  /** From start to end of the mission, with the time that it waited for gates and people. */
   durationMs: z.number().optional(),
   /** The sum over all tasks. */
   workMs: z.number(),

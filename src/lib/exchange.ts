@@ -20,7 +20,7 @@ export interface Answer {
 export class ExchangeError extends Error {
   /** False: nothing reached the server, so it may be repeated. True: something may have. */
   readonly isWritten: boolean;
-  /** Of Node, undici or this file. */
+  /** The error code of Node, undici or this file. */
   readonly code: string | undefined;
 
   constructor(message: string, isWritten: boolean, code?: string) {

@@ -13,16 +13,16 @@ export interface Schema {
   /** For people. */
   readonly what: string;
   readonly file: string;
+  /** The version that its file writes into `hookgate_schema`: raised with every change of its tables. */
+  readonly version: number;
   readonly hint: string;
 }
-
-/** The version that `hookgate_schema` names. */
-const VERSION = 1;
 
 export const GATEWAY_SCHEMA: Schema = {
   name: "gateway",
   what: "the database of a gateway",
   file: "schema.sql",
+  version: 2,
   hint: "Put each file back under its own name. If the database is lost, restore a backup with `npx hookgate restore FILE`: this file is kept under another name.",
 };
 
@@ -30,6 +30,7 @@ export const HISTORY_SCHEMA: Schema = {
   name: "history",
   what: "the history of a gateway",
   file: "journal-schema.sql",
+  version: 1,
   hint: "Put each file back under its own name. If the history is lost, move this file to another folder: the gateway starts an empty history.",
 };
 
@@ -63,13 +64,13 @@ export function hasSchema(database: Database, file: string, schema: Schema): boo
     .prepare<[], { name: string; version: number }>("SELECT name, version FROM hookgate_schema")
     .get() ?? { name: "", version: 0 };
   if (name !== schema.name) throw foreign(file, schema, name);
-  if (version > VERSION)
+  if (version > schema.version)
     throw new HookgateError({
       code: "STORE_TOO_NEW",
-      message: `the database ${file} was written by a newer Hookgate (its schema is version ${version}, this Hookgate knows ${VERSION})`,
+      message: `the database ${file} was written by a newer Hookgate (its schema is version ${version}, this Hookgate knows ${schema.version})`,
       hint: "Update Hookgate, or restore the backup that was made before the update.",
     });
-  if (version < VERSION) throw tooOld(file);
+  if (version < schema.version) throw tooOld(file);
   return true;
 }
 

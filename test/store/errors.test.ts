@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -12,13 +13,14 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.js";
 import { watchForDamage } from "../../src/store/damage.js";
 import { chooseDriver, openSqlite } from "../../src/store/driver.js";
 import { filesBeside } from "../../src/store/files.js";
 import { openStore } from "../../src/store/open.js";
+import { GATEWAY_SCHEMA, HISTORY_SCHEMA } from "../../src/store/schema.js";
 import { keep, LANE, messageEvent, openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 /** A file with a schema and a hundred rows. */
@@ -273,6 +275,15 @@ describe("one gateway per database", () => {
 });
 
 describe("the schema", () => {
+  test.each([
+    [GATEWAY_SCHEMA, 2, "8bbbed3aaf12be31"],
+    [HISTORY_SCHEMA, 1, "0d99e8b9418de12c"],
+  ])("$name: a change of its file comes with a new version", (schema, version, sum) => {
+    const text = readFileSync(resolve(import.meta.dirname, "../../src/store", schema.file));
+    expect(text.toString()).toContain(`VALUES ('${schema.name}', ${schema.version})`);
+    expect([schema.version, createHash("sha256").update(text).digest("hex").slice(0, 16)]).toEqual([version, sum]);
+  });
+
   test("a database of a newer Hookgate is refused and left alone", async () => {
     const file = await filledFile();
     const database = openSqlite(file);
@@ -283,6 +294,20 @@ describe("the schema", () => {
       message: expect.stringContaining("its schema is version 999"),
       hint: expect.stringContaining("Update Hookgate"),
     });
+  });
+
+  test("a database with tables of an earlier version is refused and left alone", async () => {
+    const file = await filledFile();
+    const before = openSqlite(file);
+    before.exec("UPDATE hookgate_schema SET version = version - 1; DROP TABLE pending");
+    before.close();
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_TOO_OLD",
+      hint: expect.stringContaining("Move the database"),
+    });
+    const after = openSqlite(file, { readonly: true });
+    expect(after.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'pending'").all()).toEqual([]);
+    after.close();
   });
 
   test("a database from before the first release is refused and left alone", async () => {

@@ -7,7 +7,7 @@
  * while it runs, or those that it starts, is cut. Nothing that was held meanwhile is lost.
  *
  * A chain without the hook itself cannot be probed. It is cut after the silence if only its own runs were under way all the time, and fired
- * otherwise: it ends by itself, or comes round.
+ * otherwise: it ends, or the hook itself joins it later.
  */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
