@@ -3,7 +3,7 @@
  * step is a function of that name in `steps/`. All results are committed in one transaction with the alert, and sent from there
  * (`tell.ts`), so a crash loses nothing and sends nothing twice.
  */
-import type { Actor, Alert, Hold } from "../domain/alert.js";
+import type { Actor, Alert } from "../domain/alert.js";
 import type { AlertSignal } from "../domain/alert-signal.js";
 import { HookgateError } from "../lib/errors.js";
 import { act, type PersonAction } from "./act.js";
@@ -12,7 +12,7 @@ import type { Plan } from "./plan.js";
 import { age } from "./steps/age.js";
 import { breach } from "./steps/breach.js";
 import { escalate } from "./steps/escalate.js";
-import { fallback, posted, type Undelivered, unposted } from "./steps/fallback.js";
+import { fallback, type Posted, posted, type Undelivered, unposted } from "./steps/fallback.js";
 import { findPlan, fingerprint } from "./steps/fingerprint.js";
 import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
@@ -32,7 +32,7 @@ export type Occasion =
   /** The alert ended before this page was posted. */
   | { kind: "unposted"; id: string; destination: string; text: string }
   /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
-  | { kind: "posted"; id: string; destination: string; text: string; dueAt: number; hold?: Hold }
+  | ({ kind: "posted"; id: string } & Posted)
   | { kind: "time"; id: string };
 
 export interface Outcome {

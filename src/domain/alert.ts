@@ -318,7 +318,7 @@ export interface AlertStore {
   unsettledNotices(destination: string): Promise<Notice[]>;
   /** What was posted there about this alert, with all else that the same messages are about; oldest first. */
   postedWith(alertId: string, destination: string): Promise<Notice[]>;
-  /** The same notice at every destination: what an escalation step posted, and copies of what was lost. */
+  /** The same notice at every destination: what an escalation step posted, and copies of what was lost. Also those whose key goes on after `:`. */
   noticesWith(alertId: string, key: string): Promise<Notice[]>;
   settleNotices(ids: readonly number[]): Promise<void>;
   /** Escalations whose deliveries were given up or are held, newest first; a hundred at most. */

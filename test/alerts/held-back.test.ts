@@ -59,7 +59,7 @@ it.each([
     expect(posted.map(({ at, reason }) => [at, reason])).toEqual([
       [
         START + 38_000,
-        `"Escalated: step 1 of 1 (loop:7)" in ${ROOM}: it was due ${iso(10_000)}; the alert was ${word} until ${iso(38_000)}`,
+        `"Escalated: step 1 of 1 (loop:7)" in ${ROOM}: it was due ${iso(10_000)}; the alert was ${word} until ${iso(38_000)}; it mentions loop:7`,
       ],
     ]);
   },

@@ -263,6 +263,127 @@ it("after a pause of its chat, what waited is posted in its order, and no one is
   for (const step of [1, 2]) expect(pages(other, step)).toHaveLength(1);
 });
 
+it("a platform that is back soon after the fallback was used: who was notified there is not mentioned again", async () => {
+  const { on, loop, other } = await twoPlatforms(oneStep());
+  await on.raise();
+  await pass(on, 10_000);
+  set(on, "offline");
+  await pass(on, 40_000);
+  expect(usersOf(page(other, "ops"))).toEqual(["7"]);
+  set(on, "online");
+  await pass(on, 10_000);
+  expect(page(loop, "room").map(({ text }) => text)).toEqual([
+    expect.stringContaining(`ann was notified in ${OTHER_OPS}`),
+  ]);
+  expect(usersOf(page(loop, "room"))).toEqual([]);
+});
+
+it("a copy says whom it does not notify, also before the platform is known to be away", async () => {
+  const { on, other, third } = await twoPlatforms({
+    ...oneStep({ escalate: [{ after: "15s", mention: ["ben", "cara", "dan"] }] }),
+    people: { ann: ["loop:7"], ben: ["loop:8", "other:8"], cara: ["loop:9"], dan: ["loop:5", "third:5"] },
+    watch_gateway: { offline_after: "1d", undelivered_after: "1d" },
+  });
+  const { id } = await on.raise();
+  await pass(on, 10_000);
+  set(on, "offline");
+  await pass(on, 40_000);
+  const copies = page(other, "ops");
+  expect(usersOf(copies)).toEqual(["8"]);
+  expect(copies.map(({ text }) => text)).toEqual([
+    expect.stringContaining(
+      `(it waits at ${ROOM}). cara has no other account and cannot be notified now. dan has no other account and is notified in a private chat.`,
+    ),
+  ]);
+  expect(page(third, "dm-5")).toHaveLength(1);
+  const history = (await on.alerts.history(id)).map(({ reason }) => reason);
+  expect(history.at(-1)).toMatch(/has not taken "Escalated: step 1 of 1 .*\. cara cannot be notified now$/);
+});
+
+/** While its platform is away a step is due for ben, who is notified in a private chat of another platform, and for cara, who is not. */
+async function dueForTwo(more: Record<string, unknown> = {}) {
+  const rig = await twoPlatforms({
+    ...oneStep({ escalate: [{ after: "60s", mention: ["ben", "cara"] }] }),
+    people: { ann: ["loop:7"], ben: ["loop:8", "other:8"], cara: ["loop:9"] },
+    ...more,
+  });
+  const { id } = await rig.on.raise();
+  await pass(rig.on, 5_000);
+  set(rig.on, "offline");
+  await pass(rig.on, 65_000);
+  return { ...rig, id };
+}
+
+it.each([0, 40_000])(
+  "a late page mentions whom no one could notify, and says so, %i ms after the step was taken",
+  async (ms) => {
+    const { on, id, loop, other } = await dueForTwo();
+    expect(page(other, "dm-8")).toHaveLength(1);
+    await pass(on, ms);
+    set(on, "online");
+    await pass(on, 10_000);
+    const late = page(loop, "room");
+    expect(usersOf(late)).toEqual(["9"]);
+    expect(late.map(({ text }) => text)).toEqual([
+      expect.stringContaining("cara could not be notified when this step was due, and is notified now"),
+    ]);
+    expect(late[0]?.text).toMatch(/ben (was notified in other:bot:dm-8|.* and is notified in a private chat)\. /);
+    expect(usersOf(page(other, "ops"))).toEqual([]);
+    const history = (await on.alerts.history(id)).map(({ reason }) => reason);
+    if (ms > 0) expect(history.at(-1)).toContain("; it mentions cara");
+  },
+);
+
+it("after an acknowledgement, a late page mentions again who was called in a private chat before it", async () => {
+  const { on, id, loop, other } = await dueForTwo();
+  const direct = () => other.messages.filter(({ chatId }) => chatId === "dm-8");
+  expect(direct()).toHaveLength(2);
+  await on.alerts.act(id, { kind: "ack", untilAt: on.clock.now() + 25_000 }, ANN);
+  set(on, "online");
+  await pass(on, 40_000);
+  const late = page(loop, "room");
+  expect(usersOf(late)).toEqual(["8", "9"]);
+  expect(late.map(({ text }) => text)).toEqual([
+    expect.stringContaining(
+      "ben was notified in other:bot:dm-8 before, and is notified again because the alert needs an operator again",
+    ),
+  ]);
+  expect(late[0]?.text).not.toContain("private chat");
+  expect(direct()).toHaveLength(2);
+});
+
+it("a late page of a step that notified no one does not say so: it mentions them", async () => {
+  const { on, loop, other } = await dueForTwo({
+    routes: {
+      default: {
+        to: [ROOM],
+        remind: { times: 0 },
+        escalate: [
+          { after: "15s", mention: ["ann"] },
+          { after: "60s", mention: ["ben", "cara"] },
+        ],
+      },
+    },
+    people: { ann: ["loop:7"], ben: ["loop:8"], cara: ["loop:9"] },
+    fallback: [OTHER_OPS, "loop:bot:dm-7"],
+  });
+  expect(pages(other, 2).map(({ text }) => text)).toEqual([
+    expect.stringContaining("This step notifies none of its people"),
+  ]);
+  set(on, "online");
+  await pass(on, MINUTE);
+  const late = pages(loop, 2);
+  for (const { text } of late) expect(text).not.toContain("notifies none");
+  const inRoom = late.filter(({ chatId }) => chatId === "room");
+  expect(inRoom[0]?.text).toContain("ben, cara could not be notified when this step was due, and are notified now");
+  expect(usersOf(inRoom)).toEqual(["8", "9"]);
+  const inPrivate = [...pages(loop, 1), ...late].filter(({ chatId }) => chatId === "dm-7");
+  const steps = loop.messages.flatMap((one) =>
+    inPrivate.includes(one) ? (one.text.match(/step \d of 2/g) ?? []) : [],
+  );
+  expect(steps).toEqual(["step 1 of 2", "step 2 of 2"]);
+});
+
 /** Something else in the room is answered with a pause of so long, before the page is due. */
 async function pauseRoom(on: Watch, loop: LoopbackPlatform, afterMs: number): Promise<void> {
   let isPaused = false;
@@ -520,6 +641,23 @@ describe("a chat that its platform paused before a page is due", () => {
     await pass(on, MINUTE);
     expect(page(loop, "room")).toEqual([]);
     expect(await own()).toMatchObject({ state: "resolved", signal: { reason: "the pause of that chat has ended" } });
+  });
+
+  it("and that pauses the page itself: when an operator lifts that soon after the fallback was used, no one is mentioned again", async () => {
+    const { on, loop, other } = await twoPlatforms(oneStep());
+    await on.raise();
+    let isPaused = false;
+    loop.script = (operation) => {
+      if (isPaused || operation.kind !== "create" || !operation.part.text.includes("Escalated")) return undefined;
+      isPaused = true;
+      return { kind: "retry", error: "429 Too Many Requests", afterMs: 3 * MINUTE, scope: "chat" };
+    };
+    await pass(on, 22_000);
+    expect(usersOf(page(other, "ops"))).toEqual(["7"]);
+    await on.rig.gateway.liftPauses();
+    await pass(on, 20_000);
+    expect(page(loop, "room")).toHaveLength(1);
+    expect(usersOf(page(loop, "room"))).toEqual([]);
   });
 
   it("and whose pause an operator lifts: the page comes then, without whom the fallback called", async () => {

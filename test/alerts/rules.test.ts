@@ -257,14 +257,17 @@ describe("what cannot be told at its chat", () => {
     await shows("web", /Morning: \d+ open/);
   });
 
-  it("though its card stands there: an escalation is said at the fallback, where it calls whom it would have called", async () => {
+  it("though its card stands there: an escalation is said at the fallback, which does not mention again who was notified in a private chat", async () => {
     await raise("Calling", { host: "calling" });
     await shows("discord", /Calling[\s\S]*Firing since/);
     const body = { code: 50_013, message: "Missing Permissions" };
     discord.fail({ method: "POST", path: "/messages", times: 99, action: { kind: "status", status: 403, body } });
     await leapTo("10:55");
     const call = await shows("web", /Calling[\s\S]*Escalated: step 1 of 1 \(Owner\)[\s\S]*did not arrive/);
-    expect(call.text).toMatch(/@/);
+    const seenByOwner = await platforms.web.seen({ chatId: "dm-1" }, "owner");
+    expect(seenByOwner.filter(({ text }) => /Calling[\s\S]*Escalated: step 1 of 1/.test(text))).toHaveLength(1);
+    expect(call.text).toContain("Owner was notified in direct messages with Owner");
+    expect(call.text).not.toMatch(/@/);
     await shows("web", /Reminders and escalations do not reach .*\(discord\)[\s\S]*Missing Permissions/);
     discord.faults.clear();
   });

@@ -12,21 +12,17 @@ export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting,
   return named([...accountsOf(step.mention, alerting.config, now), ...stepping], alerting);
 }
 
-/** In a chat that takes no alerts it may be posted long after they were called elsewhere: they are not called again. Nor is who may have been, by a page in doubt. */
+/** Whom the page of a chat that takes no alerts may mention when it is posted, which may be long after this. Not who may have been notified by a page in doubt. */
 export function mentionedAt(
   destination: string,
   mentioned: readonly Mentioned[],
-  { posted, elsewhere, arriving }: Reach,
   alerting: Around,
 ): readonly Mentioned[] {
-  if (!alerting.inhibitors.takesNone(destination)) return mentioned;
-  const { inDoubtAt = [] } = alerting;
-  const others = [...posted, ...elsewhere].filter((one) => one !== destination && !isWebhook(one));
+  const { inhibitors, inDoubtAt = [] } = alerting;
+  if (!inhibitors.takesNone(destination)) return mentioned;
   return mentioned.filter(({ name }) => {
     const accounts = mentioned.filter((one) => one.name === name);
-    const isDirect = accounts.some(({ ref }) => arriving.some((one) => one.destination === alerting.direct(ref)));
-    const mayBeCalled = inDoubtAt.some((one) => calls(one, accounts, alerting));
-    return !isDirect && !mayBeCalled && !others.some((one) => isReachedNow(one, accounts, alerting));
+    return !inDoubtAt.some((one) => calls(one, accounts, alerting));
   });
 }
 
@@ -45,6 +41,18 @@ export function sentencesFor(
 
 export function namesOf(accounts: readonly Mentioned[], alerting: Pick<Alerting, "nameOf">): string {
   return [...new Set(named(accounts, alerting).map(({ name }) => name))].join(", ");
+}
+
+/** What a copy of a page there says of a person whom no copy notifies, or only one in a private chat. */
+export function uncalledText(
+  accounts: readonly Mentioned[],
+  chat: string,
+  isDirect: boolean,
+  alerting: Calling,
+  now: number,
+): string {
+  const why = whyNotIn(accounts, chat, [chat], alerting, refusedChat(accounts, alerting, now));
+  return `${why} and ${isDirect ? "is notified in a private chat" : "cannot be notified now"}`;
 }
 
 /** Why no account of it can be mentioned anywhere: no person is on call, or the person has none. */
@@ -112,7 +120,11 @@ function whyNot(
   alerting: Calling,
   now: number,
 ): string {
-  const why = whyNotIn(accounts, chat, reach, alerting, refusedChat(accounts, alerting, now));
+  const chats = chatsOf(reach);
+  const shared = chats.filter((place) => alerting.personOf(place) === undefined);
+  // What became of the private chat is said after this.
+  const places = chat !== undefined ? [chat] : shared.length > 0 ? shared : chats;
+  const why = whyNotIn(accounts, chat, places, alerting, refusedChat(accounts, alerting, now));
   if (reach.arriving.some(({ name }) => accounts.some((one) => one.name === name)))
     return `${why} and is notified in a private chat`;
   const isElsewhere = chatsOf(reach).some((place) => isReachedNow(place, accounts, alerting));
@@ -123,21 +135,17 @@ function whyNot(
 function whyNotIn(
   accounts: readonly Mentioned[],
   chat: string | undefined,
-  reach: Reach,
+  places: readonly string[],
   alerting: Calling,
   besides: string | undefined,
 ): string {
   const { personOf, placeName, readers, inDoubtAt } = alerting;
-  const chats = chatsOf(reach);
-  const shared = chats.filter((place) => personOf(place) === undefined);
-  // What became of the private chat is said after this.
-  const places = chat !== undefined ? [chat] : shared.length > 0 ? shared : chats;
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
   const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
   const both = (why: string) => (besides === undefined ? why : `${why}; ${besides}`);
   // It is read when the chat takes messages again, or at the fallback.
   if (refusing !== undefined && refusing === chat)
-    return `${namesOf(accounts, alerting)} could not be notified in ${shownAs(refusing, placeName)} when this step was due (${both("it took no alerts")})`;
+    return `${namesOf(accounts, alerting)}${NOT_IN}${shownAs(refusing, placeName)}${WHEN_DUE} (${both("it took no alerts")})`;
   if (refusing !== undefined && inDoubtAt?.includes(refusing))
     return `${namesOf(accounts, alerting)} may not be notified (${both(`the page in ${shownAs(refusing, placeName)} may not have arrived`)})`;
   if (refusing !== undefined)
@@ -177,5 +185,20 @@ function totalOf(
   return [...none, `It is posted ${where} as well`];
 }
 
-const UNNOTIFIED = "This step notifies none of its people";
+/** True when it is written; a page that is posted later may notify them. */
+export const UNNOTIFIED = "This step notifies none of its people";
 const UNCERTAIN = "It is not certain that this step notified any of its people";
+
+const NOT_IN = " could not be notified in ";
+const WHEN_DUE = " when this step was due";
+
+/** Whether this sentence of a page says of the person that its chat took no alerts when the step was due. */
+export const couldNotBeNotified = (name: string, sentence: string) =>
+  sentence.startsWith(`${name}${NOT_IN}`) && sentence.includes(WHEN_DUE);
+
+/** Whether the chat of this page took no alerts when the step was due. */
+export const wasUnnotified = (text: string) => text.includes(NOT_IN) && text.includes(WHEN_DUE);
+
+/** For a page that is posted later, and mentions them. */
+export const notifiedNow = (names: readonly string[]) =>
+  `${names.join(", ")} could not be notified${WHEN_DUE}, and ${names.length === 1 ? "is" : "are"} notified now`;

@@ -14,6 +14,10 @@ import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
+/** In the key of a text that a private message was lost. */
+const LOST = ":lost:";
+export const lostKey = (key: string, lostAt: string) => `${key}${LOST}${lostAt}`;
+
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";
 /** In the key of a step that is taken again, before the chat that refused its page. */
@@ -33,6 +37,15 @@ export function stepOf(key: string): { route: string; step: string } | undefined
   const [, route, step] = /^escalation:[^:]*:(.*):(\d+)$/.exec(key) ?? [];
   return route === undefined || step === undefined ? undefined : { route, step };
 }
+
+/** The part of the key that all messages of a step have. Undefined for what is about no step. */
+export const stepIn = (key: string) => /^escalation:[^:]*:.*?:\d+(?=:|$)/.exec(key)?.[0];
+
+/** It calls people, and does not only say what became of such a message. */
+export const isPageKey = (key: string) => stepIn(key) !== undefined && !key.includes(LOST);
+
+/** 0 for what is about no step. */
+export const stepNumber = (key: string) => Number(stepIn(key)?.split(":").at(-1) ?? 0);
 
 export async function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
   const { alert, now } = plan;
@@ -96,7 +109,8 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const reach = reachOf(step, places, around, now);
   // Mentioned at the fallback, the person is notified all the same.
   if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
-  const page = await alerting.store.noticesWith(alert.id, stepKey(alert, route, urging.steps));
+  const key = stepKey(alert, route, urging.steps);
+  const page = (await alerting.store.noticesWith(alert.id, key)).filter((one) => one.key === key);
   const known = lostPage.isCopy
     ? page.map(({ destination }) => destination)
     : calledBy(reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now));
@@ -212,7 +226,7 @@ function take(
     const sentences = isCopied(destination) ? news : [first, ...lost, ...news, ...last];
     if (sentences.length === 0) continue;
     const known = page.flatMap((one) => (one.destination === destination ? one.mentions : []));
-    const whom = mentionedAt(destination, mentioned, reach, alerting).filter((one) => !known.includes(storedAs(one)));
+    const whom = mentionedAt(destination, mentioned, alerting).filter((one) => !known.includes(storedAs(one)));
     notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
   }
   for (const { destination, name } of reach.direct) {

@@ -11,12 +11,13 @@ import {
 } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { isAboutPlace } from "../own-alerts.js";
-import { accountsOf, readMention } from "../people.js";
+import { accountsOf, type Mentioned, readMention } from "../people.js";
 import { LOSSES, type Loss, type Plan } from "../plan.js";
 import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
-import { sentDirectlyTo, stepOf } from "./escalate.js";
+import { namesOf, uncalledText } from "./call.js";
+import { lostKey, sentDirectlyTo, stepOf } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -68,6 +69,7 @@ export function fallback(
   // What only waits is called elsewhere when its platform is away.
   const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
   if (isLost && notice && name === undefined) callWithout(plan, destination, notice, loss, elsewhere, alerting);
+  const left: Mentioned[] = [];
   if (notice?.kind === "escalation") {
     // No alert says of a chat that its copy is in doubt.
     const text =
@@ -75,10 +77,16 @@ export function fallback(
         ? notice.text
         : `${notice.text} (it ${LOSSES[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
-    for (const one of elsewhere) plan.notices.push({ ...copy, destination: one, mentions });
-    for (const one of name === undefined && plan.lostPage === undefined
-      ? privateChats(mentions, elsewhere, destination, alerting)
-      : []) {
+    // Messages of a step that is taken again say whom they do not notify.
+    const isTakenAgain = name !== undefined || plan.lostPage !== undefined;
+    const direct = isTakenAgain ? [] : privateChats(mentions, elsewhere, destination, alerting);
+    const uncalled = isTakenAgain || isCopy(notice.text) ? [] : uncalledBy(mentions, elsewhere, alerting);
+    const isDirect = (person: readonly Mentioned[]) => direct.some((chat) => isReachedNow(chat, person, alerting));
+    for (const one of elsewhere) {
+      const about = uncalled.map((person) => uncalledText(person, one, isDirect(person), alerting, now));
+      plan.notices.push({ ...copy, text: [text, ...about].join(". "), destination: one, mentions });
+    }
+    for (const one of direct) {
       if (!plan.destinations.includes(one))
         quietHours(
           plan,
@@ -87,10 +95,12 @@ export function fallback(
         );
       plan.notices.push({ ...copy, destination: one, mentions: [] });
     }
+    left.push(...uncalled.filter((person) => !isDirect(person)).flat());
   }
   // A copy that is lost has an alert of its own, for its chat.
   if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, loss, elsewhere);
-  recordLoss(plan, destination, notice, loss, alerting);
+  const unnotified = left.length === 0 ? "" : `. ${namesOf(left, alerting)} cannot be notified now`;
+  recordLoss(plan, destination, notice, { ...loss, reason: `${loss.reason}${unnotified}` }, alerting);
 }
 
 /** Which message it was, and no more than is known of it. */
@@ -131,15 +141,25 @@ export function unposted(
   plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
 }
 
+export interface Posted {
+  destination: string;
+  text: string;
+  dueAt: number;
+  hold?: Hold | undefined;
+  /** Names of the people whom it mentions. */
+  mentioned: readonly string[];
+}
+
 /** Into the history: an operator had the alert when the page was due, or its chat had not taken it. */
 export function posted(
   plan: Plan,
-  { destination, text, dueAt, hold }: { destination: string; text: string; dueAt: number; hold?: Hold },
+  { destination, text, dueAt, hold, mentioned }: Posted,
   { placeName }: Alerting,
 ): void {
   const what = `"${stepOfText(text)}" in ${shownAs(destination, placeName)}`;
   const why = hold ? `; the alert was ${STATE_WORDS[hold.state]} until ${new Date(hold.until).toISOString()}` : "";
-  plan.record("posted", OUTBOX(destination), `${what}: it was due ${new Date(dueAt).toISOString()}${why}`);
+  const whom = mentioned.length === 0 ? "" : `; it mentions ${mentioned.join(", ")}`;
+  plan.record("posted", OUTBOX(destination), `${what}: it was due ${new Date(dueAt).toISOString()}${why}${whom}`);
 }
 
 const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });
@@ -218,7 +238,7 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informe
       alertId: alert.id,
       destination,
       kind: "escalation",
-      key: `${notice.key}:lost:${lostAt}`,
+      key: lostKey(notice.key, lostAt),
       text,
       mentions: [],
       dueAt: now,

@@ -20,7 +20,10 @@ export const PAUSED = "its chat is paused: it is written again, with the time wh
 /** A page that a stop of the gateway left says when it was due, too. */
 export const STOPPED = "the gateway was stopped before it was sent: it is written again, with the time when it was due";
 
-const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED, STOPPED]);
+/** A page mentions no one who was notified elsewhere since it was enqueued. */
+export const PAGED = "its people were notified elsewhere, or were not: it is written again with other mentions";
+
+const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED, STOPPED, PAGED]);
 
 /** Takes back what none of its alerts needs; true also when a crash came right after that. */
 export async function isTakenBack(

@@ -4,19 +4,19 @@ import { hasExpired } from "../../domain/given-up.js";
 import { isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import type { Loss } from "../plan.js";
-import { isLossOf } from "../steps/fallback.js";
 import { newestReminders } from "../steps/remind.js";
-import { BEHIND, isTakenBack, PAUSED } from "./called-off.js";
+import { BEHIND, isTakenBack, PAGED, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { recordPosted } from "./held-back.js";
+import { isElsewhere } from "./is-elsewhere.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
+import { mentionsOthers } from "./paged-elsewhere.js";
 import type { Telling } from "./telling.js";
 import { arrivesAgain, isLostCourtesy, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 /** A page that is refused with a short pause has to be enqueued anew before that ends. */
 const ASK_PAGE_AGAIN_MS = 5_000;
-const HISTORY_MAX = 200;
 /** The outbox ends what has expired a moment later. What is still under way then may have been posted. */
 const PATIENCE_MS = 2 * ASK_AGAIN_MS;
 
@@ -41,6 +41,13 @@ export async function checkNotices(destination: string, telling: Telling): Promi
         await lose(destination, notices, lossOf(destination, delivery, telling), telling);
       if (await telling.withdraw(deliveryId, PAUSED)) {
         await requeue(destination, notices, telling);
+        continue;
+      }
+    }
+    if (waits && (await mentionsOthers(destination, notices, delivery, telling))) {
+      if (await telling.withdraw(deliveryId, PAGED)) {
+        await requeue(destination, notices, telling);
+        await withdrawNewerPages(destination, notices, groups, telling);
         continue;
       }
     }
@@ -73,7 +80,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (delivery?.status === "sent") {
       await arrivesAgain(destination, telling);
       await saidAgain(destination, telling);
-      await recordPosted(notices, delivery.createdAt, telling);
+      await recordPosted(notices, delivery, telling);
     }
     await store.settleNotices(notices.map(({ id }) => id));
     // The fallback has it, and an open alert said before that this chat refuses: another dead letter would say nothing new.
@@ -106,19 +113,8 @@ async function withdrawNewerPages(
     if (!(await telling.withdraw(first.deliveryId, BEHIND))) continue;
     // Its limit starts anew, and whom it calls must not wait for that.
     if (!(await isElsewhere(notices, telling)))
-      await lose(destination, notices, { fate: "unsent", reason: BEHIND }, telling);
+      await lose(destination, notices, { fate: "waiting", reason: BEHIND }, telling);
   }
-}
-
-/** The fallback has each of them since its first delivery was given up. The card of its alert may be there without it. */
-export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
-  for (const { alertId, destination, text, dueAt, sentAt = dueAt } of notices) {
-    const alert = await store.get(alertId);
-    if (alert && isAboutPlace(alert)) continue;
-    const history = await store.history(alertId, HISTORY_MAX);
-    if (!history.some((one) => one.at >= sentAt && isLossOf(one, destination, text))) return false;
-  }
-  return true;
 }
 
 /** Said elsewhere, and told as an alert. */

@@ -1,5 +1,8 @@
 /** Pages that an acknowledgement, a snooze or a rule held back, and that are posted because their alert needs an operator again. */
 import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alert.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import type { Delivery } from "../../domain/store.js";
+import { readMention } from "../people.js";
 import { isLossOf, stepOfText } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
@@ -20,11 +23,22 @@ export async function holdOf(
   return end?.from && { state: end.from, until: end.at };
 }
 
+/** Of those people of the page whom the message mentions. */
+function namesOf({ destination, mentions }: Notice, message: OutboundMessage | undefined): string[] {
+  const platform = destination.split(":")[0];
+  const refs = message?.mentions?.users?.map((id) => `${platform}:${id}`) ?? [];
+  const mentioned = mentions.map(readMention).filter(({ ref }) => refs.includes(ref));
+  return [...new Set(mentioned.map(({ name }) => name))];
+}
+
 /**
  * Records pages that were posted late: the history shows only when the step was taken, or that the chat had not taken the page.
- * `enqueuedAt`: when the message that was posted was enqueued.
  */
-export async function recordPosted(notices: readonly Notice[], enqueuedAt: number, telling: Telling): Promise<void> {
+export async function recordPosted(
+  notices: readonly Notice[],
+  { createdAt: enqueuedAt, message }: Pick<Delivery, "createdAt" | "message">,
+  telling: Telling,
+): Promise<void> {
   const { store, run } = telling;
   for (const notice of notices) {
     const { alertId: id, destination, text, dueAt } = notice;
@@ -39,14 +53,8 @@ export async function recordPosted(notices: readonly Notice[], enqueuedAt: numbe
       ({ at, event, actor, reason = "" }) =>
         at >= since && event === "posted" && actor.id === destination && reason.includes(stepOfText(text)),
     );
-    if (!isKnown)
-      await run({
-        kind: "posted",
-        id,
-        destination,
-        text,
-        dueAt,
-        hold: hold && hold.until <= enqueuedAt ? hold : undefined,
-      });
+    if (isKnown) continue;
+    const ended = hold && hold.until <= enqueuedAt ? hold : undefined;
+    await run({ kind: "posted", id, destination, text, dueAt, hold: ended, mentioned: namesOf(notice, message) });
   }
 }

@@ -36,10 +36,9 @@ const heldText = ({ state, until }: Hold, zone: string) =>
 
 /** Several pages may be one message. */
 function dueTimes(dueAts: readonly number[], zone: string): [due: string, was: "was" | "were"] {
-  const [first = 0, last = first] = [Math.min(...dueAts), Math.max(...dueAts)];
-  return first === last
-    ? [`It was due ${moment(first, zone, "T")}`, "was"]
-    : [`Its pages were due from ${moment(first, zone, "T")} to ${moment(last, zone, "T")}`, "were"];
+  // As they are shown.
+  const [first = "", last = first] = [Math.min(...dueAts), Math.max(...dueAts)].map((at) => moment(at, zone, "T"));
+  return first === last ? [`It was due ${first}`, "was"] : [`Its pages were due from ${first} to ${last}`, "were"];
 }
 
 /** In a sentence about the chat; the platform's own words are part of it. */

@@ -15,14 +15,15 @@ import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
 import { isOfWoken } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
-import { unreachedStep } from "../steps/escalate.js";
+import { stepNumber, unreachedStep } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
 import { newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
-import { isElsewhere, lose } from "./check-notices.js";
+import { lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { holdOf, recordPosted } from "./held-back.js";
+import { isElsewhere } from "./is-elsewhere.js";
 import {
   dueText,
   isPausedTooLong,
@@ -51,7 +52,9 @@ const RETRY_WEBHOOK_MS = 30_000;
 const GIVE_UP_WEBHOOK_MS = 3_600_000;
 
 interface Saying {
+  /** As it is posted now. */
   notice: Notice;
+  stored: Notice;
   alert: Alert;
   card: AlertCard | undefined;
   /** For a page that an operator held back. */
@@ -142,8 +145,8 @@ async function heldByPause(destination: string, timely: readonly Saying[], telli
   const held = timely.filter(({ notice }) => isLong || notice.kind === "reminder");
   const unsaid: Notice[] = [];
   for (const one of held)
-    if (isPausedTooLong(pause, dueAtOf(one), config) && !(await isElsewhere([one.notice], telling)))
-      unsaid.push(one.notice);
+    if (isPausedTooLong(pause, dueAtOf(one), config) && !(await isElsewhere([one.stored], telling)))
+      unsaid.push(one.stored);
   const loss = { fate: "paused" as const, reason: pausedText(pause, config) };
   if (unsaid.length > 0) await lose(destination, unsaid, loss, telling);
   return held;
@@ -176,7 +179,7 @@ async function sayingsOf(notices: readonly Notice[], destination: string, tellin
     if (id !== undefined && !cards.has(id)) cards.set(id, await store.card(id));
     const card = id === undefined ? undefined : cards.get(id);
     const hold = await holdOf(notice, alert, telling);
-    sayings.push({ notice: await withoutPaged(notice, alert, telling), alert, card, hold });
+    sayings.push({ notice: await withoutPaged(notice, alert, telling), stored: notice, alert, card, hold });
   }
   return sayings;
 }
@@ -265,9 +268,12 @@ const alertsOf = (sayings: readonly Saying[]) => [
 ];
 /** All that is said of one alert. */
 function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
-  const notices = sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : []));
+  const notices = inOrder(sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : [])));
   return [...new Set(newestReminders(notices).map(({ text }) => remindedAt(text, one, now)))].join(". ");
 }
+
+/** By step: a copy of one may be written after the next. */
+const inOrder = (notices: readonly Notice[]) => [...notices].sort((a, b) => stepNumber(a.key) - stepNumber(b.key));
 
 /** One text for all when it is the same for all, else one for each. */
 function textOf(sayings: readonly Saying[], now: number): { common?: string; of(alert: Alert): string } {
@@ -285,11 +291,11 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   if (first === undefined || deliveryId === undefined) return undefined;
   const ids = sayings.map(({ notice }) => notice.id);
   if (isWebhook(destination)) {
-    const notices = sayings.map(({ notice }) => notice);
+    const notices = sayings.map(({ stored }) => stored);
     try {
       await telling.post(destination, deliveryId, await bodyOf(sayings, telling));
       await saidAgain(destination, telling);
-      await recordPosted(notices, clock.now(), telling);
+      await recordPosted(notices, { createdAt: clock.now() }, telling);
     } catch (error) {
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
@@ -315,7 +321,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
-      const notices = sayings.map(({ notice }) => notice);
+      const notices = sayings.map(({ stored }) => stored);
       await lose(destination, notices, { fate: "unsent", reason }, telling);
       await store.noticesSent(ids, clock.now());
       await store.settleNotices(ids);

@@ -61,9 +61,9 @@ export function createNotices({
      WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
        AND delivery_id IS NOT NULL) ORDER BY id`,
   );
-  const withKey = database.prepare<[string, string], NoticeRecord>(
+  const withKey = database.prepare<[string, string, string, string], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
-     WHERE alert_id = ? AND key = ? ORDER BY id`,
+     WHERE alert_id = ? AND (key = ? OR (key >= ? AND key < ?)) ORDER BY id`,
   );
   const lostPages = database.prepare<[], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
@@ -90,7 +90,7 @@ export function createNotices({
       write(() => [...new Set(revive.all(deliveryId).map(({ destination }) => destination))]),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
-    noticesWith: (alertId, key) => read(() => withKey.all(alertId, key).map(noticeOf)),
+    noticesWith: (alertId, key) => read(() => withKey.all(alertId, key, `${key}:`, `${key};`).map(noticeOf)),
     lostPages: () => read(() => lostPages.all().map(noticeOf)),
     settleNotices: (ids) =>
       write(() => {

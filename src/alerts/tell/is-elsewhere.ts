@@ -1,0 +1,18 @@
+/** Whether the fallback has a message already. */
+import type { Notice } from "../../domain/alert.js";
+import { isAboutPlace } from "../own-alerts.js";
+import { isLossOf } from "../steps/fallback.js";
+import type { Telling } from "./telling.js";
+
+const HISTORY_MAX = 200;
+
+/** The fallback has each of them since its first delivery was given up. The card of its alert may be there without it. */
+export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
+  for (const { alertId, destination, text, dueAt, sentAt = dueAt } of notices) {
+    const alert = await store.get(alertId);
+    if (alert && isAboutPlace(alert)) continue;
+    const history = await store.history(alertId, HISTORY_MAX);
+    if (!history.some((one) => one.at >= sentAt && isLossOf(one, destination, text))) return false;
+  }
+  return true;
+}
