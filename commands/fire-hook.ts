@@ -114,7 +114,7 @@ async function showFiring(
       record.dryRun
         ? `Nothing was sent and no state was written.${mayLive ? ` ${code("live=true")} fires it for real.` : ""}`
         : record.runs.some(({ outcome }) => outcome !== "skipped") &&
-          `⚠ This was no dry run: what the ${target.kind === "hook" ? "hook" : "hooks"} sent was handed to the outbox. The return value was only displayed. Without ${code("live=true")} nothing is sent.`,
+          `⚠ This was no dry run: what the ${target.kind === "hook" ? "hook" : "hooks"} sent, if anything, is in the outbox. The return value was only displayed. Without ${code("live=true")} nothing is sent.`,
     ],
     data: { ...dispatchData(record, isOpen, effects), target: name, source },
     outcome: failed ? "failed" : "done",

@@ -73,6 +73,9 @@ export function readObject(text: string, such: string): Record<string, unknown> 
   try {
     value = JSON.parse(text.trim());
   } catch (error) {
+    const [, option] = /^([a-z][a-z-]*)=/.exec(text.trim()) ?? [];
+    if (option !== undefined)
+      throw badUsage(`This command has no option ${code(option)}, and a payload must be a JSON object.`, such);
     throw badUsage(
       `The payload is not JSON: ${clip(errorMessage(error), 120)}. Read was ${code(clip(text.trim(), 200))}.`,
       /[“”„]/.test(text) ? "Your keyboard made curly quotes; JSON needs straight ones." : such,

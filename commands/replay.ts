@@ -73,7 +73,7 @@ export const replay = defineCommand({
         uncalled.length > 0 && `Not compared, because a dry run does not call it: ${uncalled.join(", ")}.`,
         ...runDetails(record, false),
         isLive
-          ? "⚠ This was no dry run: what hooks sent was handed to the outbox."
+          ? "⚠ This was no dry run: what the hooks sent, if anything, is in the outbox."
           : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
       ],
       data: { ...dispatchData(record, false, effects), replayOf: past.id, changes },

@@ -258,12 +258,12 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
       inDoubt &&
         `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and the platform did not confirm whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
       isLast
-        ? `The gateway has no message${at ? " of this chat" : ""} on record: none was received, or what was received has been deleted.`
+        ? `The gateway has no message${at ? " of this chat" : ""} on record, apart from commands: none was received, or what was received has been deleted.`
         : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
       isLast
         ? undefined
         : "A platform may keep a message from the gateway: it was offline for too long, a permission or intent is missing, or the group has privacy mode. `/status` shows the state of each platform.",
-      `Name a message by ${code("last")}, by an id that ${code("/runs")} or ${code("/outbox")} shows, or give this command as a reply to it${at ? ". A platform's id is looked up in this chat only" : ""}.`,
+      `Name a message by ${isLast ? "" : `${code("last")}, by `}an id that ${code("/runs")} or ${code("/outbox")} shows, or give this command as a reply to it${at ? ". A platform's id is looked up in this chat only" : ""}.`,
     ],
     data: { message: asked, found: false },
     outcome: "failed",

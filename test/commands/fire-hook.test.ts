@@ -133,6 +133,10 @@ describe("/fire-hook", () => {
         message: expect.stringMatching(/^The payload is not JSON: .*Read was `\{bad\}? json\}?`\.$/),
         hint: expect.stringContaining("payload='…'"),
       });
+    await expect(desk.say("/fire-hook note example dry-run=true")).rejects.toMatchObject({
+      code: "BAD_USAGE",
+      message: "This command has no option `dry-run`, and a payload must be a JSON object.",
+    });
     await expect(desk.run("fire-hook", { id: "note", payload: "{“text”: 1}" })).rejects.toMatchObject({
       hint: expect.stringContaining("curly"),
     });

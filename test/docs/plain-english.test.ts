@@ -60,8 +60,7 @@ const withoutCode = (text: string) => text.replace(/`[^`]*`/g, "``");
 
 /** Pages without their code: that may quote anything. */
 function pages(): Text[] {
-  const folders = ["docs", "src", "adapters"].flatMap((folder) => filesIn(folder, /\.md$/));
-  const files = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...folders];
+  const files = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...filesIn("docs", /\.md$/)];
   return files.flatMap((file) => {
     let isCode = false;
     return readFileSync(join(ROOT, file), "utf8")
