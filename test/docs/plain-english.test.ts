@@ -60,7 +60,8 @@ const withoutCode = (text: string) => text.replace(/`[^`]*`/g, "``");
 
 /** Pages without their code: that may quote anything. */
 function pages(): Text[] {
-  const files = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...filesIn("docs", /\.md$/)];
+  const folders = ["docs", "src", "adapters"].flatMap((folder) => filesIn(folder, /\.md$/));
+  const files = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...folders];
   return files.flatMap((file) => {
     let isCode = false;
     return readFileSync(join(ROOT, file), "utf8")

@@ -9,7 +9,7 @@
  * unanswered     no reply, and not held                              crashing      messages that crash the process
  * doubled        more than one reply                                 crashingDead  of these, dead letters
  * reordered      replied to after a later message
- * aside          the same, of replies in doubt that let later ones pass (docs/architecture.md)
+ * aside          the same, of replies in doubt that let later ones pass (docs/platforms.md)
  *
  * Exits 1 when lost to reordered, heldByStop or deadLetters is not 0, a crashing message is no dead letter, or a stop has an exit code.
  */

@@ -1,8 +1,8 @@
 /** The package as npm installs it, in a folder without this repository's sources: what a start and its web chat need is in it. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 
@@ -25,6 +25,18 @@ function installPacked(folder: string): string {
   return join(modules, "hookgate");
 }
 
+/** Links of its pages to files that are not in it. */
+function brokenLinks(product: string): string[] {
+  const pages = readdirSync(product, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+  expect(pages).toContain("docs/architecture.md");
+  return pages.flatMap((page) =>
+    [...readFileSync(join(product, page), "utf8").matchAll(/\]\((?!https?:|#)([^)\s#]+)/g)]
+      .map(([, to = ""]) => to)
+      .filter((to) => !existsSync(resolve(product, dirname(page), to)))
+      .map((to) => `${page}: ${to}`),
+  );
+}
+
 it("starts, shows the page of its web chat, and loads an example by its name", async () => {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-package-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -32,6 +44,7 @@ it("starts, shows the page of its web chat, and loads an example by its name", a
   const built = readdirSync(join(product, "dist"), { recursive: true, encoding: "utf8" });
   // What starts and builds keep for themselves.
   expect(built.filter((name) => /\.(cache|tsbuildinfo)$/.test(name))).toEqual([]);
+  expect(brokenLinks(product)).toEqual([]);
   const gateway = await gatewayProcess({
     folder,
     config: { plugins: ["hookgate/examples/greeter"] },
