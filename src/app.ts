@@ -319,6 +319,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const gateway: Gateway = createGateway({
       store,
       registry,
+      pending,
       adapters: platforms.all,
       commands,
       pluginCommands: () => plugins.commands(),

@@ -3,6 +3,9 @@
  * is done: what a crash cut off is done again at the next start, under the same id.
  */
 
+/** Hooks are to be notified that deliveries ended. Payload: `{ deliveries }`, the ids of all that ended in one transaction. */
+export const DELIVERY_ENDS = "delivery ends";
+
 export interface NewPending {
   /** Names the work for good: a second one of this id changes nothing. */
   id: string;
@@ -26,5 +29,8 @@ export interface PendingStore {
   list(kinds: readonly string[]): Promise<PendingItem[]>;
   /** Counts another start; resolves with its number. */
   started(id: string): Promise<number>;
-  done(id: string): Promise<void>;
+  /** Deletes the work. */
+  done(ids: readonly string[]): Promise<void>;
+  /** Work becomes these pieces, in one transaction. */
+  replace(id: string, pieces: readonly NewPending[]): Promise<void>;
 }

@@ -204,8 +204,6 @@ export interface Delivery extends NewDelivery {
   round: number;
   /** How often hooks were asked in this round whether it may go. */
   asked: number;
-  /** How often a start repeated to hooks how it ended in this round. */
-  told: number;
   createdAt: number;
   dueAt: number;
   settledAt?: number;
@@ -295,12 +293,10 @@ export interface OutboxStore {
   dueNow(key: string, at: number): Promise<void>;
   /** When the oldest open delivery was created; undefined when none is open. */
   oldestOpen(): Promise<number | undefined>;
-  /** Deliveries whose end hooks have not been notified of: a start does that. */
-  pendingEnds(): Promise<Delivery[]>;
-  /** A start is about to repeat to hooks how it ended: counts that, and resolves with the count at its commit. */
-  telling(id: string): Promise<number>;
-  /** Hooks have been told how these ended. */
-  told(deliveryIds: readonly string[]): Promise<void>;
+  /** It ended in this process, and hooks have not been notified of that yet. */
+  isEndPending(id: string): boolean;
+  /** Hooks have been notified of its end. Resolves with the id of the pending work (`DELIVERY_ENDS`) that is done with it, if any. */
+  endNotified(id: string): string | undefined;
   /** Deletes settled deliveries of these statuses; resolves with how many. */
   purge(filter: { ids?: string[]; status?: DeliveryStatus }): Promise<number>;
   get(id: string): Promise<Delivery | undefined>;

@@ -11,6 +11,7 @@ import type { CancelledRest, Delivery, DeliveryUrgency, Pause, Store } from "../
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Pending } from "../pending/pending.js";
 import type { Listens, Place } from "./access.js";
 import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
@@ -31,6 +32,7 @@ export interface GatewaySettings {
 export interface GatewayOptions {
   store: Store;
   registry: HookRegistry;
+  pending: Pending;
   /** Those that are switched on. */
   adapters: readonly Adapter[];
   commands: readonly Command[];

@@ -3,12 +3,14 @@ import type { GatewayPort } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
+import { DELIVERY_ENDS } from "../domain/pending.js";
 import type { CancelledRest, Delivery, NewDelivery, Pause } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
 import { KeyedWork } from "../lib/work.js";
+import type { Pending } from "../pending/pending.js";
 import { type Listens, listensAt, type Place } from "./access.js";
 import { ActionTokens } from "./action-tokens.js";
 import { Adapters } from "./adapters.js";
@@ -37,7 +39,6 @@ import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
-import { PendingEnds } from "./outbound/pending-ends.js";
 import { whereTo } from "./outbound/plan-parts.js";
 import { RateLimiter } from "./outbound/rate-limit.js";
 import { Refusals } from "./outbound/refusals.js";
@@ -71,7 +72,7 @@ class RunningGateway implements Gateway {
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
   readonly #handOver: HandOver;
-  readonly #pendingEnds: PendingEnds;
+  readonly #pending: Pending;
   readonly #requests: Requests;
   readonly #lanesWork: KeyedWork<Lane>;
   readonly #sendingWork: KeyedWork<Open>;
@@ -89,6 +90,7 @@ class RunningGateway implements Gateway {
   constructor({
     store,
     registry,
+    pending,
     adapters,
     commands,
     pluginCommands,
@@ -121,7 +123,7 @@ class RunningGateway implements Gateway {
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
     this.#handOver = new HandOver(store.outbox, (change) => this.#pressure.unsent(change));
-    this.#pendingEnds = new PendingEnds(store.outbox, clock, logger);
+    this.#pending = pending;
     this.#lanesWork = new KeyedWork({
       look: (lane) => workLane(lane, this.#intake, this.#in),
       maxParallel: config.gateway.parallel_conversations,
@@ -217,7 +219,10 @@ class RunningGateway implements Gateway {
       decideSuspect: (decision) => this.#suspects.decide(decision),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#parts.clock.now(),
-      pendingEnds: this.#pendingEnds,
+      endNotified: (id) => {
+        const workId = store.outbox.endNotified(id);
+        if (workId !== undefined) this.#pending.finished(workId);
+      },
       handOver: this.#handOver,
       look: (queue) => this.#lookAnew(queue),
     };
@@ -233,20 +238,20 @@ class RunningGateway implements Gateway {
     const { adapters, background, clock, config, logger } = this.#parts;
     this.#pressure.close();
     // Adapters stop taking in and wait for what is under way; lanes and conversations finish the row they are at.
-    const drained = Promise.all([adapters.stop(), this.#lanesWork.stop(), this.#sendingWork.stop()]).then(() =>
-      background.drained(),
-    );
-    if (await within(clock, config.shutdown_timeout, drained)) return this.#pendingEnds.clear();
+    const drained = Promise.all([adapters.stop(), this.#lanesWork.stop(), this.#sendingWork.stop()])
+      .then(() => background.drained())
+      .then(() => this.#pending.drained([DELIVERY_ENDS]));
+    if (await within(clock, config.shutdown_timeout, drained)) return this.#pending.deleteFinished();
     // A request that was written may have arrived: without its answer the message is held. Each has a time limit of its own.
     const leftMs = Math.min(this.#requests.longestLeftMs, config.send_timeout);
-    if (leftMs > 0 && (await within(clock, leftMs, drained))) return this.#pendingEnds.clear();
+    if (leftMs > 0 && (await within(clock, leftMs, drained))) return this.#pending.deleteFinished();
     logger.warn(
       { lanes: this.#lanesWork.depth, sending: this.#sendingWork.depth },
       "stopping without waiting any longer",
     );
     this.#requests.giveUpAll("the gateway stopped before the platform answered");
     await within(clock, LAST_WORDS_MS, drained);
-    await this.#pendingEnds.clear();
+    await this.#pending.deleteFinished();
   }
 
   async send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string> {
@@ -359,9 +364,9 @@ class RunningGateway implements Gateway {
   /** What a stop or a crash left: every lane and every conversation with something unfinished is looked at. */
   async #resume(): Promise<void> {
     const { inbox, outbox } = this.#parts.store;
-    // Read before anything new ends.
-    const ends = await outbox.pendingEnds();
-    this.#parts.background.run("pending notifications", notifyPending(ends, this.#out));
+    // Before anything new ends.
+    this.#pending.handle(DELIVERY_ENDS, (item) => notifyPending(item, this.#out));
+    await this.#pending.resume([DELIVERY_ENDS]);
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {

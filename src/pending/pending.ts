@@ -8,8 +8,8 @@ import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 
-/** Rejects when the work has to be tried again. */
-export type DoPending = (item: PendingItem) => Promise<void>;
+/** Rejects when the work has to be tried again. Resolves with the pieces that take its place, if any. */
+export type DoPending = (item: PendingItem) => Promise<void> | Promise<readonly NewPending[] | undefined>;
 
 export interface PendingParts {
   store: PendingStore;
@@ -19,6 +19,9 @@ export interface PendingParts {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
+/** How long rows of finished work may stay, and how many, before they are deleted in one write. */
+const DELETE_EVERY_MS = 1_000;
+const MAX_FINISHED = 500;
 
 export class Pending {
   readonly #store: PendingStore;
@@ -31,6 +34,8 @@ export class Pending {
   readonly #lines = new Map<string, Promise<boolean>>();
   /** Work that waits for its time or for another try, by id. */
   readonly #waiting = new Map<string, Timer>();
+  #finished: string[] = [];
+  #deletion: Timer | undefined;
   #isStopped = false;
 
   constructor({ store, clock, logger }: PendingParts) {
@@ -46,15 +51,21 @@ export class Pending {
 
   /** This work was written by a commit that holds. */
   added(items: readonly NewPending[]): void {
-    for (const item of items) this.#take({ ...item, attempt: 1 });
+    for (const item of items) this.#take({ ...item, attempt: 1 }, false);
   }
 
-  /** Starts what an earlier process left of these kinds. Resolves when it has been started, not when it is done. */
+  /** The caller did the work of this row itself. Such rows are deleted many at once, so that they cost no write of their own. */
+  finished(id: string): void {
+    this.#finished.push(id);
+    if (this.#finished.length >= MAX_FINISHED) void this.deleteFinished();
+    else this.#deletion ??= this.#clock.after(DELETE_EVERY_MS, () => void this.deleteFinished());
+  }
+
+  /** Starts what an earlier process left of these kinds. Resolves when it has been read, not when it is done. */
   async resume(kinds: readonly string[]): Promise<void> {
-    for (const item of await this.#store.list(kinds)) {
-      if (this.#running.has(item.id) || this.#waiting.has(item.id)) continue;
-      this.#take(item.dueAt > this.#clock.now() ? item : await this.#startedAgain(item));
-    }
+    const now = this.#clock.now();
+    for (const item of await this.#store.list(kinds))
+      if (!this.#running.has(item.id) && !this.#waiting.has(item.id)) this.#take(item, item.dueAt <= now);
   }
 
   /** Resolves when nothing of these kinds is under way. */
@@ -73,23 +84,26 @@ export class Pending {
     this.#waiting.clear();
   }
 
-  #take(item: PendingItem): void {
-    const { id, dueAt } = item;
-    const waitMs = dueAt - this.#clock.now();
-    const run = () => {
-      this.#waiting.delete(id);
-      this.#run(item);
-    };
-    if (waitMs <= 0) run();
-    else this.#waiting.set(id, this.#clock.after(waitMs, run));
+  #take(item: PendingItem, isAgain: boolean): void {
+    const waitMs = item.dueAt - this.#clock.now();
+    if (waitMs <= 0) this.#run(item, isAgain);
+    else this.#wait(item, isAgain, waitMs);
   }
 
-  #run(item: PendingItem): void {
+  #wait(item: PendingItem, isAgain: boolean, waitMs: number): void {
+    const run = () => {
+      this.#waiting.delete(item.id);
+      this.#run(item, isAgain);
+    };
+    this.#waiting.set(item.id, this.#clock.after(waitMs, run));
+  }
+
+  #run(item: PendingItem, isAgain: boolean): void {
     const line = `${item.kind} ${item.key}`;
-    const work = (this.#lines.get(line) ?? Promise.resolve(true)).then(() => this.#do(item));
+    const work = (this.#lines.get(line) ?? Promise.resolve(true)).then(() => this.#do(item, isAgain));
     // The next work of the line does not wait for the disk.
     const end = work
-      .then((isDone) => (isDone ? this.#store.done(item.id) : undefined))
+      .then((isDone) => (isDone ? this.#store.done([item.id]) : undefined))
       .catch((error: unknown) =>
         this.#logger.error({ id: item.id, error: errorMessage(error) }, "finished work was not deleted"),
       )
@@ -101,42 +115,40 @@ export class Pending {
     this.#running.set(item.id, { kind: item.kind, end });
   }
 
-  /** False when it failed; never rejects. */
-  async #do(item: PendingItem): Promise<boolean> {
-    const { id, kind, attempt } = item;
+  /** Resolves with whether its row is to be deleted; never rejects. */
+  async #do(item: PendingItem, isAgain: boolean): Promise<boolean> {
+    const { id, kind } = item;
+    let { attempt } = item;
     try {
+      // Counted right before, so that work which waits for its turn when the process dies has not been tried.
+      if (isAgain) attempt = await this.#store.started(id);
       const work = this.#kinds.get(kind);
       if (work === undefined) throw new Error(`nothing does work of the kind ${kind}`);
-      await work(item);
-      return true;
+      const pieces = await work({ ...item, attempt });
+      if (!pieces) return true;
+      await this.#store.replace(id, pieces);
+      for (const piece of pieces) this.#take({ ...piece, attempt: 1 }, isAgain);
+      return false;
     } catch (error) {
       this.#logger.error(
         { id, kind, attempt, error: errorMessage(error) },
         "work after a change failed; it is tried again",
       );
-      if (!this.#isStopped) this.#tryAgain(item);
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+      if (!this.#isStopped) this.#wait({ ...item, attempt }, true, pauseMs);
       return false;
     }
   }
 
-  #tryAgain(item: PendingItem): void {
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (item.attempt - 1), LONGEST_PAUSE_MS);
-    const again = async () => {
-      this.#waiting.delete(item.id);
-      this.#take(await this.#startedAgain(item));
-    };
-    this.#waiting.set(
-      item.id,
-      this.#clock.after(pauseMs, () =>
-        again().catch((error: unknown) => {
-          this.#logger.error({ id: item.id, error: errorMessage(error) }, "another try could not be counted");
-          if (!this.#isStopped) this.#tryAgain(item);
-        }),
-      ),
-    );
-  }
-
-  async #startedAgain(item: PendingItem): Promise<PendingItem> {
-    return { ...item, attempt: await this.#store.started(item.id) };
+  /** Now, whatever was `finished` so far. Never rejects: what stays is looked up once more at the next start. */
+  async deleteFinished(): Promise<void> {
+    this.#deletion?.cancel();
+    this.#deletion = undefined;
+    const ids = this.#finished;
+    if (ids.length === 0) return;
+    this.#finished = [];
+    await this.#store
+      .done(ids)
+      .catch((error: unknown) => this.#logger.warn({ error: errorMessage(error) }, "finished work was not deleted"));
   }
 }

@@ -41,7 +41,6 @@ export interface DeliveryRecord {
   attempts: number;
   round: number;
   asked: number;
-  told: number;
   created_at: number;
   due_at: number;
   expires_at: number | null;
@@ -68,7 +67,7 @@ export const IS_LOST = `${IS_EXCEPTION} AND status NOT IN (${DELIVERY_STATUSES.m
 export const QUEUE_NAME =
   "iif(json_valid(data), coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, data ->> '$.urgency')), NULL)";
 
-export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, round, asked, told, created_at, due_at, expires_at, settled_at, reason,
+export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, round, asked, created_at, due_at, expires_at, settled_at, reason,
   data, message, frozen, parts`;
 
 export function deliveryData({
@@ -162,7 +161,6 @@ function columnsOf(record: DeliveryRecord) {
     attempts: record.attempts,
     round: record.round,
     asked: record.asked,
-    told: record.told,
     createdAt: record.created_at,
     dueAt: record.due_at,
     expiresAt: record.expires_at ?? undefined,

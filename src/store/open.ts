@@ -155,14 +155,14 @@ async function assemble(
   damage.filesAreOpen(mode.mark);
   return {
     inbox: createInbox(connection, seen, fresh.add, giveUp.messages),
-    outbox: createOutbox(connection, fresh, giveUp),
+    outbox: createOutbox(connection, fresh, giveUp, addPending),
     journal,
     actions: createActions(connection),
     links: createLinks(connection),
     pauses: createPauses(connection),
     audit: createAudit(connection),
     automation: createAutomationStore(connection),
-    pending: createPending(connection),
+    pending: createPending(connection, addPending),
     tasks: createTasks(connection, addPending),
     sla: createSlaStore(connection),
     missions: createMissionStores(connection, addPending),

@@ -32,11 +32,17 @@ import {
 import type { FreshDeliveries } from "./fresh-deliveries.js";
 import { createDeliveryLetters } from "./letters.js";
 import { outboxQueries } from "./outbox-queries.js";
+import type { AddPending } from "./pending.js";
 import { createPendingEnds } from "./pending-ends.js";
 import { createInsertSight } from "./sla/conversations.js";
 import type { GiveUp } from "./unreadable.js";
 
-export function createOutbox(connection: Connection, fresh: FreshDeliveries, giveUp: GiveUp): OutboxStore {
+export function createOutbox(
+  connection: Connection,
+  fresh: FreshDeliveries,
+  giveUp: GiveUp,
+  addPending: AddPending,
+): OutboxStore {
   const { database } = connection;
   /** A change of deliveries that may be among the fresh ones. */
   const write = <T>(job: () => T): Promise<T> => connection.write(afterFresh(job));
@@ -91,12 +97,9 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
   const ask = database.prepare<[string], { asked: number }>(
     "UPDATE deliveries SET asked = asked + 1 WHERE id = ? AND status = 'waiting' RETURNING asked",
   );
-  const tell = database.prepare<[string], { told: number }>(
-    "UPDATE deliveries SET told = told + 1 WHERE id = ? RETURNING told",
-  );
   const release = database.prepare<[DeliveryStatus, number, number | null, number]>(
     `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = ?, settled_at = NULL, reason = NULL,
-       round = round + 1, asked = 0, told = 0
+       round = round + 1, asked = 0
      WHERE seq = ?`,
   );
   const shift = database.prepare<[number, number, number]>(
@@ -108,7 +111,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
   );
   const addPosted = createAddPosted(database);
   const insertSight = createInsertSight(database);
-  const { addPending, pendingEnds, told } = createPendingEnds(connection);
+  const { addEnd, isEndPending, endNotified } = createPendingEnds(connection, addPending);
   const addLink = createAddLink(database);
   const short = boundedMap<ShortDelivery>();
 
@@ -140,7 +143,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
     if (next)
       return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
     setSent.run(JSON.stringify(parts), at, delivery.seq);
-    if (hasHooks) addPending(delivery.id);
+    if (hasHooks) addEnd(delivery.id);
     const { address, mirrors, sight } = parseData(delivery);
     if (sight) insertSight({ ...sight, address, at });
     if (!mirrors) return;
@@ -151,8 +154,8 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
   return {
     ...outboxQueries(connection, giveUp),
     letters: createDeliveryLetters(connection),
-    pendingEnds,
-    told,
+    isEndPending,
+    endNotified,
     enqueue: (deliveries, at) =>
       connection.write(() => {
         for (const delivery of deliveries) fresh.add(delivery, at);
@@ -169,7 +172,6 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
     },
     asking: (id) =>
       connection.commit(() => fresh.asking(id) ?? ask.get(id)?.asked ?? notOpen(id, find.get(id)?.status)),
-    telling: (id) => connection.commit(() => tell.get(id)?.told ?? 0),
     reencode: (id, parts, change) =>
       write(() => {
         short.take(id);
@@ -197,7 +199,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         if (known && known.part.index === index) {
           const sent = asSent(known.part, messageId);
           if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0) {
-            if (hasHooks) addPending(id);
+            if (hasHooks) addEnd(id);
             addPosted(known.seq, known.address, sent);
             return true;
           }
@@ -220,7 +222,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
       }),
     finish: (id, status, reason, at, hasHooks = false) =>
       write(() => {
-        if (finish.run(status, reason, at, id, status).changes > 0 && hasHooks) addPending(id);
+        if (finish.run(status, reason, at, id, status).changes > 0 && hasHooks) addEnd(id);
       }),
     withdraw: (id, reason, at, hasHooks) =>
       write(() => {
@@ -228,7 +230,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         if (record?.status !== "waiting" && record?.status !== "sending") return false;
         if (parseParts(record).some((part) => part.status !== "waiting" || part.mayHaveArrived)) return false;
         finish.run("cancelled", reason, at, id, "cancelled");
-        if (hasHooks) addPending(id);
+        if (hasHooks) addEnd(id);
         return true;
       }),
     cancelRest: (id, reason, at, hasHooks) =>
@@ -238,7 +240,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries, giv
         const parts = parseParts(record);
         const sent = parts.filter((part) => !isUnsent(part)).length;
         finish.run("cancelled", `${reason}${partCountText(parts)}`, at, id, "cancelled");
-        if (hasHooks) addPending(id);
+        if (hasHooks) addEnd(id);
         return { sent, parts: parts.length, isUnclear: parts.some(({ status }) => status === "sending") };
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),

@@ -25,7 +25,7 @@ export function createAddPending({ database }: Connection): AddPending {
   };
 }
 
-export function createPending({ database, read, write }: Connection): PendingStore {
+export function createPending({ database, read, write }: Connection, addPending: AddPending): PendingStore {
   const list = database.prepare<[string], Row>(
     "SELECT id, kind, key, due_at, attempts, payload FROM pending WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY seq",
   );
@@ -36,7 +36,15 @@ export function createPending({ database, read, write }: Connection): PendingSto
   return {
     list: (kinds) => read(() => readable(list.all(JSON.stringify(kinds)), itemOf)),
     started: (id) => write(() => start.get(id)?.attempts ?? 1),
-    done: (id) => write(() => void remove.run(id)),
+    done: (ids) =>
+      write(() => {
+        for (const id of ids) remove.run(id);
+      }),
+    replace: (id, pieces) =>
+      write(() => {
+        remove.run(id);
+        addPending(pieces);
+      }),
   };
 }
 

@@ -37,8 +37,8 @@ CREATE INDEX inbox_seen_age ON inbox_seen (received_at);
 
 -- ── The outbox ───────────────────────────────────────────────────────────────────────────────────────────────────────
 -- `frozen`: the message after the hooks, empty when they left it as it was. `parts`: the list of its requests (JSON); most
--- deliveries have one, and one row is written faster than two. `round`: as in the inbox. `asked`, `told`: how often hooks
--- were asked in this round whether it may go, and how often a start repeated how it ended.
+-- deliveries have one, and one row is written faster than two. `round`: as in the inbox. `asked`: how often hooks were
+-- asked in this round whether it may go.
 CREATE TABLE deliveries (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -47,7 +47,7 @@ CREATE TABLE deliveries (
   attempts INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER, settled_at INTEGER,
   target_id TEXT, reason TEXT,
-  round INTEGER NOT NULL DEFAULT 1, asked INTEGER NOT NULL DEFAULT 0, told INTEGER NOT NULL DEFAULT 0,
+  round INTEGER NOT NULL DEFAULT 1, asked INTEGER NOT NULL DEFAULT 0,
   data TEXT NOT NULL, message TEXT, frozen TEXT, parts TEXT
 );
 -- Conditions of comparisons: for `IN (…)`, SQLite fills a table of its own at each row that is written.
@@ -70,12 +70,10 @@ CREATE TRIGGER deliveries_posted AFTER DELETE ON deliveries WHEN OLD.parts IS NO
     );
 END;
 
--- Deliveries whose end hooks have not been notified of yet: one row for all that ended in one transaction, a JSON list of ids.
-CREATE TABLE owed_ends (id INTEGER PRIMARY KEY, deliveries TEXT NOT NULL);
-
 -- Work that must be done once after a commit: written with the change that it belongs to, deleted when it is done.
+-- No AUTOINCREMENT: a number may come again, the order of what is there is the same, and each commit writes a page less.
 CREATE TABLE pending (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL, key TEXT NOT NULL,
   due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, payload TEXT NOT NULL
@@ -332,4 +330,4 @@ CREATE TABLE alert_silences (
 
 -- What this file is, and the version of its schema. Migrations start with the first release.
 CREATE TABLE hookgate_schema (name TEXT NOT NULL, version INTEGER NOT NULL);
-INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 2);
+INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 3);

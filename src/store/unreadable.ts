@@ -115,7 +115,6 @@ interface Shape {
 const SHAPES: readonly Shape[] = [
   // Without the row, the hook is as it was configured: a guard does not stay off because of damage.
   { table: "hook_switches", key: ["hook_id"], column: "enabled", type: "flag" },
-  { table: "owed_ends", key: ["id"], column: "deliveries", type: "array" },
   { table: "pending", key: ["id"], column: "payload", type: "object" },
   { table: "tasks", key: ["id"], column: "data", type: "object", texts: ["id", "status", "assignTo"] },
   { table: "task_events", key: ["id"], column: "data", type: "object", texts: ["id", "taskId"] },

@@ -1,12 +1,20 @@
 /** Hooks that are told of ends: what a crash right after the end kept from them is told by the next process. */
 import { expect, it } from "vitest";
+import { DELIVERY_ENDS } from "../../src/domain/pending.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
+import { partsOf, reply } from "../store/support/open-test-store.js";
 import { until } from "../support/until.js";
 import { type Rig, restart, startRig } from "./rig.js";
 
 const at = { platform: "loop", botId: "bot", chatId: "room" };
 const send = (rig: Rig, text: string, deliveryId: string) =>
   rig.gateway.send(at, { text }, { cause: { kind: "api", id: "test", depth: 0 }, deliveryId });
+
+/** The deliveries whose ends are pending. */
+const pending = async ({ store }: Rig) =>
+  (await store.pending.list([DELIVERY_ENDS])).flatMap(
+    ({ payload }) => (payload as { deliveries: string[] }).deliveries,
+  );
 
 interface Told {
   text: string;
@@ -30,10 +38,10 @@ it("message_sent is pending until its hooks were notified, and is repeated under
   await send(rig, "quick", "d_quick");
   await until(() => told.length === 1, "the first");
   await rig.clock.advance(1_500);
-  await until(async () => (await rig.store.outbox.pendingEnds()).length === 0, "it being noted as told");
+  await until(async () => (await pending(rig)).length === 0, "it being noted as told");
   await send(rig, "slow to tell", "d_slow");
   await until(() => told.length === 2, "the second");
-  expect((await rig.store.outbox.pendingEnds()).map(({ id, status }) => [id, status])).toEqual([["d_slow", "sent"]]);
+  expect(await pending(rig)).toEqual(["d_slow"]);
   await rig.clock.advance(1_000);
 
   const again: Told[] = [];
@@ -45,6 +53,7 @@ it("message_sent is pending until its hooks were notified, and is repeated under
   });
   await until(() => again.length > 0, "the word of the second");
   expect(again).toEqual([{ text: "slow to tell", dispatchId: "d_slow:message_sent", attempt: 2 }]);
+  await until(async () => (await pending(next)).length === 0, "nothing being pending");
   expect(next.platform.requests).toHaveLength(2);
 
   await next.stop();
@@ -70,7 +79,7 @@ it("nothing is pending where no hook listens, nor for a delivery that was delete
   const rig = await startRig();
   await send(rig, "unheard", "d_unheard");
   await until(async () => (await rig.store.outbox.get("d_unheard"))?.status === "sent", "it being sent");
-  expect(await rig.store.outbox.pendingEnds()).toEqual([]);
+  expect(await pending(rig)).toEqual([]);
 
   const told: Told[] = [];
   const heard = await restart(rig, { hooks: listen("message_sent", told) });
@@ -82,4 +91,28 @@ it("nothing is pending where no hook listens, nor for a delivery that was delete
   await send(next, "later", "d_later");
   await until(() => again.length > 0, "a later one");
   expect(again.map(({ text }) => text)).toEqual(["later"]);
+});
+
+it("of many ends of one commit, each is repeated by itself, until hooks were notified or three starts did not get through it", async () => {
+  const first: Told[] = [];
+  let rig = await startRig({ hooks: listen("message_sent", first) });
+  const texts = ["one", "two", "slow to tell"];
+  await rig.store.outbox.enqueue(
+    texts.map((text) => reply({ id: `d_${text}`, message: { text } })),
+    1,
+  );
+  await Promise.all(texts.map((text) => rig.store.outbox.freeze(`d_${text}`, { text }, partsOf(text), [])));
+  await Promise.all(texts.map((text) => rig.store.outbox.partSent(`d_${text}`, 0, text, 2, false, true)));
+  expect(await rig.store.pending.list([DELIVERY_ENDS])).toHaveLength(1);
+
+  const again: Told[] = [];
+  for (const seen of [3, 4, 5, 5]) {
+    await rig.crash();
+    rig = await startRig({ file: rig.file, clock: rig.clock, hooks: listen("message_sent", again) });
+    await until(() => again.length === seen, "hooks being notified");
+    await until(async () => (await pending(rig)).length <= 1, "the others being done");
+  }
+  await until(async () => (await pending(rig)).length === 0, "the last being given up");
+  const tries = (wanted: string) => again.filter(({ text }) => text === wanted).map(({ attempt }) => attempt);
+  expect(texts.map(tries)).toEqual([[2], [2], [2, 3, 4]]);
 });

@@ -17,6 +17,7 @@ import type { Route } from "../../src/gateway/routes.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
 import { type Clock, systemClock } from "../../src/lib/clock.js";
 import { type Logger, silentLogger } from "../../src/lib/logger.js";
+import { Pending } from "../../src/pending/pending.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";
 import type { Disk } from "../../src/store/wal-sync.js";
@@ -134,6 +135,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const gateway = createGateway({
     store,
     registry,
+    pending: new Pending({ store: store.pending, clock, logger }),
     adapters,
     commands: options.commands ?? [],
     config: {

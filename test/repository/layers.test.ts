@@ -28,7 +28,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   "src/store": { from: ["src/domain", "src/lib"] },
   "src/pending": { from: ["src/domain", "src/lib"] },
   "src/charts": { from: ["src/domain", "src/lib"] },
-  "src/gateway": { from: ["src/hooks", "src/domain", "src/lib"] },
+  "src/gateway": { from: ["src/hooks", "src/pending", "src/domain", "src/lib"] },
   "src/agent": { from: ["src/domain", "src/lib"] },
   "src/plugins": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
   "src/automations": { from: ["src/agent", "src/gateway", "src/hooks", "src/domain", "src/lib"] },

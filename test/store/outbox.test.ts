@@ -47,7 +47,6 @@ describe("outbox", () => {
       attempts: 0,
       round: 1,
       asked: 0,
-      told: 0,
       createdAt: 1000,
       dueAt: 1000,
       parts: [],

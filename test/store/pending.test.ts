@@ -32,6 +32,18 @@ it("counts each start until it is done", async () => {
   const { tasks, pending, task, event } = await opened();
   await tasks.insert(task, event(1), {}, [work("one"), work("two")]);
   expect([await pending.started("one"), await pending.started("one")]).toEqual([2, 3]);
-  await pending.done("two");
+  await pending.done(["two"]);
   expect(await pending.list(["a"])).toEqual([{ ...work("one"), attempt: 3 }]);
+});
+
+it("becomes its pieces, which nothing was tried of yet", async () => {
+  const { tasks, pending, task, event } = await opened();
+  await tasks.insert(task, event(1), {}, [work("one"), work("two")]);
+  await pending.started("one");
+  await pending.replace("one", [work("one:a"), work("one:b")]);
+  expect(await pending.list(["a"])).toEqual([
+    { ...work("two"), attempt: 1 },
+    { ...work("one:a"), attempt: 1 },
+    { ...work("one:b"), attempt: 1 },
+  ]);
 });

@@ -161,7 +161,10 @@ describe("a delivery with a status that does not exist", () => {
 
 test("a row of another table that cannot be read is moved aside at the start, with a warning", async () => {
   const file = await filled();
-  edit(file, "INSERT INTO owed_ends (deliveries) VALUES ('oops')");
+  edit(
+    file,
+    "INSERT INTO pending (id, kind, key, due_at, attempts, payload) VALUES ('p_1', 'delivery ends', '', 0, 1, 'oops')",
+  );
   edit(
     file,
     `INSERT INTO tasks (id, version, status, priority, assign_to, due_at, data) VALUES ('t_1', 1, 'pending', 1, 'me', 1, '{}')`,
@@ -172,7 +175,7 @@ test("a row of another table that cannot be read is moved aside at the start, wi
   );
   const store = await openTestStore({ file });
   expect(store.health().remarks).toEqual([
-    expect.stringContaining("of the table owed_ends is damaged"),
+    expect.stringContaining("the row p_1 of the table pending is damaged"),
     expect.stringContaining("the row t_1 of the table tasks is damaged"),
     expect.stringContaining("the row a_1 of the table sla_announcements is damaged"),
   ]);

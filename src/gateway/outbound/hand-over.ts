@@ -151,7 +151,6 @@ function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
     attempts: 0,
     round: 1,
     asked: 0,
-    told: 0,
     createdAt: at,
     dueAt: at,
     parts: [],

@@ -1,33 +1,44 @@
-/** Notifies hooks of ends that are pending since an earlier process. The journal has what that process did, up to its last moments. */
-import type { Delivery } from "../../domain/store.js";
+/**
+ * Notifies hooks of ends of deliveries that an earlier process left as pending work, one delivery at a time and under the same dispatch ids.
+ * The journal has what that process did, up to its last moments.
+ */
+import type { NewPending, PendingItem } from "../../domain/pending.js";
 import { MAX_ASKED } from "./decide.js";
 import { dispatchIdOf } from "./hook-target.js";
 import { reportFailed } from "./report-failed.js";
 import { tellSent } from "./report-sent.js";
 import type { Outbound } from "./sending.js";
 
-export async function notifyPending(deliveries: readonly Delivery[], out: Outbound): Promise<void> {
-  for (const delivery of deliveries) {
-    const point = delivery.status === "sent" ? "message_sent" : "delivery_failed";
-    const isEnded = delivery.status === "sent" || delivery.status === "dead" || delivery.status === "cancelled";
-    const recorded = await out.store.journal.get(dispatchIdOf(delivery, point));
-    const isTold = recorded !== undefined && recorded.outcome !== "interrupted";
-    // Released since, by an operator: its next end is told.
-    if (!isEnded || isTold) {
-      out.pendingEnds.settle(delivery.id);
-      continue;
-    }
-    if (delivery.told >= MAX_ASKED) {
-      out.logger.error(
-        { delivery: delivery.id, point, told: delivery.told },
-        "the gateway ended each time that hooks were notified of the end of a delivery: they are not notified of it again",
-      );
-      out.pendingEnds.settle(delivery.id);
-      continue;
-    }
-    delivery.told = await out.store.outbox.telling(delivery.id);
-    if (delivery.status === "sent") tellSent(delivery, out);
-    else reportFailed(delivery, delivery.reason ?? "", out);
-    if (out.background.isCrowded) await out.background.oneDone();
+/** Resolves with what takes the place of work about several deliveries. */
+export async function notifyPending(item: PendingItem, out: Outbound): Promise<NewPending[] | undefined> {
+  const { deliveries } = item.payload as { deliveries: string[] };
+  if (out.background.isCrowded) await out.background.oneDone();
+  const [only, ...others] = deliveries;
+  // Each counts its own attempts: a delivery whose hooks end the process keeps no other from being reported.
+  if (others.length > 0)
+    return deliveries.map((id) => ({ ...item, id: `${item.id}:${id}`, key: id, payload: { deliveries: [id] } }));
+  if (only !== undefined) await notifyEnd(only, item.attempt, out);
+  return undefined;
+}
+
+async function notifyEnd(deliveryId: string, attempt: number, out: Outbound): Promise<void> {
+  const { outbox, journal } = out.store;
+  const delivery = await outbox.get(deliveryId);
+  const isEnded = delivery?.status === "sent" || delivery?.status === "dead" || delivery?.status === "cancelled";
+  if (!delivery || !isEnded) return;
+  const point = delivery.status === "sent" ? "message_sent" : "delivery_failed";
+  const recorded = await journal.get(dispatchIdOf(delivery, point));
+  // An operator may have released it since: then its next end is work of its own.
+  if ((recorded !== undefined && recorded.outcome !== "interrupted") || outbox.isEndPending(deliveryId)) return;
+  if (attempt > MAX_ASKED + 1) {
+    out.logger.error(
+      { delivery: deliveryId, point, attempt },
+      "the gateway ended each time that hooks were notified of the end of a delivery: they are not notified of it again",
+    );
+    return;
   }
+  await new Promise<void>((ended) => {
+    if (delivery.status === "sent") tellSent(delivery, out, attempt, ended);
+    else reportFailed(delivery, delivery.reason ?? "", out, attempt, ended);
+  });
 }

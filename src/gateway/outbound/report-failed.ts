@@ -4,12 +4,13 @@ import { isolate } from "../../hooks/isolate.js";
 import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
-export function reportFailed(delivery: Delivery, error: string, out: Outbound): void {
+/** `attempt` and `ended`: of pending work. Without them this is the first time. */
+export function reportFailed(delivery: Delivery, error: string, out: Outbound, attempt = 1, ended?: () => void): void {
   const message = delivery.frozen ?? delivery.message;
   const own = { message: message && isolate(message), error, attempts: delivery.attempts };
   const payload = withTarget(own, delivery);
-  const options = fireOptions(delivery, "delivery_failed", delivery.told + 1);
+  const options = fireOptions(delivery, "delivery_failed", attempt);
   const told = out.registry.fireVoid("delivery_failed", payload, undefined, options);
   const isHeard = out.registry.isHeard("delivery_failed");
-  out.background.run("delivery_failed", told, isHeard ? () => out.pendingEnds.settle(delivery.id) : undefined);
+  out.background.run("delivery_failed", told, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
 }

@@ -13,17 +13,21 @@ export function reportSent(delivery: Delivery, out: Outbound): Promise<void> | u
   return out.background.isCrowded ? out.background.oneDone() : undefined;
 }
 
-export function tellSent(delivery: Delivery, out: Outbound): void {
+/** `attempt` and `ended`: of pending work. Without them this is the first time. */
+export function tellSent(delivery: Delivery, out: Outbound, attempt = 1, ended?: () => void): void {
   const message = delivery.frozen ?? delivery.message;
-  if (!isTold(delivery) || !message) return;
+  if (!isTold(delivery) || !message) {
+    ended?.();
+    return;
+  }
   const messageIds: string[] = [];
   for (const { operation, messageId } of delivery.parts)
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
   const payload = withTarget({ messageId: messageIds[0] ?? "", messageIds, message: isolate(message) }, delivery);
-  const options = fireOptions(delivery, "message_sent", delivery.told + 1);
+  const options = fireOptions(delivery, "message_sent", attempt);
   const told = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");
-  out.background.run("message_sent", told, isHeard ? () => out.pendingEnds.settle(delivery.id) : undefined);
+  out.background.run("message_sent", told, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
 }
 
 /** A deletion says nothing. */

@@ -7,7 +7,6 @@ import type { SendGate } from "../send-gate.js";
 import type { HandOver } from "./hand-over.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
-import type { PendingEnds } from "./pending-ends.js";
 import type { RateLimiter } from "./rate-limit.js";
 import type { Refusals } from "./refusals.js";
 import type { Requests } from "./request.js";
@@ -30,8 +29,8 @@ export interface Outbound extends Parts {
   isStopping(): boolean;
   /** When this process started (ms since the epoch, by the clock as it is set now). */
   startedAt: number;
-  /** Ends of deliveries that hooks have not been told yet. */
-  readonly pendingEnds: PendingEnds;
+  /** Hooks have been notified of the end of a delivery, well or badly. */
+  endNotified(deliveryId: string): void;
   handOver: HandOver;
   /** Something changed in this queue of the outbox: it is read from the store. */
   look(queue: string): void;
