@@ -279,15 +279,7 @@ it("a platform that is back soon after the fallback was used: who was notified t
 });
 
 it("a copy says whom it does not notify, also before the platform is known to be away", async () => {
-  const { on, other, third } = await twoPlatforms({
-    ...oneStep({ escalate: [{ after: "15s", mention: ["ben", "cara", "dan"] }] }),
-    people: { ann: ["loop:7"], ben: ["loop:8", "other:8"], cara: ["loop:9"], dan: ["loop:5", "third:5"] },
-    watch_gateway: { offline_after: "1d", undelivered_after: "1d" },
-  });
-  const { id } = await on.raise();
-  await pass(on, 10_000);
-  set(on, "offline");
-  await pass(on, 40_000);
+  const { on, id, other, third } = await lostFor(["ben", "cara", "dan"], "1d");
   const copies = page(other, "ops");
   expect(usersOf(copies)).toEqual(["8"]);
   expect(copies.map(({ text }) => text)).toEqual([
@@ -299,6 +291,54 @@ it("a copy says whom it does not notify, also before the platform is known to be
   const history = (await on.alerts.history(id)).map(({ reason }) => reason);
   expect(history.at(-1)).toMatch(/has not taken "Escalated: step 1 of 1 .*\. cara cannot be notified now$/);
 });
+
+it("a copy says whom it does not notify when it notifies all others, with the platform known to be away", async () => {
+  const { on, id, other } = await lostFor(["ben", "cara"], "20s");
+  const copies = page(other, "ops");
+  expect(usersOf(copies)).toEqual(["8"]);
+  expect(copies.map(({ text }) => text)).toEqual([
+    expect.stringContaining(`(it waits at ${ROOM}). cara has no other account (the private chat takes no alerts now).`),
+  ]);
+  const history = (await on.alerts.history(id)).map(({ reason }) => reason);
+  expect(history.at(-1)).toMatch(/has not taken "Escalated: step 1 of 1 .*\. cara cannot be notified now$/);
+});
+
+it("a copy that waited itself does not say that someone cannot be notified now", async () => {
+  const { on, loop } = await twoPlatforms({
+    ...oneStep({ escalate: [{ after: "15s", mention: ["ann"] }] }),
+    people: { ann: ["loop:7"] },
+    fallback: ["loop:bot:dm-9"],
+    watch_gateway: { offline_after: "1d", undelivered_after: "1d" },
+  });
+  await on.raise();
+  await pass(on, 10_000);
+  set(on, "offline");
+  await pass(on, 100_000);
+  set(on, "online");
+  await pass(on, 60_000);
+  expect(usersOf(page(loop, "room"))).toEqual(["7"]);
+  const copies = page(loop, "dm-9").map(({ text }) => text);
+  expect(copies).toEqual([
+    expect.stringMatching(
+      /ann is not in this private chat and could not be notified when this step was due|ann was notified in/,
+    ),
+  ]);
+  expect(copies[0]).not.toContain("cannot be notified");
+});
+
+/** A step for these people is due while its platform is away, and its page is lost before or after that is known. */
+async function lostFor(mention: string[], offline_after: string) {
+  const rig = await twoPlatforms({
+    ...oneStep({ escalate: [{ after: "15s", mention }] }),
+    people: { ann: ["loop:7"], ben: ["loop:8", "other:8"], cara: ["loop:9"], dan: ["loop:5", "third:5"] },
+    watch_gateway: { offline_after, undelivered_after: "1d" },
+  });
+  const { id } = await rig.on.raise();
+  await pass(rig.on, 10_000);
+  set(rig.on, "offline");
+  await pass(rig.on, 40_000);
+  return { ...rig, id };
+}
 
 /** While its platform is away a step is due for ben, who is notified in a private chat of another platform, and for cara, who is not. */
 async function dueForTwo(more: Record<string, unknown> = {}) {

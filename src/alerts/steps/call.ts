@@ -52,7 +52,7 @@ export function uncalledText(
   now: number,
 ): string {
   const why = whyNotIn(accounts, chat, [chat], alerting, refusedChat(accounts, alerting, now));
-  return `${why} and ${isDirect ? "is notified in a private chat" : "cannot be notified now"}`;
+  return `${why} and ${isDirect ? "is notified in a private chat" : NOT_NOW}`;
 }
 
 /** Why no account of it can be mentioned anywhere: no person is on call, or the person has none. */
@@ -191,10 +191,16 @@ const UNCERTAIN = "It is not certain that this step notified any of its people";
 
 const NOT_IN = " could not be notified in ";
 const WHEN_DUE = " when this step was due";
+const NOT_NOW = "cannot be notified now";
 
-/** Whether this sentence of a page says of the person that its chat took no alerts when the step was due. */
+/** Whether this sentence of a page says of the person that no message notified them when it was written. */
 export const couldNotBeNotified = (name: string, sentence: string) =>
-  sentence.startsWith(`${name}${NOT_IN}`) && sentence.includes(WHEN_DUE);
+  (sentence.startsWith(`${name}${NOT_IN}`) && sentence.includes(WHEN_DUE)) ||
+  (sentence.startsWith(`${name} `) && sentence.endsWith(NOT_NOW));
+
+/** The sentence in a message that is posted later than it was written. */
+export const asOfWhenDue = (sentence: string) =>
+  sentence.endsWith(NOT_NOW) ? sentence.replace(NOT_NOW, `could not be notified${WHEN_DUE}`) : sentence;
 
 /** Whether the chat of this page took no alerts when the step was due. */
 export const wasUnnotified = (text: string) => text.includes(NOT_IN) && text.includes(WHEN_DUE);

@@ -120,7 +120,12 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const isNews = lostPage.isPrivate
     ? reach.standIns.length > 0 || reach.isUnreached || isOpenAgain
     : callsOthers(reach, known);
-  if (!isNews) return;
+  if (!isNews) {
+    // The copies say whom they do not notify.
+    for (const copy of lostPage.isPrivate || lostPage.isCopy ? [] : plan.notices.filter((one) => one.key === key))
+      copy.text = [copy.text, ...sentencesFor(copy.destination, step, reach, around, now)].join(". ");
+    return;
+  }
   const arrived = page.filter(({ destination }) => !refusedAt.includes(destination));
   take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, page: arrived }, around);
 }

@@ -77,13 +77,17 @@ export function fallback(
         ? notice.text
         : `${notice.text} (it ${LOSSES[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
     const copy = { ...notice, alertId: alert.id, text, dueAt: now };
-    // Messages of a step that is taken again say whom they do not notify.
-    const isTakenAgain = name !== undefined || plan.lostPage !== undefined;
-    const direct = isTakenAgain ? [] : privateChats(mentions, elsewhere, destination, alerting);
-    const uncalled = isTakenAgain || isCopy(notice.text) ? [] : uncalledBy(mentions, elsewhere, alerting);
-    const isDirect = (person: readonly Mentioned[]) => direct.some((chat) => isReachedNow(chat, person, alerting));
+    const isPrivate = name !== undefined;
+    // A step that is taken again calls them in private chats itself, and says whom its messages do not notify.
+    const isTakenAgain = isPrivate || plan.lostPage !== undefined;
+    const reachable = isPrivate ? [] : privateChats(mentions, elsewhere, destination, alerting);
+    const direct = isTakenAgain ? [] : reachable;
+    const uncalled = isPrivate || isCopy(notice.text) ? [] : uncalledBy(mentions, elsewhere, alerting);
+    const isDirect = (person: readonly Mentioned[]) => reachable.some((chat) => isReachedNow(chat, person, alerting));
     for (const one of elsewhere) {
-      const about = uncalled.map((person) => uncalledText(person, one, isDirect(person), alerting, now));
+      const about = isTakenAgain
+        ? []
+        : uncalled.map((person) => uncalledText(person, one, isDirect(person), alerting, now));
       plan.notices.push({ ...copy, text: [text, ...about].join(". "), destination: one, mentions });
     }
     for (const one of direct) {

@@ -7,7 +7,7 @@ import type { Alert, Notice } from "../../domain/alert.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { type Mentioned, readMention } from "../people.js";
 import { isReached } from "../reach.js";
-import { couldNotBeNotified, notifiedNow, UNNOTIFIED, wasUnnotified } from "../steps/call.js";
+import { asOfWhenDue, couldNotBeNotified, notifiedNow, UNNOTIFIED, wasUnnotified } from "../steps/call.js";
 import { isPageKey, stepIn } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
 import { groupBy } from "./group-by.js";
@@ -37,6 +37,7 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
   const now: string[] = [];
   const [, words = text, fate = ""] = FATE.exec(text) ?? [];
   const old = words.split(". ");
+  const behind = fate.split(". ");
   const untrue = new Set<string>();
   for (const person of groupBy(mentions.map(readMention), ({ name }) => name)) {
     const name = person[0]?.name ?? "";
@@ -45,7 +46,7 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
     const isAgain = call !== undefined && call.at < since;
     const isHere = isReached(destination, readersOf(destination, person, telling), telling.personOf);
     if (call === undefined || isAgain) kept.push(...person.map(({ ref }) => `${ref}|${name}`));
-    const unnotified = old.filter((sentence) => couldNotBeNotified(name, sentence));
+    const unnotified = [...old, ...behind].filter((sentence) => couldNotBeNotified(name, sentence));
     if (call?.hasArrived) {
       const again = isHere ? ", and is notified again because the alert needs an operator again" : "";
       elsewhere.push(
@@ -56,16 +57,19 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
     for (const sentence of [...unnotified, UNNOTIFIED]) untrue.add(sentence);
   }
   const news = [...(now.length > 0 ? [notifiedNow(now)] : []), ...elsewhere];
-  const isTrue = (sentence: string) => !untrue.has(sentence);
+  const trueOf = (said: readonly string[]) => {
+    const kept = said.filter((sentence) => !untrue.has(sentence));
+    return sentAt === undefined ? kept : kept.map(asOfWhenDue);
+  };
   const at = fate === "" ? old.findIndex((sentence) => untrue.has(sentence)) : -1;
   const sentences =
     at < 0
-      ? [`${old.filter(isTrue).join(". ")}${fate}`, ...news]
-      : [...old.slice(0, at), ...news, ...old.slice(at).filter(isTrue)];
+      ? [`${trueOf(old).join(". ")}${trueOf(behind).join(". ")}`, ...news]
+      : [...trueOf(old.slice(0, at)), ...news, ...trueOf(old.slice(at))];
   return { ...notice, mentions: kept, text: sentences.join(". ") };
 }
 
-/** Of a copy: what became of the page, and what follows that. */
+/** The part of a copy's text that says what became of the page, and whom the copy does not notify. */
 const FATE = /^(.*?)( \(it (?:did not arrive|may not have arrived|waits) at .*)$/s;
 
 /** A message that waits in the outbox mentions others than it would mention now: they were notified in another chat since, or were not notified there. */
