@@ -159,7 +159,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       roleOfTask: (task) => roleOfTask(task, orchestratorNow()),
     });
     const noteNoThread = createThreadNotes(logger);
+    const pending = new Pending({ store: store.pending, clock, logger });
+    closers.push(async () => pending.stop());
     const { automations, notifier } = assembleAutomations({
+      pending,
       config: automationsNow,
       registry,
       store,
@@ -226,8 +229,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     const attempts = createAttempts({ keyValue: store.keyValue, registry, logger });
-    const pending = new Pending({ store: store.pending, clock, logger });
-    closers.push(async () => pending.stop());
     const planned = assembleMissions({
       config: orchestratorNow,
       file,

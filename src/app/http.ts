@@ -52,7 +52,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
       isBroken: (name) => valid().brokenEvents.has(name),
       secret: (name) => env.variable(name),
       store: store.automation.ingest,
-      stored: () => automations.triggers.ingested(),
+      stored: automations.triggers.ingested,
       clock,
       logger: parts.logger,
     }),

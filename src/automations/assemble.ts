@@ -10,6 +10,7 @@ import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { mapTexts } from "../lib/relative-paths.js";
+import type { Pending } from "../pending/pending.js";
 import { type AnswerParts, answers } from "./answers.js";
 import { type Automations, createAutomations } from "./automations.js";
 import type { AutomationsConfig } from "./config.js";
@@ -42,6 +43,7 @@ export interface AssemblyParts {
   /** Instead of the system's resolver. */
   resolve?: Resolve;
   processes: Processes;
+  pending: Pending;
   models: Models;
   startMission: ReachParts["startMission"];
   createTask: ReachParts["createTask"];
@@ -91,6 +93,7 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
     registry,
     store: store.automation,
     keyValue: store.keyValue,
+    pending: parts.pending,
     queue: parts.queue,
     notifier,
     triggers: (needed) => createTriggers(needed, { isOwnFile: parts.isOwnFile }),

@@ -10,6 +10,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { nearest } from "../lib/nearest.js";
 import { joinSignals } from "../lib/signals.js";
+import type { Pending } from "../pending/pending.js";
 import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
@@ -38,6 +39,7 @@ export interface AutomationsOptions {
   registry: HookRegistry;
   store: AutomationStore;
   keyValue: KeyValueStore;
+  pending: Pending;
   /** The registry's background port is this, too. */
   queue: Queue;
   notifier: Notifier;
@@ -143,6 +145,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     store,
     registry,
     keyValue: options.keyValue,
+    pending: options.pending,
     draft: async (definition, start) =>
       queue.admit(draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now())),
     async draftPaused(definition, start) {

@@ -3,6 +3,7 @@
  * and what watched files looked like. Writes resolve after their commit; they reject as the rest of the store does.
  */
 import type { Cause } from "./journal.js";
+import type { NewPending } from "./pending.js";
 
 /** Where hooks are registered that a time or a person starts. Plugins cannot subscribe there. */
 export const DUE_POINT = "hook.due";
@@ -213,15 +214,13 @@ export interface IngestedEvent {
   receivedAt: number;
   /** The cause of the run whose program sent it. */
   cause?: Cause;
-  handledAt?: number;
 }
 
 export interface IngestStore {
-  /** Stores it once per id. `repeated`: it came before; `reused`: another payload came under this id. */
-  accept(event: IngestedEvent): Promise<"new" | "repeated" | "reused">;
-  unhandled(limit: number): Promise<IngestedEvent[]>;
-  handled(id: string, at: number): Promise<void>;
-  /** Forgets handled events that came before `before`; resolves with how many. */
+  /** Stores it once per id, with the work that follows. `repeated`: it came before; `reused`: another payload came under this id. */
+  accept(event: IngestedEvent, pending: readonly NewPending[]): Promise<"new" | "repeated" | "reused">;
+  get(id: string): Promise<IngestedEvent | undefined>;
+  /** Forgets events that came before `before` and that hooks were notified of; resolves with how many. */
   sweep(before: number): Promise<number>;
 }
 

@@ -6,6 +6,9 @@
 /** Hooks are to be notified that deliveries ended. Payload: `{ deliveries }`, the ids of all that ended in one transaction. */
 export const DELIVERY_ENDS = "delivery ends";
 
+/** Hooks are to be notified of an event that came in by HTTP. Payload: `{ event }`, its id. */
+export const INGESTED_EVENT = "event";
+
 export interface NewPending {
   /** Names the work for good: a second one of this id changes nothing. */
   id: string;

@@ -36,6 +36,7 @@ export class Pending {
   readonly #waiting = new Map<string, Timer>();
   #finished: string[] = [];
   #deletion: Timer | undefined;
+  readonly #ended = new Set<string>();
   #isStopped = false;
 
   constructor({ store, clock, logger }: PendingParts) {
@@ -61,11 +62,12 @@ export class Pending {
     else this.#deletion ??= this.#clock.after(DELETE_EVERY_MS, () => void this.deleteFinished());
   }
 
-  /** Starts what an earlier process left of these kinds. Resolves when it has been read, not when it is done. */
-  async resume(kinds: readonly string[]): Promise<void> {
+  /** Starts what an earlier process left of these kinds. Resolves when it has been read, not when it is done. `fresh`: ids of this process's own. */
+  async resume(kinds: readonly string[], fresh: ReadonlySet<string> = new Set()): Promise<void> {
     const now = this.#clock.now();
     for (const item of await this.#store.list(kinds))
-      if (!this.#running.has(item.id) && !this.#waiting.has(item.id)) this.#take(item, item.dueAt <= now);
+      if (!this.#running.has(item.id) && !this.#waiting.has(item.id))
+        this.#take(item, item.dueAt <= now && !fresh.has(item.id));
   }
 
   /** Resolves when nothing of these kinds is under way. */
@@ -75,6 +77,12 @@ export class Pending {
       if (ends.length === 0) return;
       await Promise.all(ends);
     }
+  }
+
+  /** Starts no more work of these kinds. Resolves when what is under way has ended; the next start does the rest. */
+  async end(kinds: readonly string[]): Promise<void> {
+    for (const kind of kinds) this.#ended.add(kind);
+    await this.drained(kinds);
   }
 
   /** Nothing is tried again; the next start does it. */
@@ -119,6 +127,7 @@ export class Pending {
   async #do(item: PendingItem, isAgain: boolean): Promise<boolean> {
     const { id, kind } = item;
     let { attempt } = item;
+    if (this.#ended.has(kind)) return false;
     try {
       // Counted right before, so that work which waits for its turn when the process dies has not been tried.
       if (isAgain) attempt = await this.#store.started(id);

@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
+import { INGESTED_EVENT } from "../domain/pending.js";
 import { HookgateError } from "../lib/errors.js";
 import { makePrivateFile } from "../lib/private-files.js";
 import { openDatabase } from "./connection.js";
@@ -213,7 +214,7 @@ export function countUnfinished(database: Database): Unfinished {
     deliveries: count(`SELECT count(*) FROM deliveries WHERE ${IS_OPEN}`),
     runs:
       count(`SELECT count(*) FROM automation_runs WHERE ${IS_UNFINISHED_RUN}`) +
-      count("SELECT count(*) FROM automation_events WHERE handled_at IS NULL"),
+      count(`SELECT count(*) FROM pending WHERE kind = '${INGESTED_EVENT}'`),
     forOperator:
       count("SELECT count(*) FROM inbox WHERE status = 'dead'") +
       count("SELECT count(*) FROM deliveries WHERE status IN ('held', 'dead')"),

@@ -161,7 +161,7 @@ async function assemble(
     links: createLinks(connection),
     pauses: createPauses(connection),
     audit: createAudit(connection),
-    automation: createAutomationStore(connection),
+    automation: createAutomationStore(connection, addPending),
     pending: createPending(connection, addPending),
     tasks: createTasks(connection, addPending),
     sla: createSlaStore(connection),

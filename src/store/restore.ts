@@ -3,7 +3,7 @@ import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { READ_POSITIONS } from "../domain/adapter.js";
 import { MAY_HAVE_BEEN_HANDLED, MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
-import { DELIVERY_ENDS } from "../domain/pending.js";
+import { DELIVERY_ENDS, INGESTED_EVENT } from "../domain/pending.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import {
@@ -158,8 +158,8 @@ function holdUnfinished(database: Database, at: number): void {
   database
     .prepare<[string, number]>(`UPDATE deliveries SET status = 'held', reason = ?, settled_at = ? WHERE ${IS_OPEN}`)
     .run(MAY_BE_SENT, at);
-  // Hooks that still had to be notified of the end of a delivery: they may send something because of it.
-  database.prepare<[string]>("DELETE FROM pending WHERE kind = ?").run(DELIVERY_ENDS);
+  // Hooks that still had to be notified: they may send something because of it.
+  database.prepare<[string, string]>("DELETE FROM pending WHERE kind IN (?, ?)").run(DELIVERY_ENDS, INGESTED_EVENT);
   database
     .prepare<[string, number]>(
       `UPDATE automation_runs SET status = 'interrupted', data = iif(json_valid(data), json_set(data, '$.statusReason', ?), data),
@@ -167,7 +167,6 @@ function holdUnfinished(database: Database, at: number): void {
        WHERE ${IS_UNFINISHED_RUN}`,
     )
     .run(MAY_BE_HANDLED, at);
-  database.prepare<[number]>("UPDATE automation_events SET handled_at = ? WHERE handled_at IS NULL").run(at);
   const forget = database.prepare<[string, string]>("DELETE FROM cursors WHERE substr(key, 1, length(?)) = ?");
   for (const prefix of READ_POSITIONS) forget.run(prefix, prefix);
 }

@@ -163,10 +163,9 @@ CREATE TABLE automation_triggers (
 ) WITHOUT ROWID;
 -- `cause`: what is known of the sender, such as a program of a hook on this machine.
 CREATE TABLE automation_events (
-  id TEXT PRIMARY KEY, name TEXT NOT NULL, payload TEXT NOT NULL, received_at INTEGER NOT NULL, handled_at INTEGER,
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, payload TEXT NOT NULL, received_at INTEGER NOT NULL,
   cause TEXT
 ) WITHOUT ROWID;
-CREATE INDEX automation_events_open ON automation_events (received_at) WHERE handled_at IS NULL;
 CREATE TABLE automation_files (
   watch_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime REAL NOT NULL, ctime REAL NOT NULL,
   PRIMARY KEY (watch_id, path)
@@ -330,4 +329,4 @@ CREATE TABLE alert_silences (
 
 -- What this file is, and the version of its schema. Migrations start with the first release.
 CREATE TABLE hookgate_schema (name TEXT NOT NULL, version INTEGER NOT NULL);
-INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 3);
+INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 4);

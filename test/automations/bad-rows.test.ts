@@ -55,6 +55,12 @@ it("are ended with the reason, and everything behind them is run", { timeout: 60
       .run();
     file
       .prepare(
+        `INSERT INTO pending (id, kind, key, due_at, attempts, payload)
+         VALUES ('d_event_msg_bad', 'event', 'well', 0, 1, '{"event":"msg_bad"}')`,
+      )
+      .run();
+    file
+      .prepare(
         `INSERT INTO inbox (platform, bot, chat, event_id, lane, status, attempts, due_at, received_at, event)
          VALUES ('web', 'web', 'general', 'bad', 'web:web:general', 'running', 1, 1, 1, '{"kind":')`,
       )

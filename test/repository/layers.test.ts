@@ -31,7 +31,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   "src/gateway": { from: ["src/hooks", "src/pending", "src/domain", "src/lib"] },
   "src/agent": { from: ["src/domain", "src/lib"] },
   "src/plugins": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
-  "src/automations": { from: ["src/agent", "src/gateway", "src/hooks", "src/domain", "src/lib"] },
+  "src/automations": { from: ["src/agent", "src/gateway", "src/hooks", "src/pending", "src/domain", "src/lib"] },
   "src/orchestrator": { from: ["src/agent", "src/gateway", "src/hooks", "src/pending", "src/domain", "src/lib"] },
   "src/alerts": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
   "src/http": {

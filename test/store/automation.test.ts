@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { AutomationRun, AutomationStore } from "../../src/domain/automation.js";
+import { INGESTED_EVENT } from "../../src/domain/pending.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { createAutomationStore } from "../../src/store/automation/automation.js";
 import { type Connection, connect, openDatabase } from "../../src/store/connection.js";
+import { createAddPending } from "../../src/store/pending.js";
 import { createSchema, GATEWAY_SCHEMA } from "../../src/store/schema.js";
 import { openTestStore, temporaryFolder } from "./support/open-test-store.js";
 
@@ -18,7 +20,7 @@ async function openBeside(file: string): Promise<AutomationStore> {
   createSchema(database, file, GATEWAY_SCHEMA);
   const connection = connect(file, database, { clock: systemClock, lockWaitMs: 5000 });
   connections.push(connection);
-  return createAutomationStore(connection);
+  return createAutomationStore(connection, createAddPending(connection));
 }
 
 function run(id: string, changes: Partial<AutomationRun> = {}): AutomationRun {
@@ -176,15 +178,18 @@ describe("timed triggers", () => {
 
 describe("events from outside", () => {
   test("are taken once per id, and forgotten only when they were handled and are old", async () => {
-    const { ingest } = (await openTestStore()).automation;
+    const { automation, pending } = await openTestStore();
+    const { ingest } = automation;
     const event = { id: "e1", name: "deploy", payload: { ok: true }, receivedAt: 100 };
-    expect(await ingest.accept(event)).toBe("new");
-    expect(await ingest.accept({ ...event, payload: {} })).toBe("reused");
-    expect(await ingest.unhandled(10)).toEqual([event]);
+    const work = { id: "w1", kind: INGESTED_EVENT, key: "deploy", dueAt: 0, payload: { event: "e1" } };
+    expect(await ingest.accept(event, [work])).toBe("new");
+    expect(await ingest.accept({ ...event, payload: {} }, [{ ...work, id: "w2" }])).toBe("reused");
+    expect(await ingest.get("e1")).toEqual(event);
+    expect(await pending.list([INGESTED_EVENT])).toEqual([{ ...work, attempt: 1 }]);
     expect(await ingest.sweep(200)).toBe(0);
-    await ingest.handled("e1", 150);
-    expect(await ingest.unhandled(10)).toEqual([]);
-    expect(await ingest.accept(event)).toBe("repeated");
+    await pending.done(["w1"]);
+    expect(await ingest.accept(event, [work])).toBe("repeated");
+    expect(await pending.list([INGESTED_EVENT])).toEqual([]);
     expect(await ingest.sweep(200)).toBe(1);
   });
 });

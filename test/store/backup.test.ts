@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
+import { INGESTED_EVENT } from "../../src/domain/pending.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { backupDatabase } from "../../src/store/backup.js";
 import { openSqlite } from "../../src/store/driver.js";
@@ -122,7 +123,9 @@ describe("a restored backup", () => {
     for (const [key, value] of Object.entries({ ...positions, bot: "me", "dm:12": "7" }))
       await store.cursors("discord").set(key, value);
     await store.automation.runs.insert(waitingRun("r_1"));
-    await store.automation.ingest.accept({ id: "e_1", name: "deploy", payload: {}, receivedAt: NOW });
+    await store.automation.ingest.accept({ id: "e_1", name: "deploy", payload: {}, receivedAt: NOW }, [
+      { id: "w_1", kind: INGESTED_EVENT, key: "deploy", dueAt: 0, payload: { event: "e_1" } },
+    ]);
     await store.close();
     const backup = join(temporaryFolder(), "backup.db");
     expect(await backupDatabase(file, backup, NOW)).toMatchObject({ runs: 2 });
@@ -144,7 +147,7 @@ describe("a restored backup", () => {
       statusReason: expect.stringContaining("unfinished in the backup"),
     });
     expect(await held.automation.runs.nextDue()).toBeUndefined();
-    expect(await held.automation.ingest.unhandled(9)).toEqual([]);
+    expect(await held.pending.list([INGESTED_EVENT])).toEqual([]);
   });
 
   test.each([

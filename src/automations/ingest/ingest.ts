@@ -5,12 +5,14 @@
 import type { z } from "zod";
 import type { IngestStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
+import type { NewPending } from "../../domain/pending.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../../lib/json-depth.js";
 import type { Logger } from "../../lib/logger.js";
 import { valueProblems } from "../../lib/value-problem.js";
 import { isSignedBy } from "../../lib/webhook-signature.js";
+import { workOf } from "../triggers/ingested.js";
 import type { EventConfig, EventsConfig } from "./config.js";
 import { compileEventSchema } from "./event-schema.js";
 
@@ -39,8 +41,8 @@ export interface IngestParts {
   isBroken(name: string): boolean;
   secret(variable: string): string | undefined;
   store: Pick<IngestStore, "accept">;
-  /** One more is on disk. */
-  stored(): void;
+  /** One more is on disk, with this work. */
+  stored(work: NewPending): void;
   clock: Clock;
   logger: Logger;
 }
@@ -99,9 +101,10 @@ export function createIngest({ events, isBroken, secret, store, stored, clock, l
       const payload = readPayload(text, schemaOf(declared));
       // Senders choose their ids: one may use what another has used.
       const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now() };
-      const outcome = await store.accept({ ...event, cause });
+      const work = workOf(event);
+      const outcome = await store.accept({ ...event, cause }, [work]);
       if (outcome === "reused") throw reused(id);
-      if (outcome === "new") stored();
+      if (outcome === "new") stored(work);
       return { id, isDuplicate: outcome === "repeated" };
     },
   };

@@ -1,27 +1,33 @@
 /** Fires the events that came in by HTTP: in order for each name, and after a crash again those whose hooks had not ended. */
 import type { IngestedEvent } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
+import { INGESTED_EVENT, type NewPending } from "../../domain/pending.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import { createWork } from "../../lib/work.js";
 import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
-import type { StartedDispatches } from "./started-dispatches.js";
+import { MAX_ATTEMPTS } from "./started-dispatches.js";
 import type { TriggerParts } from "./trigger.js";
 
-type Parts = Pick<TriggerParts, "clock" | "logger" | "registry"> & {
+type Parts = Pick<TriggerParts, "logger" | "registry" | "pending"> & {
   store: TriggerParts["store"]["ingest"];
-  started: StartedDispatches;
   runs: Pick<TriggerParts["store"]["runs"], "get">;
 };
 
-const KEY = "events";
-/** Events in memory at once. */
-const BATCH = 200;
-
 export interface Ingested {
-  look(): void;
+  added(work: NewPending): void;
+  /** Starts what an earlier process left, and what came before. Does nothing the second time. */
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** To be written with the event. Events of one name are handled in order. */
+export const workOf = (event: Pick<IngestedEvent, "id" | "name">): NewPending => ({
+  id: dispatchOf(event),
+  kind: INGESTED_EVENT,
+  key: event.name,
+  dueAt: 0,
+  payload: { event: event.id },
+});
 
 /**
  * What stands under `events:` becomes hook points; call it before the hooks that want them are registered. `broken`: names of events
@@ -51,28 +57,20 @@ export function withdrawEvents(
     if (name.startsWith(eventName("")) && !declared.has(name)) registry.withdraw(name);
 }
 
-export function createIngested({ store, started, runs, registry, clock, logger }: Parts): Ingested {
-  const work = createWork({ look, maxParallel: 1, clock, logger });
-  let isStopped = false;
+export function createIngested({ store, pending, runs, registry, logger }: Parts): Ingested {
+  /** What came before the start: what an earlier process left is older. */
+  let early: NewPending[] | undefined = [];
+  pending.handle(INGESTED_EVENT, async ({ payload, attempt }) => {
+    const event = await store.get((payload as { event: string }).event);
+    if (event !== undefined) await fire(event, attempt);
+  });
 
-  async function look(): Promise<undefined> {
-    for (let batch = await store.unhandled(BATCH); batch.length > 0; batch = await store.unhandled(BATCH)) {
-      await Promise.all([...byName(batch).values()].map(inOrder));
-      if (isStopped) return;
-    }
-  }
-
-  async function inOrder(queue: readonly IngestedEvent[]): Promise<void> {
-    for (const event of queue) {
-      if (isStopped) return;
-      await fire(event);
-      await store.handled(event.id, clock.now());
-      await started.ended(dispatchOf(event));
-    }
-  }
-
-  async function fire(event: IngestedEvent): Promise<void> {
+  async function fire(event: IngestedEvent, attempt: number): Promise<void> {
     const { id, name, payload } = event;
+    if (attempt > MAX_ATTEMPTS) {
+      logger.error({ event: id, name }, `given up: ${MAX_ATTEMPTS} times the gateway ended while it was handled`);
+      return;
+    }
     const point = registry.points.find((one): one is EventPoint => one.name === eventName(name));
     if (point === undefined) {
       logger.warn({ event: id, name }, `event ${name} is no longer declared: no hook gets it`);
@@ -86,9 +84,7 @@ export function createIngested({ store, started, runs, registry, clock, logger }
     // The same dispatch id when it is fired again: what was recorded for it is not recorded twice.
     const firing = { dispatchId: dispatchOf(event), cause: await causeOf(event) };
     const events = registry.declare(point);
-    await started.run(point.name, firing.dispatchId, (attempt) =>
-      events.fireVoid(point.name, body, undefined, { ...firing, attempt }).catch(inJournal),
-    );
+    await events.fireVoid(point.name, body, undefined, { ...firing, attempt }).catch(inJournal);
   }
 
   /** A hook that posts to us names its run as the event's id: then that caused it, and what starts itself in this way is cut. */
@@ -100,27 +96,23 @@ export function createIngested({ store, started, runs, registry, clock, logger }
   }
 
   return {
-    look: () => work.look(KEY),
-    stop() {
-      isStopped = true;
-      return work.stop();
+    added(work) {
+      if (early) early.push(work);
+      else pending.added([work]);
     },
+    async resume() {
+      if (!early) return;
+      const fresh = new Set(early.map(({ id }) => id));
+      early = undefined;
+      await pending.resume([INGESTED_EVENT], fresh);
+    },
+    stop: () => pending.end([INGESTED_EVENT]),
   };
 }
 
-const dispatchOf = ({ id }: IngestedEvent) => `d_event_${id}`;
+const dispatchOf = ({ id }: Pick<IngestedEvent, "id">) => `d_event_${id}`;
 
 /** That a fail-closed hook failed is in the journal; the event happened all the same. */
 export function inJournal(error: unknown): void {
   if (!(error instanceof HookFailedError)) throw error;
-}
-
-function byName(batch: readonly IngestedEvent[]): Map<string, IngestedEvent[]> {
-  const queues = new Map<string, IngestedEvent[]>();
-  for (const event of batch) {
-    const queue = queues.get(event.name);
-    if (queue) queue.push(event);
-    else queues.set(event.name, [event]);
-  }
-  return queues;
 }

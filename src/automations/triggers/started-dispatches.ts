@@ -8,7 +8,7 @@ export interface StartedDispatches {
   ended(dispatchId: string): Promise<void>;
 }
 
-const MAX_ATTEMPTS = 5;
+export const MAX_ATTEMPTS = 5;
 
 export function createStartedDispatches(parts: AttemptParts): StartedDispatches {
   const attempts = createAttempts(parts);

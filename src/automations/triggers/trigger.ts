@@ -10,10 +10,12 @@
  */
 import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
+import type { NewPending } from "../../domain/pending.js";
 import type { KeyValueStore } from "../../domain/store.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Pending } from "../../pending/pending.js";
 import type { Definition } from "../definition/definition.js";
 
 /** Why a hook starts now. */
@@ -38,6 +40,7 @@ export interface TriggerParts {
   store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots" | "runs">;
   registry: HookRegistry;
   keyValue: KeyValueStore;
+  pending: Pending;
   /**
    * The row of a run that is to happen at once, with the payload of `DUE_POINT`, ended already when its gates refuse it; nothing is
    * stored yet. `stored` is to be called when it is.
@@ -80,8 +83,8 @@ export interface Triggers {
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
   /** A hook was switched on: a one-shot whose time came meanwhile fires now. */
   look(hookId: string): void;
-  /** Events were accepted into the ingest store. */
-  ingested(): void;
+  /** An event was accepted, with this work. */
+  ingested(work: NewPending): void;
   /** What fires when, soonest first. */
   next(): NextFire[];
   problems(): TriggerProblem[];

@@ -44,14 +44,14 @@ export function createTriggers(
     cut: (definition, { point, payload }, dispatchId, why) =>
       parts.cut(definition, { point, payload, dispatchId, ...why }),
   });
-  const ingested = createIngested({ ...parts, started, runs: store.runs, store: store.ingest });
+  const ingested = createIngested({ ...parts, runs: store.runs, store: store.ingest });
   return {
     async sync(definitions, broken) {
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);
-      ingested.look();
+      await ingested.resume();
     },
     look: timed.look,
-    ingested: ingested.look,
+    ingested: ingested.added,
     next: timed.next,
     problems: () => [...timed.problems(), ...watches.problems()],
     async stop() {

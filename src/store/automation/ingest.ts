@@ -1,44 +1,49 @@
 /** Events that came in by signed HTTP: stored once per id before they are acknowledged, kept after it so that a replay is known. */
 import type { IngestedEvent, IngestStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
+import { INGESTED_EVENT } from "../../domain/pending.js";
 import type { Connection } from "../connection.js";
+import type { AddPending } from "../pending.js";
 
 interface EventRow {
   id: string;
   name: string;
   payload: string;
   received_at: number;
-  handled_at: number | null;
   cause: string | null;
 }
 
 const CHUNK = 500;
 
-export function createIngest({ database, read, write }: Connection): IngestStore {
+export function createIngest({ database, read, write }: Connection, addPending: AddPending): IngestStore {
   const insert = database.prepare<[string, string, string, number, string | null]>(
     "INSERT INTO automation_events (id, name, payload, received_at, cause) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const stored = database.prepare<[string], Pick<EventRow, "payload">>(
     "SELECT payload FROM automation_events WHERE id = ?",
   );
-  const unhandled = database.prepare<[number], EventRow>(
-    "SELECT * FROM automation_events WHERE handled_at IS NULL ORDER BY received_at, id LIMIT ?",
-  );
-  const handled = database.prepare<[number, string]>("UPDATE automation_events SET handled_at = ? WHERE id = ?");
+  const find = database.prepare<[string], EventRow>("SELECT * FROM automation_events WHERE id = ?");
   const sweep = database.prepare<[number, number]>(
     `DELETE FROM automation_events WHERE id IN (
-       SELECT id FROM automation_events WHERE handled_at IS NOT NULL AND received_at < ? LIMIT ?)`,
+       SELECT id FROM automation_events WHERE received_at < ? AND id NOT IN (
+         SELECT json_extract(payload, '$.event') FROM pending WHERE kind = '${INGESTED_EVENT}') LIMIT ?)`,
   );
   return {
-    accept: ({ id, name, payload, receivedAt, cause }) =>
+    accept: ({ id, name, payload, receivedAt, cause }, pending) =>
       write(() => {
         const by = cause === undefined ? null : JSON.stringify(cause);
         const text = JSON.stringify(payload ?? null);
-        if (insert.run(id, name, text, receivedAt, by).changes === 1) return "new";
+        if (insert.run(id, name, text, receivedAt, by).changes === 1) {
+          addPending(pending);
+          return "new";
+        }
         return stored.get(id)?.payload === text ? "repeated" : "reused";
       }),
-    unhandled: (limit) => read(() => unhandled.all(limit).map(eventOf)),
-    handled: (id, at) => write(() => void handled.run(at, id)),
+    get: (id) =>
+      read(() => {
+        const row = find.get(id);
+        return row && eventOf(row);
+      }),
     async sweep(before) {
       let removed = 0;
       for (let some = CHUNK; some === CHUNK; removed += some)
@@ -48,7 +53,7 @@ export function createIngest({ database, read, write }: Connection): IngestStore
   };
 }
 
-function eventOf({ id, name, payload, received_at, handled_at, cause }: EventRow): IngestedEvent {
+function eventOf({ id, name, payload, received_at, cause }: EventRow): IngestedEvent {
   const by = cause === null ? undefined : (parsed(cause) as Cause | undefined);
   return {
     id,
@@ -56,7 +61,6 @@ function eventOf({ id, name, payload, received_at, handled_at, cause }: EventRow
     payload: parsed(payload),
     receivedAt: received_at,
     cause: by,
-    handledAt: handled_at ?? undefined,
   };
 }
 

@@ -1,12 +1,13 @@
 /** Events that came in by HTTP, from the ingest store to their hook points. */
 import { afterEach, describe, expect, it } from "vitest";
 import { eventPoint } from "../../../src/automations/triggers/event-point.js";
-import { createIngested, declareEvents } from "../../../src/automations/triggers/ingested.js";
-import { createStartedDispatches } from "../../../src/automations/triggers/started-dispatches.js";
-import type { IngestStore } from "../../../src/domain/automation.js";
+import { createIngested, declareEvents, workOf } from "../../../src/automations/triggers/ingested.js";
+import { INGESTED_EVENT } from "../../../src/domain/pending.js";
+import type { Store } from "../../../src/domain/store.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { Pending } from "../../../src/pending/pending.js";
 import { openTestStore } from "../../store/support/open-test-store.js";
 import { until } from "../../support/until.js";
 
@@ -15,63 +16,83 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const accept = (store: IngestStore, id: string, name: string, payload: unknown, receivedAt = Number(id)) =>
-  store.accept({ id, name, payload, receivedAt });
+/** Stores it as the HTTP server does; `ingested`: and says so. */
+async function accept(
+  store: Store,
+  [id, name, payload]: readonly [string, string, unknown],
+  ingested?: ReturnType<typeof createIngested>,
+): Promise<string> {
+  const event = { id, name, payload, receivedAt: Number(id) };
+  const work = workOf(event);
+  const outcome = await store.automation.ingest.accept(event, [work]);
+  if (outcome === "new") ingested?.added(work);
+  return outcome;
+}
+
+const unhandled = async (store: Store) => (await store.pending.list([INGESTED_EVENT])).map(({ key }) => key);
 
 async function parts() {
-  const whole = await openTestStore();
-  const { keyValue } = whole;
-  const store = whole.automation.ingest;
+  const store = await openTestStore();
   const registry = new HookRegistry({ logger: silentLogger });
   const typed = registry.declare(eventPoint("deploy", {}));
   declareEvents(registry, { deploy: {}, build: {} });
   const process = () =>
     createIngested({
-      store,
+      store: store.automation.ingest,
       registry,
-      runs: whole.automation.runs,
-      started: createStartedDispatches({ keyValue, registry, logger: silentLogger }),
-      clock: systemClock,
+      runs: store.automation.runs,
+      pending: new Pending({ store: store.pending, clock: systemClock, logger: silentLogger }),
       logger: silentLogger,
     });
   const ingested = process();
   closers.push(() => ingested.stop());
-  return { store, keyValue, registry, typed, ingested, process };
+  return { store, registry, typed, ingested, process };
 }
 
 describe("an ingested event", () => {
   it("fires its point with its body, in order, and is handled once", async () => {
     const { store, typed, ingested } = await parts();
     const seen: unknown[] = [];
-    typed.registerVoid("event:deploy", async (body, { dispatchId }) => {
-      seen.push([body, dispatchId]);
+    typed.registerVoid("event:deploy", async (body, { dispatchId, attempt }) => {
+      seen.push([body, dispatchId, attempt]);
     });
-    await accept(store, "2", "deploy", { branch: "next" });
-    await accept(store, "1", "deploy", { branch: "main" });
-    ingested.look();
-    ingested.look();
-    await until(async () => (await store.unhandled(10)).length === 0, "both handled");
+    await accept(store, ["1", "deploy", { branch: "main" }], ingested);
+    await ingested.resume();
+    await accept(store, ["2", "deploy", { branch: "next" }], ingested);
+    await ingested.resume();
+    await until(async () => (await unhandled(store)).length === 0, "both handled");
     expect(seen).toEqual([
-      [{ branch: "main" }, "d_event_1"],
-      [{ branch: "next" }, "d_event_2"],
+      [{ branch: "main" }, "d_event_1", 1],
+      [{ branch: "next" }, "d_event_2", 1],
     ]);
-    expect(await accept(store, "1", "deploy", { branch: "main" })).toBe("repeated");
+    expect(await accept(store, ["1", "deploy", { branch: "main" }])).toBe("repeated");
+    expect(await unhandled(store)).toEqual([]);
   });
 
-  it("that ended the process five times is given up, and holds up nobody behind it", async () => {
-    const { store, typed, ingested, keyValue } = await parts();
-    await keyValue.set("hooks.attempts", "d_event_1", { d_event_1: 5 });
+  it("that came before the start is handled after what an earlier process left", async () => {
+    const { store, typed, ingested } = await parts();
+    const seen: string[] = [];
+    typed.registerVoid("event:deploy", (_, { dispatchId, attempt }) => void seen.push(`${dispatchId} ${attempt}`));
+    await accept(store, ["1", "deploy", {}]);
+    await accept(store, ["2", "deploy", {}], ingested);
+    await ingested.resume();
+    await until(async () => (await unhandled(store)).length === 0, "both handled");
+    expect(seen).toEqual(["d_event_1 2", "d_event_2 1"]);
+  });
+
+  it("that ended the process five times is given up, and holds up none behind it", async () => {
+    const { store, typed, ingested } = await parts();
     const ids: string[] = [];
     typed.registerVoid("event:deploy", (_, { dispatchId }) => void ids.push(dispatchId));
-    await accept(store, "1", "deploy", {});
-    await accept(store, "2", "deploy", {});
-    ingested.look();
-    await until(async () => (await store.unhandled(10)).length === 0, "both handled");
+    await accept(store, ["1", "deploy", {}]);
+    for (let start = 2; start <= 5; start++) await store.pending.started("d_event_1");
+    await accept(store, ["2", "deploy", {}]);
+    await ingested.resume();
+    await until(async () => (await unhandled(store)).length === 0, "both handled");
     expect(ids).toEqual(["d_event_2"]);
-    await until(async () => (await keyValue.list("hooks.attempts", "")).length === 0, "the counts forgotten");
   });
 
-  it("is handed over again under the same dispatch id when the process died on the way", async () => {
+  it("is handled again under the same dispatch id when the process died on the way", async () => {
     const { store, typed, ingested, process } = await parts();
     const ids: string[] = [];
     // The process that dies: its handler never comes back.
@@ -79,38 +100,41 @@ describe("an ingested event", () => {
       ids.push(`${dispatchId} ${attempt}`);
       return new Promise(() => {});
     });
-    await accept(store, "1", "deploy", {});
-    ingested.look();
+    await ingested.resume();
+    await accept(store, ["1", "deploy", {}], ingested);
     await until(() => ids.length === 1, "the first try");
     hanging();
     typed.registerVoid("event:deploy", (_, { dispatchId, attempt }) => void ids.push(`${dispatchId} ${attempt}`));
     const after = process();
-    after.look();
-    await until(async () => (await store.unhandled(10)).length === 0, "handled after the restart");
+    await after.resume();
+    await until(async () => (await unhandled(store)).length === 0, "handled after the restart");
     expect(ids).toEqual(["d_event_1 1", "d_event_1 2"]);
     closers.splice(0); // the one that hangs is not waited for
     await after.stop();
   });
 
-  it("does not wait for events of another name", async () => {
+  it("does not wait for events of another name; a stop starts no more", async () => {
     const { store, typed, ingested } = await parts();
     let release = () => {};
-    typed.registerVoid(
-      "event:deploy",
-      () =>
-        new Promise<void>((done) => {
-          release = done;
-        }),
-    );
-    await accept(store, "1", "deploy", {});
-    await accept(store, "2", "build", {});
-    ingested.look();
-    await until(async () => (await store.unhandled(10)).every(({ name }) => name === "deploy"), "the build handled");
+    const ids: string[] = [];
+    typed.registerVoid("event:deploy", (_, { dispatchId }) => {
+      ids.push(dispatchId);
+      return new Promise<void>((done) => {
+        release = done;
+      });
+    });
+    await ingested.resume();
+    await accept(store, ["1", "deploy", {}], ingested);
+    await accept(store, ["2", "build", {}], ingested);
+    await accept(store, ["3", "deploy", {}], ingested);
+    await until(async () => (await unhandled(store)).every((name) => name === "deploy"), "the build handled");
+    const stopped = ingested.stop();
     release();
-    await until(async () => (await store.unhandled(10)).length === 0, "the deploy handled");
+    await stopped;
+    expect([ids, await unhandled(store)]).toEqual([["d_event_1"], ["deploy"]]);
   });
 
-  it("is over when a fail-closed hook fails, and when nobody declares it any more", async () => {
+  it("has ended when a fail-closed hook fails, and when it is declared no more", async () => {
     const { store, typed, ingested } = await parts();
     typed.registerVoid(
       "event:deploy",
@@ -119,10 +143,10 @@ describe("an ingested event", () => {
       },
       { failurePolicy: "fail-closed" },
     );
-    await accept(store, "1", "deploy", {});
-    await accept(store, "2", "forgotten", {});
-    ingested.look();
-    await until(async () => (await store.unhandled(10)).length === 0, "both handled");
+    await accept(store, ["1", "deploy", {}]);
+    await accept(store, ["2", "forgotten", {}]);
+    await ingested.resume();
+    await until(async () => (await unhandled(store)).length === 0, "both handled");
   });
 });
 

@@ -11,6 +11,7 @@ import type { Store } from "../../../src/domain/store.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { Pending } from "../../../src/pending/pending.js";
 import { openTestStore } from "../../store/support/open-test-store.js";
 import { until } from "../../support/until.js";
 import { definition } from "./support/definition.js";
@@ -71,6 +72,7 @@ async function watching(
       store: store.automation,
       registry,
       keyValue: store.keyValue,
+      pending: new Pending({ store: store.pending, clock: systemClock, logger: silentLogger }),
       draft: () => {
         throw new Error("no timed hook in these tests");
       },

@@ -11,6 +11,7 @@ import { newId } from "../../../src/lib/id.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { createAutomationStore } from "../../../src/store/automation/automation.js";
 import { connect, openDatabase } from "../../../src/store/connection.js";
+import { createAddPending } from "../../../src/store/pending.js";
 import { createSchema, GATEWAY_SCHEMA } from "../../../src/store/schema.js";
 import { temporaryFolder } from "../../store/support/open-test-store.js";
 import { ManualClock } from "../../support/manual-clock.js";
@@ -30,7 +31,7 @@ async function openStore(file: string): Promise<AutomationStore> {
   createSchema(database, file, GATEWAY_SCHEMA);
   const connection = connect(file, database, { clock: systemClock, lockWaitMs: 10_000 });
   closers.push(() => connection.close());
-  return createAutomationStore(connection);
+  return createAutomationStore(connection, createAddPending(connection));
 }
 
 const hook = (id: string, trigger: unknown): Definition => definition(id, triggerOptions.parse(trigger) as Trigger);
