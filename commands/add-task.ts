@@ -3,6 +3,8 @@ import { defineCommand } from "./define.js";
 import { taskOptions } from "./task.js";
 import { addTask as createTask } from "./tasks/add.js";
 
+const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export const addTask = defineCommand({
   name: "add-task",
   group: "tasks",
@@ -19,7 +21,7 @@ export const addTask = defineCommand({
     },
     ...taskOptions.map((option) => ({
       ...option,
-      summary: option.summary.replace(/^add: /, "").replace(/; list: .*$/, ""),
+      summary: capitalised(option.summary.replace(/^add: /, "").replace(/; list: .*$/, "")),
     })),
   ],
   run: async (deps, context) => createTask(deps, context, { to: "to", title: "title" }),

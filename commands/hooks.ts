@@ -41,7 +41,7 @@ export const hooks: CommandDefinition = defineCommand({
   options: [
     {
       name: "id",
-      summary: "The hook's id; why: optional; order: a point; list: part of an id or point, on, off, failing, never",
+      summary: "The hook (why: may be absent); order: a point; list: part of an id or point, on, off, failing, never",
       type: "string",
       complete: "hooks-and-points",
       words: ["on", "off", "failing", "never", "broken"],

@@ -16,9 +16,9 @@ export const outbox = defineCommand({
   role: "viewer",
   actions: {
     list: { summary: "Messages that were not sent or not handled", run: listOutbox },
-    show: { summary: "One of them in full", run: showLetter },
-    retry: { summary: "Send or handle it again", role: "operator", run: retryLetter },
-    purge: { summary: "Give up and delete", role: "admin", run: purgeOutbox },
+    show: { summary: "One message in full", run: showLetter },
+    retry: { summary: "Send or handle messages again", role: "operator", run: retryLetter },
+    purge: { summary: "Give messages up and delete them", role: "admin", run: purgeOutbox },
     release: { summary: "Send a held message after all", role: "operator", run: releaseDelivery },
   },
   options: [
@@ -43,14 +43,14 @@ export const outbox = defineCommand({
     },
     {
       name: "confirmed",
-      summary: "release: it did arrive, so count it as sent; retry: false when it was not handled",
+      summary: "release: the message did arrive, so count it as sent; retry: false when it was not handled",
       type: "boolean",
     },
-    { name: "chat", summary: "Only of this chat, as /outbox lists it", type: "string" },
-    { name: "older", summary: "Only what is older, such as 2h", type: "string" },
+    { name: "chat", summary: "Only messages of this chat, as /outbox lists it", type: "string" },
+    { name: "older", summary: "Only messages that are older, such as 2h", type: "string" },
     {
       name: "reason",
-      summary: "Only with these words in the reason; crash: also what may crash the gateway",
+      summary: "Only messages with these words in the reason; crash: also what may crash the gateway",
       type: "string",
       complete: "words",
       words: [CRASH],

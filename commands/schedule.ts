@@ -30,7 +30,7 @@ export const schedule = defineCommand({
       role: "operator",
       run: (deps, context) => pause(deps, context, "resume"),
     },
-    run: { summary: "Start its mission now", role: "operator", run: runNow },
+    run: { summary: "Start the mission of a schedule now", role: "operator", run: runNow },
     remove: { summary: "Delete a schedule", role: "admin", run: remove },
   },
   options: [
@@ -47,8 +47,12 @@ export const schedule = defineCommand({
       type: "string",
       neededFor: ["add"],
     },
-    { name: "timezone", summary: "add: such as Europe/Berlin; the machine's when absent", type: "string" },
-    { name: "name", summary: "add: its id; the plan's when absent", type: "string" },
+    {
+      name: "timezone",
+      summary: "add: the time zone, such as Europe/Berlin (that of the machine when absent)",
+      type: "string",
+    },
+    { name: "name", summary: "add: the id of the schedule (that of the plan when absent)", type: "string" },
   ],
 });
 

@@ -36,13 +36,13 @@ export const silence = defineCommand({
   options: [
     {
       name: "matchers",
-      summary: "add: policy=replies severity!=critical; expire: its id",
+      summary: "add: which alerts, such as policy=replies severity!=critical; expire: the id of the silence",
       type: "string",
       neededFor: ["add"],
       completeFor: { expire: "silences" },
     },
     { name: "for", summary: "add: how long, such as 2h", type: "string" },
-    { name: "comment", summary: "add: why", type: "string", rest: true },
+    { name: "comment", summary: "add: the reason", type: "string", rest: true },
   ],
 });
 

@@ -1,10 +1,12 @@
 /** Renders every generated document from its source: the catalogue, the command table, the schemas, the routes. */
 import { z } from "zod";
+import { groupsOf } from "../commands/groups.js";
 import { commandSpecs } from "../commands/index.js";
+import { familyOf } from "../commands/resolve.js";
 import { describeSettings, type Setting } from "../src/config/describe.js";
 import { environment } from "../src/config/env.js";
 import { configSchema } from "../src/config/schema.js";
-import { usageOf } from "../src/domain/command.js";
+import { type OptionSpec, usageOf } from "../src/domain/command.js";
 import { catalogue } from "../src/hooks/catalogue/index.js";
 import type { HookPoint } from "../src/hooks/point.js";
 import { endpoints } from "../src/http/api/index.js";
@@ -67,65 +69,117 @@ function typeText(schema: z.core.JSONSchema._JSONSchema): string {
     .join(", ")} }`;
 }
 
+/** The families of hook points, in this order. */
+const FAMILIES: Readonly<Record<string, string>> = {
+  inbound: "Incoming messages and commands",
+  outbound: "Outgoing messages",
+  triggers: "Times and files",
+  tasks: "Tasks and schedules",
+  missions: "Missions",
+  quality: "Assessments, quality gates and SLAs",
+  lifecycle: "Runs, configuration and the process",
+};
+
 function hookPoints(): string {
-  const points = [...catalogue].sort((a, b) => a.name.localeCompare(b.name));
-  const sections = points.map((point) =>
-    [
-      `## \`${point.name}\``,
-      "",
-      `${point.summary}`,
-      "",
-      `Model: ${point.model}. ${point.vetoable ? "A hook can veto here." : "Nothing can be vetoed here."}`,
-      "",
-      ...answerOf(point),
-      "Example payload:",
-      "",
-      "```json",
-      JSON.stringify(point.example, null, 2),
-      "```",
-    ].join("\n"),
-  );
-  const overview = table(
-    ["point", "model", "what it is for"],
-    points.map((point) => [`[\`${point.name}\`](#${point.name.replace(/[^\w-]/g, "")})`, point.model, point.summary]),
-  );
-  return `# Hook points\n\n${GENERATED}\nEvery point below is fired by the product itself. \`npx hookgate points --json\` prints the same with full schemas.\n\n${overview}\n\n${sections.join("\n\n")}\n`;
+  const points: readonly HookPoint[] = [...catalogue].sort((a, b) => a.name.localeCompare(b.name));
+  const families = Object.entries(FAMILIES).map(([family, title]) => ({
+    title,
+    points: points.filter(({ name }) => familyOf(name) === family),
+  }));
+  const anchorOf = (name: string) => name.replace(/[^\w-]/g, "");
+  const overview = families.flatMap(({ title, points: own }) => [
+    `**[${title}](#${anchorOf(title.toLowerCase().replaceAll(" ", "-"))})**`,
+    "",
+    table(
+      ["point", "model", "when it fires"],
+      own.map(({ name, model, summary }) => [`[\`${name}\`](#${anchorOf(name)})`, model, summary]),
+    ),
+    "",
+  ]);
+  const sections = families.map(({ title, points: own }) => [`## ${title}`, ...own.map(pointSection)].join("\n\n"));
+  return `# Hook points\n\n${GENERATED}\nEvery point below is fired by the product itself. \`npx hookgate points --json\` prints the same with full schemas.\n\n${overview.join("\n")}\n${sections.join("\n\n")}\n`;
 }
 
-function commands(): string {
-  const sections = commandSpecs.map((spec) => {
-    const options = spec.options.map((option) => [
-      `\`${option.name}\``,
-      option.choices
-        ? option.choices.map((choice) => `\`${choice}\``).join(", ")
-        : `${option.type}${option.rest ? " …" : ""}`,
-      option.required ? "yes" : "no",
-      `${option.summary}${option.also ? ` (also ${option.also.map((name) => `\`${name}\``).join(", ")})` : ""}`,
-    ]);
-    return [
-      `## \`/${spec.name}\``,
-      "",
-      `${spec.summary}`,
-      "",
-      `${spec.role === "anyone" ? "Requires no role" : `Requires role: ${spec.role}`}. Usage: \`${usageOf(spec)}\``,
-      ...spec.options.flatMap(({ name, choiceSummaries = {} }) =>
-        Object.keys(choiceSummaries).length > 0
-          ? [
-              "",
-              table(
-                [name, "what it does"],
-                Object.entries(choiceSummaries).map(([choice, what]) => [`\`${choice}\``, what]),
-              ),
-            ]
-          : [],
-      ),
-      ...(options.length ? ["", table(["option", "values", "required", "meaning"], options)] : []),
-    ].join("\n");
+const pointSection = (point: HookPoint) =>
+  [
+    `### \`${point.name}\``,
+    "",
+    `${point.summary}`,
+    "",
+    `Model: ${point.model}. ${point.vetoable ? "A hook can veto here." : "Nothing can be vetoed here."}`,
+    "",
+    ...answerOf(point),
+    "Example payload:",
+    "",
+    "```json",
+    JSON.stringify(point.example, null, 2),
+    "```",
+  ].join("\n");
+
+/** A meaning that starts with actions (`add: the title; assign: the assignee`) becomes a sentence for each of them. */
+function meaningOf({ summary, also = [] }: OptionSpec, actions: readonly string[]): string {
+  const isStart = (text: string) => {
+    const words = /^([a-z, ]+?)(?: with [^:]*)?: /.exec(text)?.[1]?.split(/, (?:and )?| or /) ?? [];
+    return words.length > 0 && words.every((word) => actions.includes(word));
+  };
+  const pieces: string[] = [];
+  for (const piece of summary.split("; "))
+    if (pieces.length === 0 || isStart(piece) || /^else /.test(piece)) pieces.push(piece);
+    else pieces.push(`${pieces.pop()}; ${piece}`);
+  const sentences = pieces.map((piece) => {
+    if (!isStart(piece)) return sentence(piece.replace(/^else /, "Other actions: "));
+    const at = piece.indexOf(": ");
+    return `*${piece.slice(0, at)}*: ${ended(piece.slice(at + 2))}`;
   });
+  return [...sentences, ...(also.length > 0 ? [`Also ${also.map((name) => `\`${name}\``).join(", ")}.`] : [])].join(
+    " ",
+  );
+}
+
+const ended = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const sentence = (text: string) => ended(capitalised(text));
+
+function commands(): string {
+  const groups = groupsOf(commandSpecs).map(({ title, specs }) =>
+    [`## ${title}`, ...specs.map(commandSection)].join("\n\n"),
+  );
   return `# Commands\n\n${GENERATED}
 The same on Discord (slash commands), Telegram (\`/fire_hook\` and \`/fire-hook\` are one), the web chat, as text and on the
 command line (\`/task list\` is \`npx hookgate task list\`). Options fill by position or as \`name=value\` (\`--name value\` on the command line); quote what has spaces.
-A \`string …\` takes the rest of the line, JSON included, up to the options by name that end it.\n\n${sections.join("\n\n")}\n`;
+A \`string …\` takes the rest of the line, JSON included, up to the options by name that end it.
+A meaning that starts with an action in italics holds for that action.\n\n${groups.join("\n\n")}\n`;
+}
+
+function commandSection(spec: (typeof commandSpecs)[number]): string {
+  const actions = spec.options.flatMap(({ name, choices = [] }) => (name === "action" ? choices : []));
+  const options = spec.options.map((option) => [
+    `\`${option.name}\``,
+    option.choices
+      ? option.choices.map((choice) => `\`${choice}\``).join(", ")
+      : `${option.type}${option.rest ? " …" : ""}`,
+    option.required ? "yes" : "no",
+    meaningOf(option, actions),
+  ]);
+  return [
+    `### \`/${spec.name}\``,
+    "",
+    `${spec.summary}`,
+    "",
+    `${spec.role === "anyone" ? "Requires no role" : `Requires role: ${spec.role}`}. Usage: \`${usageOf(spec)}\``,
+    ...spec.options.flatMap(({ name, choiceSummaries = {} }) =>
+      Object.keys(choiceSummaries).length > 0
+        ? [
+            "",
+            table(
+              [name, "what it does"],
+              Object.entries(choiceSummaries).map(([choice, what]) => [`\`${choice}\``, what]),
+            ),
+          ]
+        : [],
+    ),
+    ...(options.length ? ["", table(["option", "values", "required", "meaning"], options)] : []),
+  ].join("\n");
 }
 
 function settingsTable(settings: Setting[]): string {
@@ -149,24 +203,61 @@ function configuration(): string {
     ["variable", "meaning"],
     environmentSettings().map(({ name, description }) => [`\`${name}\``, description]),
   );
+  const settings = describeSettings(configSchema);
+  const sections = settings
+    .filter(({ path }) => /^\w+$/.test(path))
+    .map(({ path, description }) => {
+      const own = settings.filter(
+        (one) =>
+          one.type !== "settings" &&
+          (one.path === path || /^[.[]/.test(one.path.slice(path.length))) &&
+          one.path.startsWith(path),
+      );
+      return `## \`${path}\`\n\n${description}\n\n${settingsTable(own)}`;
+    });
   return `# Configuration\n\n${GENERATED}
 Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`npx hookgate check\` shows every
-problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; one that is a link to nothing is refused. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\n## Environment\n\n${variables}\n\n## hookgate.yaml\n\n${settingsTable(
-    describeSettings(configSchema).filter(({ type }) => type !== "settings"),
-  )}\n`;
+problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; one that is a link to nothing is refused. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\nEach section below is a key of \`hookgate.yaml\`. In a path, \`[]\` is each entry of a list, and \`<name>\` a name of yours.\n\n## Environment\n\n${variables}\n\n${sections.join("\n\n")}\n`;
 }
 
 function httpApi(): string {
   const errors = `Errors are \`{ "error": { "code", "message", "hint" } }\`; below \`/api/v1\` they are problem documents (RFC 9457).`;
-  const rows = routeTable.map(({ method, path, access, summary }) => [`\`${method} ${path}\``, access, summary]);
+  const shown = AREAS.map(([title, path]) => {
+    const rows = routeTable
+      .filter((route) => areaOf(route.path) === path)
+      .map(({ method, path: at, access, summary }) => [`\`${method} ${at}\``, access, summary]);
+    return `## ${title}\n\n${table(["route", "who", "what"], rows)}`;
+  });
   return `# HTTP API\n\n${GENERATED}
-Listens on \`HOOKGATE_HOST:HOOKGATE_PORT\`. Programs send \`Authorization: Bearer <token>\`; the page uses a session cookie. ${errors}\n\n${table(["route", "who", "what"], rows)}\n\n${apiV1()}\n`;
+Listens on \`HOOKGATE_HOST:HOOKGATE_PORT\`. Programs send \`Authorization: Bearer <token>\`; the page uses a session cookie. ${errors}\n\n${shown.join("\n\n")}\n\n${apiV1()}\n`;
+}
+
+/** Routes by area: title, and what their paths match. The first that matches counts. */
+const AREAS: readonly (readonly [title: string, path: RegExp])[] = [
+  ["The page, probes and metrics", /^\/(?:$|healthz|readyz|metrics)/],
+  ["Login and the current user", /^\/api\/(?:login|logout|me)$/],
+  ["Commands", /^\/api\/(?:command|commands|complete)$/],
+  ["Web chat", /^\/api\/(?!v1\/)/],
+  ["Events from other systems", /^\/(?:ingest|telegram)\//],
+  ["API for programs: overview", /^\/api\/v1\//],
+];
+
+function areaOf(path: string): RegExp | undefined {
+  const area = AREAS.find(([, pattern]) => pattern.test(path));
+  if (!area) throw new Error(`docs/http-api.md has no heading for ${path}`);
+  return area[1];
 }
 
 /** The part for other programs, with what each endpoint takes and answers. */
 function apiV1(): string {
   const paths = new Set(endpoints.map(({ path }) => path));
-  const sections = endpoints.map(({ method, path, id, summary, schemas }) => {
+  const resourceOf = (path: string) => /^\/api\/v1\/(\w+)/.exec(path)?.[1] ?? "";
+  /** Where each set of fields was listed first. */
+  const listed = new Map<string, string>();
+  const sectionOf = ({ method, path, id, summary, schemas }: (typeof endpoints)[number]) => {
+    const answer = answersOf(schemas.answer).join("; or ");
+    const before = answer.length > 200 ? listed.get(answer) : undefined;
+    if (!listed.has(answer)) listed.set(answer, `\`${method} ${path}\``);
     const fields = [
       ...fieldRows("path", schemas.params),
       ...fieldRows("query", schemas.query),
@@ -174,15 +265,19 @@ function apiV1(): string {
       ...fieldRows("body", schemas.body),
     ];
     return [
-      `### \`${method} ${path}\``,
+      `#### \`${method} ${path}\``,
       "",
       `${summary} (\`${id}\`)`,
       ...(fields.length > 0 ? ["", table(["field", "in", "required", "meaning"], fields)] : []),
       "",
-      `Answers ${answersOf(schemas.answer).join("; or ")}.`,
+      before === undefined ? `Answers ${answer}.` : `Answers the same fields as ${before}.`,
     ].join("\n");
+  };
+  const resources = [...new Set(endpoints.map(({ path }) => resourceOf(path)))].map((resource) => {
+    const own = endpoints.filter(({ path }) => resourceOf(path) === resource);
+    return [`### ${resource === "sla" ? "SLAs" : capitalised(resource)}`, ...own.map(sectionOf)].join("\n\n");
   });
-  return `## /api/v1\n\nFor programs: ${paths.size} addresses, each an operator command with the same roles and the same audit. \`GET /api/v1/openapi.json\` has every schema.\n\n${sections.join("\n\n")}`;
+  return `## API for programs: endpoints\n\nFor programs: ${paths.size} addresses, each an operator command with the same roles and the same audit. \`GET /api/v1/openapi.json\` has every schema.\n\n${resources.join("\n\n")}`;
 }
 
 /** The fields of each form that an answer may have. */

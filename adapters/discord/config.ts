@@ -12,7 +12,7 @@ export const discordConfig = z.strictObject({
   register_commands: z.boolean().default(true).describe("Register the slash commands when they differ from Discord's."),
   connect_timeout: duration("30s").describe("How long a connection may take to greet, identify or resume."),
   request_timeout: duration("15s").describe("How long one REST request may take."),
-  upload_timeout: duration("2m").describe("The same for a request that uploads a file."),
+  upload_timeout: duration("2m").describe("How long one request that uploads a file may take."),
   requests_per_second: z.number().int().min(1).default(45).describe("REST requests per second, of Discord's 50."),
   max_invalid_requests: z
     .number()

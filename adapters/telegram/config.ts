@@ -33,9 +33,17 @@ export const telegramConfig = z.strictObject({
   register_commands: z.boolean().default(true).describe("Register the command menu when it differs from Telegram's."),
   limits: z
     .strictObject({
-      per_second: z.number().positive().default(30).describe("Messages per second over all chats."),
-      per_chat_per_second: z.number().positive().default(1).describe("Messages per second in one chat."),
-      per_group_per_minute: z.number().positive().default(20).describe("Messages per minute in one group."),
+      per_second: z.number().positive().default(30).describe("How many messages per second are sent over all chats."),
+      per_chat_per_second: z
+        .number()
+        .positive()
+        .default(1)
+        .describe("How many messages per second are sent to one chat."),
+      per_group_per_minute: z
+        .number()
+        .positive()
+        .default(20)
+        .describe("How many messages per minute are sent to one group."),
     })
     .prefault({})
     .describe("How fast the gateway sends; the defaults are what Telegram allows."),

@@ -53,5 +53,11 @@ export const webConfig = z.strictObject({
     .array(person)
     .default([])
     .describe("People besides the owner who may log in, each with a token of their own. They have no role by default."),
-  max_text: z.number().int().min(1000).max(1_000_000).default(32_000).describe("The longest message, in characters."),
+  max_text: z
+    .number()
+    .int()
+    .min(1000)
+    .max(1_000_000)
+    .default(32_000)
+    .describe("The length of the longest message, in characters."),
 });

@@ -50,7 +50,7 @@ const lengths = (usual: string[]) =>
 
 const step = z.strictObject({
   after: someDuration().optional().describe("How long after the alert started firing, if it is not acknowledged."),
-  reminders: z.int().min(1).optional().describe("Or after so many reminders."),
+  reminders: z.int().min(1).optional().describe("The step follows after so many reminders, instead of a time."),
   to: z
     .array(address)
     .default([])
@@ -58,7 +58,9 @@ const step = z.strictObject({
   mention: z
     .array(mention)
     .default([])
-    .describe("Who is pinged: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone."),
+    .describe(
+      "The people whom the step mentions: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone.",
+    ),
   webhook: web.optional().describe("URL that the alert is sent to by POST, as JSON."),
 });
 
@@ -81,16 +83,16 @@ const route = z.strictObject({
     .describe("How many alerts of a group have a card of their own before the others share one."),
   hold: duration("0s").describe("How long a problem must last before it is reported (against flapping)."),
   reopen_within: duration("10m").describe(
-    "A trouble that comes back within this time changes its old card instead of posting a new one.",
+    "A problem that comes back within this time changes its old card instead of posting a new one.",
   ),
   ack_for: duration("8h").describe(
-    "After this time an acknowledged alert that still fires counts as not acknowledged, and its reminders, which stop at an acknowledgement, start again. They also do when an acknowledged warning becomes overdue. 0s: never.",
+    "How long an acknowledgement holds. After it, reminders of an alert that still fires start again; they also do when an acknowledged warning becomes overdue. 0s: it holds without end.",
   ),
   remind: z
     .strictObject({
-      every: duration("1h").describe("The time between two."),
-      times: z.int().min(0).max(100).default(3).describe("How many at most; 0 for none."),
-      at_least: severity.default("high").describe("The least severity that is reminded of."),
+      every: duration("1h").describe("The time between two reminders."),
+      times: z.int().min(0).max(100).default(3).describe("How many reminders are sent at most; 0 for none."),
+      at_least: severity.default("high").describe("The lowest severity for which reminders are sent."),
     })
     .prefault({})
     .describe("Reminders until the alert is acknowledged."),
@@ -103,7 +105,7 @@ const route = z.strictObject({
     .default([...BUTTONS])
     .describe("Which buttons a card has. Each is a command, with the roles of that command."),
   snooze: lengths(["15m", "1h", "4h", "business"]).describe(
-    "Lengths of the snooze buttons; business: until the next business hour. Any other is asked for by one more.",
+    "Lengths of the snooze buttons; business: until the next business hour. One more button asks for any other length.",
   ),
   extend: lengths(["1h", "1d"]).describe("Lengths by which the buttons that extend a deadline move it."),
   mute: lengths(["8h"]).describe("Lengths of the buttons that mute a policy."),
@@ -132,13 +134,13 @@ export type DestinationConfig = z.output<typeof destination>;
 
 const window = z
   .strictObject({
-    match: z.array(matcher).min(1).describe("Which alerts it is about."),
+    match: z.array(matcher).min(1).describe("Matchers of the alerts that are not sent during the window."),
     from: z.string().optional().describe("Start of a single window, such as 2026-12-24T18:00."),
-    until: z.string().optional().describe("When it ends."),
+    until: z.string().optional().describe("The end of a single window."),
     cron: z.string().optional().describe("Start of a recurring window, as a cron expression."),
-    for: someDuration().optional().describe("How long each of those is."),
+    for: someDuration().optional().describe("The length of a recurring window."),
     timezone: zone("these times"),
-    comment: z.string().default("maintenance").describe("Why; shown on cards."),
+    comment: z.string().default("maintenance").describe("The reason for the window, as cards show it."),
   })
   .superRefine(({ from, until, cron, for: lasting, timezone: name = localTimezone() }, context) => {
     const say = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
@@ -161,14 +163,17 @@ const rota = z
     timezone: zone("the rota"),
     rotate: z
       .strictObject({
-        people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
-        from: z.string().describe("When the first turn started, such as 2026-01-05T09:00."),
+        people: z
+          .array(z.string())
+          .min(1)
+          .describe("The people in the order of their turns; names of `people` or platform:id."),
+        from: z.string().describe("The time when the first turn started, such as 2026-01-05T09:00."),
         every: someDuration().describe(
           "How long a turn is, such as 7d. Turns of whole days start at the same time of day, in summer and in winter.",
         ),
       })
       .optional()
-      .describe("People who take turns."),
+      .describe("People who are on call in turn."),
     shifts: z
       .array(
         z.strictObject({
@@ -178,11 +183,11 @@ const rota = z
             .describe("Days on which the shift starts."),
           from: timeOfDay.describe("When the shift starts."),
           to: endOfDay.describe("When the shift ends; 24:00 is the end of the day."),
-          person: z.string().describe("A name of `people`, or platform:id."),
+          person: z.string().describe("The person on call; a name of `people`, or platform:id."),
         }),
       )
       .default([])
-      .describe("Fixed hours of the week; they go before turns."),
+      .describe("Shifts at fixed hours of the week; they go before turns."),
   })
   .superRefine(({ rotate, timezone: name = localTimezone() }, context) => {
     const refuse = (key: string, message: string) =>
@@ -196,16 +201,16 @@ export type RotaConfig = z.output<typeof rota>;
 
 const digest = z
   .strictObject({
-    cron: z.string().optional().describe("When, such as 0 9 * * MON-FRI."),
+    cron: z.string().optional().describe("When the digest is sent, as a cron expression such as 0 9 * * MON-FRI."),
     rota: z
       .string()
       .optional()
       .describe(
-        "Or at the start of every shift and turn of this rota; it notifies the person coming on call, if need be in a private chat.",
+        "The digest is sent at the start of every shift and turn of this rota, instead of at a time; it notifies the person coming on call, if need be in a private chat.",
       ),
     timezone: zone("it"),
-    to: z.array(address).default([]).describe("Where. Default: direct messages to admins."),
-    title: z.string().default("Alerts").describe("What it is called."),
+    to: z.array(address).default([]).describe("The chats that get the digest. Default: direct messages to admins."),
+    title: z.string().default("Alerts").describe("The title of the digest."),
   })
   .superRefine(({ cron, rota, timezone: name = localTimezone() }, context) => {
     if ((cron === undefined) === (rota === undefined))
@@ -220,7 +225,7 @@ export const alertsConfig = z.strictObject({
     .record(z.string(), route)
     .default({})
     .describe("Where alerts are sent and how, by name; `default` is for alerts that match no other route."),
-  destinations: z.record(address, destination).default({}).describe("What holds for single chats, by address."),
+  destinations: z.record(address, destination).default({}).describe("Settings of single chats, by address."),
   fallback: z
     .array(address)
     .default([])
@@ -231,13 +236,19 @@ export const alertsConfig = z.strictObject({
   inhibit: z
     .array(
       z.strictObject({
-        by: z.array(matcher).min(1).describe("While an alert like this is open,"),
-        mutes: z.array(matcher).min(1).describe("alerts like this are not sent,"),
-        equal: z.array(z.string()).default([]).describe("if these labels are the same in both."),
+        by: z
+          .array(matcher)
+          .min(1)
+          .describe("Matchers of the outage: while an alert with these labels is open, others are muted."),
+        mutes: z.array(matcher).min(1).describe("Matchers of the alerts that the outage mutes."),
+        equal: z
+          .array(z.string())
+          .default([])
+          .describe("Labels that must be the same in the outage and in the muted alert."),
       }),
     )
     .default([])
-    .describe("Outages that keep what follows from them quiet."),
+    .describe("Outages that mute the alerts which follow from them."),
   maintenance: z.array(window).default([]).describe("Windows in which alerts are not sent; resolutions are."),
   digests: z
     .array(digest)
@@ -253,15 +264,18 @@ export const alertsConfig = z.strictObject({
     .describe("Who is on call, by name: `/oncall who`, and oncall:NAME in mentions."),
   business_hours: z
     .strictObject({
-      days: z.array(z.enum(DAYS)).default(["mon", "tue", "wed", "thu", "fri"]).describe("On which days."),
-      from: timeOfDay.default("09:00").describe("From when on."),
+      days: z
+        .array(z.enum(DAYS))
+        .default(["mon", "tue", "wed", "thu", "fri"])
+        .describe("Days that have business hours."),
+      from: timeOfDay.default("09:00").describe("When the business hours start."),
       timezone: zone("it"),
     })
     .prefault({})
-    .describe("When `/snooze ID business` ends."),
+    .describe("Business hours: `/snooze ID business` lasts until the next one."),
   heartbeat: z
     .strictObject({
-      every: duration("5m").describe("How often."),
+      every: duration("5m").describe("How often the heartbeat is sent."),
       to: z
         .union([web, address])
         .optional()
@@ -275,12 +289,12 @@ export const alertsConfig = z.strictObject({
     .strictObject({
       offline_after: duration("2m").describe("A platform that is away for so long is an alert."),
       undelivered_after: duration("1m").describe(
-        "So are messages that could not be delivered and wait for an operator for so long.",
+        "Messages that could not be delivered and wait for an operator for so long are an alert.",
       ),
     })
     .prefault({})
-    .describe("What the gateway knows about itself."),
-  expire_after: duration("30d").describe("An open alert that its source has not spoken of for so long has expired."),
+    .describe("Alerts about the gateway itself."),
+  expire_after: duration("30d").describe("An open alert expires when its source does not report it for so long."),
   keep: duration("90d").describe("How long ended alerts are kept."),
 });
 export type AlertsConfig = z.output<typeof alertsConfig>;

@@ -17,11 +17,11 @@ export const automationsConfig = z.strictObject({
     ),
   breaker: z
     .strictObject({
-      failures: z.int().min(1).default(5).describe("Failures in a row after which a hook is left alone for a while."),
-      pause: duration("5m").describe("For how long at first; it doubles up to an hour."),
+      failures: z.int().min(1).default(5).describe("How many failures in a row stop a hook for a while."),
+      pause: duration("5m").describe("How long a hook is stopped the first time; it doubles up to an hour."),
     })
     .prefault({})
-    .describe("The circuit breaker of each hook."),
+    .describe("When the circuit breaker of a hook stops it."),
   keep: z
     .strictObject({
       for: duration("30d").describe("How long runs are kept."),
@@ -29,7 +29,9 @@ export const automationsConfig = z.strictObject({
     })
     .prefault({})
     .describe("How much history is kept, for hooks without a `keep` of their own."),
-  lease: duration("30s").describe("Lease: another worker may take a run after this long without a heartbeat."),
+  lease: duration("30s").describe(
+    "The lease of a run: another worker may take the run after this long without a heartbeat.",
+  ),
   watch: z.boolean().default(true).describe("Apply changes of the configuration and of `hooks/` when they are saved."),
 });
 export type AutomationsConfig = z.output<typeof automationsConfig>;

@@ -36,7 +36,10 @@ export const programFields = {
     ),
   cwd: z.string().min(1).optional().describe("Where it runs; relative to the folder of the definition."),
   env: z.record(z.string(), z.string()).default({}).describe("Variables, with templates."),
-  secrets: z.array(variableName).default([]).describe("Variables of Hookgate's own environment that it gets, too."),
+  secrets: z
+    .array(variableName)
+    .default([])
+    .describe("Variables of Hookgate's own environment that the program gets, too."),
   stdin: z.string().optional().describe("Standard input, with templates. Default: the payload as JSON."),
 };
 

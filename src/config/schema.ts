@@ -34,12 +34,12 @@ const hookOverride = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe("Off or on. At a start it takes precedence over `/hooks enable` and `/hooks disable`."),
-  timeout: someDeadline().optional().describe("The hook's deadline."),
+    .describe("Whether the hook is on. At a start it takes precedence over `/hooks enable` and `/hooks disable`."),
+  timeout: someDeadline().optional().describe("The deadline of each run of the hook."),
   failure_policy: z
     .enum(["fail-open", "fail-closed"])
     .optional()
-    .describe("What a failure of the hook does: nothing (fail-open), or stop (fail-closed)."),
+    .describe("What a failure of the hook does: the step goes on (fail-open), or is stopped (fail-closed)."),
 });
 
 export const configSchema = z.strictObject({
@@ -49,7 +49,7 @@ export const configSchema = z.strictObject({
   http: section(httpConfig, "The server of the web chat, the API and the probes."),
   web: section(
     webConfig.extend({ access: section(webAccess, "Who is listened to in the web chat.") }),
-    "The web chat.",
+    "The web chat, the platform that Hookgate serves itself.",
   ),
   discord: section(
     discordConfig.extend({ access: section(accessConfig, "Who is listened to on Discord.") }),
@@ -63,8 +63,8 @@ export const configSchema = z.strictObject({
   models: section(modelsConfig, "Language models, for the agents of hooks."),
   events: eventsConfig.describe("Events that other systems send to POST /ingest/<name>, by name."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
-  automations: section(automationsConfig, "Operator-defined hooks, all together."),
-  orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
+  automations: section(automationsConfig, "Settings of all operator-defined hooks together."),
+  orchestrator: section(orchestratorConfig, "Tasks, and the runners and people who do them."),
   sla: section(slaConfig, "SLAs: clocks of tasks, missions and conversations."),
   alerts: section(alertsConfig, "Where alerts are sent, whom they mention, when and how often. Without it: to admins."),
   hooks: z

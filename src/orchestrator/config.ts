@@ -23,9 +23,16 @@ const shell = z
       .min(1)
       .optional()
       .describe("A command line for /bin/sh. The task is in HOOKGATE_TASK_… and on stdin."),
-    cwd: z.string().min(1).optional().describe("Where it runs; relative to the folder of this file."),
-    env: z.record(variableName, z.string()).default({}).describe("Further variables."),
-    secrets: z.array(variableName).default([]).describe("Variables of Hookgate's own environment that it gets, too."),
+    cwd: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The folder where the program runs, relative to the folder of this file."),
+    env: z.record(variableName, z.string()).default({}).describe("More environment variables for the program."),
+    secrets: z
+      .array(variableName)
+      .default([])
+      .describe("Variables of Hookgate's own environment that the program gets, too."),
   })
   .refine(({ command, sh }) => (command === undefined) !== (sh === undefined), {
     message: "expected one of `command` (a list) and `sh` (a command line)",
@@ -33,46 +40,59 @@ const shell = z
 
 const http = z.strictObject({
   url: z.url({ protocol: /^https?$/ }).describe("Where the task is sent as JSON; 2xx means that it is done."),
-  method: z.enum(["POST", "PUT", "PATCH"]).default("POST").describe("How."),
-  headers: z.record(z.string(), z.string()).default({}).describe("Further headers."),
-  bearer_env: variableName.optional().describe("The variable with the token that goes with it."),
-  sign_env: variableName.optional().describe("The variable with the secret that signs it (Standard Webhooks)."),
+  method: z.enum(["POST", "PUT", "PATCH"]).default("POST").describe("The method of the HTTP request."),
+  headers: z.record(z.string(), z.string()).default({}).describe("More headers of the HTTP request."),
+  bearer_env: variableName.optional().describe("The environment variable with the bearer token of the HTTP request."),
+  sign_env: variableName
+    .optional()
+    .describe("The environment variable with the secret that signs the HTTP request (Standard Webhooks)."),
 });
 
 const agent = z.strictObject({
-  system: z.string().default("").describe("Who it is."),
-  model: z.string().min(1).optional().describe("A name of `models:`; the default model when absent."),
+  system: z.string().default("").describe("The system prompt of the model: its role and its rules."),
+  model: z.string().min(1).optional().describe("The model, a name of `models:`; the default model when absent."),
   tools: z
     .array(z.string())
     .default([])
-    .describe("Other runners (shell or HTTP) that it may start, by name; it can always report and finish."),
-  max_rounds: z.int().min(1).max(200).default(20).describe("Requests to the model in one attempt."),
+    .describe(
+      "Other runners (shell or HTTP) that the agent may start, by name; an agent can always report and finish.",
+    ),
+  max_rounds: z.int().min(1).max(200).default(20).describe("How many requests to the model one attempt may make."),
   max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("The most output tokens of one answer."),
-  max_tokens: z.int().min(1).max(10_000_000).default(200_000).describe("In and out, in one attempt."),
-  max_cost_usd: z.number().positive().optional().describe("In one attempt; needs a model whose price is known."),
+  max_tokens: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(200_000)
+    .describe("How many tokens, in and out, one attempt may use."),
+  max_cost_usd: z
+    .number()
+    .positive()
+    .optional()
+    .describe("What one attempt may cost, in US dollars; needs a model whose price is known."),
 });
 
 const person = z.strictObject({
   user: z
     .string()
     .regex(/^[a-z]+:[^:]+$/, "expected platform:user id, such as telegram:12345")
-    .describe("Who: platform:user id."),
-  at: chat.optional().describe("Where the card goes; to the person directly when absent."),
+    .describe("The person who gets the card, as platform:user id."),
+  at: chat.optional().describe("The chat where the card goes; to the person directly when absent."),
 });
 
 const runner = z
   .strictObject({
     shell: shell.optional().describe("A program; exit code 0 means done."),
-    http: http.optional().describe("A request to another system."),
-    agent: agent.optional().describe("A language model with tools."),
-    person: person.optional().describe("A card in chat, with buttons."),
+    http: http.optional().describe("The task is an HTTP request to another system."),
+    agent: agent.optional().describe("The task is given to a language model with tools."),
+    person: person.optional().describe("The task is given to a person, as a card with buttons."),
     role: z
       .enum(ROLES)
       .default("operator")
       .describe(
         "Who may give it tasks, see its output, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task was assigned to another person: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show its output. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
       ),
-    concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks it does at once."),
+    concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks the runner does at once."),
     max_duration: someDuration().optional().describe("The longest time of one attempt, for tasks that set none."),
     on_interrupt: z
       .enum(["restart", "hold", "fail"])
@@ -90,7 +110,7 @@ const settings = z.strictObject({
   runners: z
     .record(z.string().regex(/^[\w.-]{1,64}$/), runner)
     .default({})
-    .describe("Who does tasks, by a name of yours. People can be given tasks without being named here."),
+    .describe("Runners that do tasks, by name. People can be given tasks without being named here."),
   show_in: chat.optional().describe("Default chat for tasks that are created outside chat."),
   max_running: z.int().min(1).max(1_000).default(8).describe("How many programs, requests and agents run at once."),
   max_duration: duration("1h").describe(
@@ -102,14 +122,14 @@ const settings = z.strictObject({
     .max(4_000_000)
     .default(256_000)
     .describe("How many bytes of output are kept of an attempt."),
-  tick: duration("5s").describe("How often orchestrator:tick fires."),
+  tick: duration("5s").describe("How often the hook point orchestrator:tick fires."),
   max_crashes: z
     .int()
     .min(0)
     .max(100)
     .default(3)
     .describe(
-      "How often in a row a crash may cut a run off before its task waits for a person; an orderly stop does not count.",
+      "How many crashes in a row may cut off a run before its task waits for a person; an orderly stop does not count.",
     ),
   lease: duration("30s").describe("A run without a heartbeat for this long counts as lost."),
   keep: duration("90d").describe("How long ended tasks are kept."),

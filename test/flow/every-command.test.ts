@@ -151,8 +151,8 @@ it("the HTTP API has them, as the web chat reads them", async () => {
 it("docs/commands.md has them", () => {
   const page = readFileSync("docs/commands.md", "utf8");
   for (const { name } of commandSpecs) {
-    const [, section = ""] = page.split(`## \`/${name}\`\n`);
-    const [own = ""] = section.split("\n## ");
+    const [, section = ""] = page.split(`\n### \`/${name}\`\n`);
+    const [own = ""] = section.split(/\n#{2,3} /);
     const all = entries.filter(({ command }) => command === name);
     const has = ({ action, summary }: Entry) =>
       own.includes(action ? `| \`${action}\` | ${summary} |` : `\n${summary}\n`);

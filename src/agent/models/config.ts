@@ -18,12 +18,12 @@ const modelConfig = z.strictObject({
   model: z.string().min(1).describe("The model's name, as the provider writes it."),
   price: z
     .strictObject({
-      input: z.number().nonnegative().describe("US dollars for a million tokens in."),
-      output: z.number().nonnegative().describe("US dollars for a million tokens out."),
+      input: z.number().nonnegative().describe("The price of a million input tokens, in US dollars."),
+      output: z.number().nonnegative().describe("The price of a million output tokens, in US dollars."),
     })
     .optional()
     .describe("Used to compute the cost when the provider does not report it."),
-  timeout: duration("2m").describe("For one request."),
+  timeout: duration("2m").describe("The longest time of one request to the model."),
   retries: z
     .number()
     .int()
@@ -35,13 +35,10 @@ const modelConfig = z.strictObject({
 export type ModelConfig = z.output<typeof modelConfig>;
 
 export const modelsConfig = z.strictObject({
-  default: z
-    .string()
-    .optional()
-    .describe("The name of the model that is asked when none is named. Default: the only one."),
+  default: z.string().optional().describe("The model that is asked when none is named. Default: the only one."),
   available: z
     .record(z.string().regex(/^[\w.-]{1,64}$/), modelConfig)
     .default({})
-    .describe("Models, by a name of yours."),
+    .describe("Models by name; hooks, runners and assessments use the name."),
 });
 export type ModelsConfig = z.output<typeof modelsConfig>;

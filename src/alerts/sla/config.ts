@@ -34,8 +34,10 @@ const policyConfig = z
     id: z
       .string()
       .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/i, "expected letters, digits, dots, dashes and underscores")
-      .describe("Its name, in alerts and in `/sla`."),
-    for: z.enum(["task", "mission", "conversation"]).describe("What it is about."),
+      .describe("The name of the policy, in alerts and in `/sla`."),
+    for: z
+      .enum(["task", "mission", "conversation"])
+      .describe("Whether the policy is for tasks, missions or conversations."),
     measure: z
       .enum(["first_response", "next_response", "resolution"])
       .optional()
@@ -79,9 +81,9 @@ const policyConfig = z
       .describe("For tasks: `fail` ends an overdue task as failed; it is not retried by itself."),
     remind: z
       .strictObject({
-        every: someDuration().optional().describe("The time between two."),
-        times: z.int().min(0).max(100).optional().describe("How many at most; 0 for none."),
-        at_least: severity.optional().describe("The least severity that is reminded of."),
+        every: someDuration().optional().describe("The time between two reminders."),
+        times: z.int().min(0).max(100).optional().describe("How many reminders are sent at most; 0 for none."),
+        at_least: severity.optional().describe("The lowest severity for which reminders are sent."),
       })
       .optional()
       .describe("Reminders of overdue items of this policy; they replace those of the routes."),
@@ -113,14 +115,14 @@ const conversationsConfig = z.strictObject({
         .enum(ROLES)
         .or(z.literal("none"))
         .default("operator")
-        .describe("People with this role or a higher one answer for us; `none`: only the people listed."),
+        .describe("People with this role or a higher one answer for you; `none`: only the people listed."),
       people: z
         .array(z.string().regex(/^[a-z]+:.+$/, "expected platform:user id"))
         .default([])
-        .describe("More of us, without a role: discord:123456789."),
+        .describe("More people who answer for you, without a role: discord:123456789."),
     })
     .prefault({})
-    .describe("Who answers customers."),
+    .describe("The people whose messages count as answers to customers."),
   claims: z
     .enum(["answered", "ignored"])
     .default("answered")
@@ -134,21 +136,27 @@ const conversationsConfig = z.strictObject({
       "Whether a message that a hook sends on its own, not as the reply of a claim (a slow agent), counts as an answer (`answered`) or not, like an automatic receipt (`ignored`).",
     ),
   resolved_after: duration("24h").describe(
-    "A conversation ends when the customer is silent for this long after our last message.",
+    "A conversation ends when the customer is silent for this long after your last message.",
   ),
   resolved_by: z
     .array(z.string())
     .default(["✅", "🫡"])
     .describe(
-      "Reactions by which one of us ends a conversation. Telegram has no ✅ among its reactions: there it is 🫡.",
+      "Reactions by which one of your people ends a conversation. Telegram has no ✅ among its reactions: there it is 🫡.",
     ),
 });
 export type ConversationsConfig = z.output<typeof conversationsConfig>;
 
 export const slaConfig = z
   .strictObject({
-    calendars: z.record(z.string(), calendarConfig).default({}).describe("Business calendars by name."),
-    policies: z.array(policyConfig).default([]).describe("What may take how long. None: nothing is watched."),
+    calendars: z
+      .record(z.string(), calendarConfig)
+      .default({})
+      .describe("Business calendars by name, for policies and snoozes."),
+    policies: z
+      .array(policyConfig)
+      .default([])
+      .describe("SLA policies: how long work and answers may take. Without any, nothing is watched."),
     conversations: conversationsConfig.prefault({}).describe("When customers wait for us, and when we have answered."),
     goal: z
       .string()

@@ -13,14 +13,22 @@ const jsonSchema = z.record(z.string(), z.json()).superRefine((schema, context) 
 });
 
 const eventConfig = z.strictObject({
-  description: z.string().optional().describe("What the event reports."),
+  description: z.string().optional().describe("What the event reports, for people."),
   secret_env: z
     .union([variableName, z.array(variableName).min(1).max(2)])
-    .describe("The environment variable with the secret that signs it; two while it is changed."),
+    .describe("The environment variable with the secret that signs the event; two while the secret is changed."),
   schema: jsonSchema
     .optional()
-    .describe("A JSON schema that its payload must match. Its patterns are RE2 (no look-around, no back-references)."),
-  max_bytes: z.number().int().min(1).max(4_000_000).default(262_144).describe("The largest body that is taken."),
+    .describe(
+      "A JSON schema that the payload of the event must match. Its patterns are RE2 (no look-around, no back-references).",
+    ),
+  max_bytes: z
+    .number()
+    .int()
+    .min(1)
+    .max(4_000_000)
+    .default(262_144)
+    .describe("The largest body of an event that is accepted, in bytes."),
 });
 export type EventConfig = z.output<typeof eventConfig>;
 

@@ -89,7 +89,7 @@ export const headers = z
     }
   })
   .default({})
-  .describe("Further headers.");
+  .describe("More headers of the HTTP request.");
 
 function isHeaderValue(name: string, value: string): boolean {
   try {

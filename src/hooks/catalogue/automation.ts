@@ -22,7 +22,7 @@ export const fileChanged = ownPoint({
   model: "void",
   payload: z.object({ ...change, watchId: z.string() }),
   summary:
-    "Once for every file that a watch saw change, when it has been quiet for a moment; also for files that changed while the gateway was down.",
+    "Fires once for every file that a watch saw change, when the file has been quiet for a moment; also for files that changed while the gateway was down.",
   example: { ...example, watchId: "site-check" },
 });
 
@@ -35,7 +35,7 @@ export const folderChanged = ownPoint({
     count: z.number().int(),
     watchId: z.string(),
   }),
-  summary: "Once for all files of a watch that changed together (`as: folder`).",
+  summary: "Fires once for all files of a watch that changed together (`as: folder`).",
   example: { path: "/srv/site/posts", changes: [example], count: 1, watchId: "site-check" },
 });
 
@@ -54,7 +54,7 @@ export const hookDue = ownPoint({
     input: z.record(z.string(), z.unknown()).optional(),
   }),
   summary:
-    "The time of a configured hook has come, or a person fired it. Only that hook is called: nothing else can be registered here. Configured hooks use `trigger:`; plugins use `hook_run_completed`.",
+    "Fires when the time of a configured hook has come, or a person fired it. Only that hook is called: nothing else can be registered here. Configured hooks use `trigger:`; plugins use `hook_run_completed`.",
   example: {
     hookId: "night-watch",
     trigger: "cron",
@@ -79,7 +79,7 @@ export const hookRunCompleted = ownPoint({
       ),
   }),
   summary:
-    "A run of a configured hook has ended and will not be retried; not for runs that a gate refused. `outcome` is how the run itself ended. Its messages are sent after that, and can still be withheld: `/run ID`, `GET /api/v1/runs` and the query `runs` show what became of them.",
+    "Fires when a run of a configured hook has ended and will not be retried; not for runs that a gate refused. `outcome` is how the run itself ended. Its messages are sent after that, and can still be withheld: `/run ID`, `GET /api/v1/runs` and the query `runs` show what became of them.",
   example: { hookId: "night-watch", runId: "r_1", outcome: "succeeded", durationMs: 1200 },
 });
 
@@ -93,7 +93,7 @@ export const configReloaded = ownPoint({
     changed: z.array(z.string()),
     removed: z.array(z.string()),
   }),
-  summary: "A changed configuration was checked and is at work.",
+  summary: "Fires when a changed configuration was checked and is in force.",
   example: { file: "/srv/hookgate.yaml", hooks: 3, added: ["night-watch"], changed: [], removed: [] },
 });
 

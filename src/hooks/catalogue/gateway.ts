@@ -72,7 +72,8 @@ export const messageReceived = ownPoint({
     access,
     reason: z.string().optional(),
   }),
-  summary: "Once for every message that an adapter delivered, after it is on disk, before routing.",
+  summary:
+    "Fires once for every message that an adapter delivered, after the message is on disk and before it is routed.",
   example: { message, access: "allowed" },
   journalled: withoutRaw,
 });
@@ -99,7 +100,8 @@ export const inboundClaim = ownPoint({
       if (deferMs !== undefined && routeTo !== undefined)
         addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
     }),
-  summary: "Which handler owns this message: it may answer, forward, put off, or just take it.",
+  summary:
+    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others.",
   example: { message },
   journalled: withoutRaw,
 });
@@ -109,7 +111,8 @@ export const beforeDispatch = ownPoint({
   model: "claiming",
   payload: z.object({ ...target, text: z.string() }),
   result: z.object({ handled: z.boolean(), reason: z.string().optional() }),
-  summary: "Before an outbound message is prepared; handled = suppressed (repeats, quiet hours).",
+  summary:
+    "Fires before an outbound message is prepared. A hook that handles the message suppresses it (repeats, quiet hours).",
   example: { ...sent, text: "hello back" },
 });
 
@@ -132,7 +135,7 @@ export const messageSending = ownPoint({
     return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
   },
   summary:
-    "Before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. May rewrite or cancel it. Not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
+    "Fires before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. A hook may rewrite or cancel the message. Hooks are not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
   example: { ...sent, message: { text: "hello back" } },
 });
 
@@ -140,7 +143,7 @@ export const messageSent = ownPoint({
   name: "message_sent",
   model: "void",
   payload: z.object({ ...target, messageId: z.string(), messageIds: z.array(z.string()), message: outboundMessage }),
-  summary: "The platform confirmed a message, with all its ids.",
+  summary: "Fires when the platform confirmed a message, with all ids of that message.",
   example: { ...sent, messageId: "43", messageIds: ["43"], message: { text: "hello back" } },
 });
 
@@ -153,7 +156,7 @@ export const deliveryFailed = ownPoint({
     error: z.string(),
     attempts: z.number().int().nonnegative(),
   }),
-  summary: "A delivery was given up or cancelled.",
+  summary: "Fires when a delivery was given up or cancelled.",
   example: { ...sent, message: { text: "hello back" }, error: "the chat does not exist", attempts: 1 },
 });
 
@@ -161,7 +164,7 @@ export const messageEdited = ownPoint({
   name: "message_edited",
   model: "void",
   payload: z.object({ message: inboundMessage, access, reason: z.string().optional() }),
-  summary: "A person edited a message; it carries the new text.",
+  summary: "Fires when a person edited a message, with the new text.",
   example: { message: { ...message, text: "hello all", isEdit: true }, access: "allowed" },
   journalled: withoutRaw,
 });
@@ -180,7 +183,7 @@ export const messageDeleted = ownPoint({
   name: "message_deleted",
   model: "void",
   payload: z.object({ ...elsewhere, userId: z.string().optional() }),
-  summary: "A person deleted a message.",
+  summary: "Fires when a person deleted a message.",
   example: {
     message,
     address: { platform: "web", botId: "web", chatId: "lobby" },
@@ -196,7 +199,7 @@ export const reactionAdded = ownPoint({
   name: "reaction_added",
   model: "void",
   payload: z.object({ ...elsewhere, userId: z.string(), emoji: z.string(), isDm: z.boolean().optional() }),
-  summary: "A person reacted to a message.",
+  summary: "Fires when a person reacted to a message.",
   example: {
     message,
     address: { platform: "web", botId: "web", chatId: "lobby" },
@@ -219,7 +222,7 @@ export const commandInvoked = ownPoint({
     outcome: z.enum(["done", "failed", "refused"]),
     at: address.optional(),
   }),
-  summary: "After every operator command, allowed or refused.",
+  summary: "Fires after every operator command, allowed or refused.",
   example: {
     command: "hooks",
     options: {},

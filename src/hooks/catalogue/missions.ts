@@ -78,7 +78,8 @@ export const missionExecute = ownPoint({
   model: "lifecycle",
   mutable: ["mission.title", "mission.plan", "mission.deadline"],
   payload: z.object({ missionId: z.string(), mission, taskCount: z.number().int() }),
-  summary: "A mission is about to start. A veto leaves it blocked, with who and why; /mission retry asks again.",
+  summary:
+    "Fires when a mission is about to start. A veto leaves the mission blocked, with the hook and the reason; /mission retry asks again.",
   example: { missionId: "m_1", mission: { ...exampleMission, status: "pending" as const }, taskCount: 1 },
 });
 
@@ -88,7 +89,7 @@ export const missionComplete = ownPoint({
   mutable: [],
   payload: z.object({ missionId: z.string(), mission, allPassed: z.boolean(), report: missionReport }),
   summary:
-    "All tasks of a mission ended, or it was cancelled; with the report. A veto leaves it blocked; nothing vetoes a cancellation.",
+    "Fires when all tasks of a mission ended, or the mission was cancelled; with the report. A veto leaves the mission blocked; nothing vetoes a cancellation.",
   example: { missionId: "m_1", mission: exampleMission, allPassed: true, report: exampleReport },
 });
 
@@ -98,7 +99,7 @@ export const assessmentRun = ownPoint({
   mutable: ["task.title", "task.description", "task.expectations", "task.result"],
   payload: z.object({ taskId: z.string(), task }),
   summary:
-    "What was handed in is about to be checked. A veto skips that, and leaves the task in review for a person, never done.",
+    "Fires when the result of a task is about to be checked. A veto skips the check and leaves the task in review for a person, never done.",
   example: { taskId: "t_1", task: exampleTask },
 });
 
@@ -107,7 +108,8 @@ export const assessmentComplete = ownPoint({
   model: "lifecycle",
   mutable: ["passed", "assessment.globalScore", "assessment.checks", "assessment.feedback"],
   payload: z.object({ taskId: z.string(), task, assessment, passed: z.boolean() }),
-  summary: "What was handed in was checked. A hook may change the verdict before it counts, or leave it to a person.",
+  summary:
+    "Fires when the result of a task was checked. A hook may change the verdict before it counts, or leave the verdict to a person.",
   example: { taskId: "t_1", task: exampleTask, assessment: exampleAssessment, passed: true },
 });
 
@@ -129,7 +131,7 @@ export const qualityGate = ownPoint({
     reason: z.string().optional(),
   }),
   summary:
-    "A quality gate was checked and its verdict changed. A veto holds it until a person releases it or the verdict changes again; `after` gets only verdicts that no veto holds.",
+    "Fires when a quality gate was checked and its verdict changed. A veto holds the gate until a person releases it or the verdict changes again; `after` gets only verdicts that no veto holds.",
   example: {
     missionId: "m_1",
     gateName: "quality",
@@ -153,7 +155,7 @@ export const scheduleTrigger = ownPoint({
     /** ms since the epoch; after a time of being down, not now. */
     dueAt: z.number(),
   }),
-  summary: "A schedule's time came. A veto lets this time pass; the next one comes all the same.",
+  summary: "Fires when the time of a schedule came. A veto lets this time pass; the next one comes all the same.",
   example: {
     scheduleId: "nightly",
     missionId: "m_1",

@@ -26,7 +26,7 @@ export const taskCreate = ownPoint({
   model: "lifecycle",
   mutable: Object.keys(taskDraft.shape).filter((field) => field !== "id" && field !== "missionId"),
   payload: taskDraft,
-  summary: "A task is about to be created. `before` may change its fields or stop it; `after`: it is on disk.",
+  summary: "Fires when a task is created. `before` may change its fields or stop it; at `after` the task is on disk.",
   example: { title: example.title, description: example.description, assignTo: example.assignTo },
 });
 
@@ -36,7 +36,7 @@ export const taskSpawn = ownPoint({
   mutable: [],
   payload: z.object({ task, agent: z.string() }),
   summary:
-    "A task is about to be handed to who does it (a runner or a person). `before` may stop that: it is blocked then.",
+    "Fires when a task is given to its assignee (a runner or a person). `before` may stop that; then the task is blocked.",
   example: { task: { ...example, status: "assigned" }, agent: "deployer" },
 });
 
@@ -53,7 +53,7 @@ export const taskTransition = ownPoint({
     reason: z.string().optional(),
   }),
   summary:
-    "Every change of a task's state. `before` may stop it: the task is blocked, with the reason, or, when a person asked, stays as it is. A step into `blocked` that follows from a veto reaches `after` only.",
+    "Fires at every change of a task's state. `before` may stop the change: the task is blocked, with the reason, or, when a person asked, stays as it is. A step into `blocked` that follows from a veto reaches `after` only.",
   example: {
     taskId: "t_1",
     from: "assigned",
@@ -68,7 +68,7 @@ export const taskComplete = ownPoint({
   model: "lifecycle",
   mutable: ["result"],
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), assessment: taskAssessment.optional() }),
-  summary: "A task reaches done, by any path. `before` may change the result or stop it.",
+  summary: "Fires when a task reaches done, by any path. `before` may change the result or stop the step.",
   example: { taskId: "t_1", task: example, result },
 });
 
@@ -77,7 +77,7 @@ export const taskFail = ownPoint({
   model: "lifecycle",
   mutable: ["reason"],
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), reason: z.string().optional() }),
-  summary: "A task reaches failed, by any path. `before` may change the reason or stop it.",
+  summary: "Fires when a task reaches failed, by any path. `before` may change the reason or stop the step.",
   example: { taskId: "t_1", task: example, reason: "the program exited with 1" },
 });
 
@@ -87,7 +87,7 @@ export const taskRetry = ownPoint({
   mutable: [],
   payload: z.object({ taskId: z.string(), task, attempt: z.number().int(), maxRetries: z.number().int() }),
   summary:
-    "A task is about to start again: by its retry policy, because a person asked for it, or because the end of the gateway interrupted it. `before` may stop it: a failed task stays failed then, an interrupted one is blocked.",
+    "Fires when a task is about to start again: by its retry policy, because a person asked for it, or because the end of the gateway interrupted it. `before` may stop it: a failed task stays failed then, an interrupted one is blocked.",
   example: { taskId: "t_1", task: { ...example, lastError: "the program exited with 1" }, attempt: 1, maxRetries: 1 },
 });
 
@@ -103,7 +103,7 @@ export const orchestratorTick = ownPoint({
     failed: z.number().int(),
   }),
   summary:
-    "Every five seconds, synchronously. A `before` that cancels keeps everything from starting until the next tick.",
+    "Fires every five seconds, synchronously. A `before` that cancels keeps everything from starting until the next tick.",
   example: { pending: 3, running: 2, done: 10, failed: 1 },
 });
 
@@ -113,7 +113,8 @@ export const orchestratorShutdown = ownPoint({
   mutable: [],
   vetoable: false,
   payload: z.object({}),
-  summary: "The gateway stops; nothing is closed yet. `before`: runs are still under way; `after`: they have ended.",
+  summary:
+    "Fires when the gateway stops and nothing is closed yet. At `before` runs are still active, at `after` they have ended.",
   example: {},
 });
 

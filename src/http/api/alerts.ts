@@ -1,7 +1,7 @@
 /** /api/v1/alerts: what is late or broken, and what one does about it. */
 import { z } from "zod";
 import { ALERT_STATES, SEVERITIES } from "../../domain/alert.js";
-import { page } from "./answers.js";
+import { page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const time = z.number().describe("Milliseconds since the epoch.");
@@ -49,18 +49,21 @@ const detail = alert.extend({
   history: z.array(event),
 });
 const done = z.object({ changed: z.number().describe("How many it changed."), alerts: z.array(alert) });
-const length = z.string().max(40).describe("Such as 15m, 2h or 1d.");
+const length = z.string().max(40).describe("For how long, such as 15m, 2h or 1d.");
 
 export const alertEndpoints = [
   endpoint({
     method: "GET",
     path: "/alerts",
     id: "listAlerts",
-    summary: "Alerts, the worst first.",
+    summary: "Lists alerts, the most severe first.",
     query: z.object({
-      which: z.enum(["open", "mine", "all"]).default("open"),
-      page: z.coerce.number().int().min(1).optional(),
-      limit: z.coerce.number().int().min(1).max(500).default(100),
+      which: z
+        .enum(["open", "mine", "all"])
+        .default("open")
+        .describe("Open alerts, those that the caller took, or all."),
+      page: pageNumber,
+      limit: pageSize(500, 100),
     }),
     answer: z.object({ alerts: z.array(alert), counts: z.record(z.string(), z.number()), ...page }),
     command: ({ query: { which, ...paging } }) => ({ name: "alerts", options: { action: which, ...paging } }),
@@ -69,7 +72,7 @@ export const alertEndpoints = [
     method: "GET",
     path: "/alerts/:id",
     id: "showAlert",
-    summary: "One alert with its history.",
+    summary: "Shows one alert with its history.",
     params: id,
     answer: detail,
     command: ({ params }) => ({ name: "alerts", options: { action: "show", id: params.id } }),
@@ -78,9 +81,14 @@ export const alertEndpoints = [
     method: "POST",
     path: "/alerts/:id/ack",
     id: "ackAlert",
-    summary: "Acknowledges it: reminders and escalations stop.",
+    summary: "Acknowledges an alert: reminders and escalations stop.",
     params: id,
-    body: z.strictObject({ for: length.optional(), assign: z.boolean().optional() }).prefault({}),
+    body: z
+      .strictObject({
+        for: length.optional(),
+        assign: z.boolean().optional().describe("Whether the caller takes the alert as well."),
+      })
+      .prefault({}),
     answer: done,
     command: ({ params, body }) => ({ name: "ack", options: { id: params.id, ...body } }),
   }),
@@ -88,7 +96,7 @@ export const alertEndpoints = [
     method: "POST",
     path: "/alerts/:id/snooze",
     id: "snoozeAlert",
-    summary: "Puts it off; `business`: until the next business hour, `off`: now after all.",
+    summary: "Snoozes an alert; `business`: until the next business hour, `off`: ends the snooze.",
     params: id,
     body: z.strictObject({ for: length.default("1h") }).prefault({}),
     answer: done,
@@ -98,9 +106,13 @@ export const alertEndpoints = [
     method: "POST",
     path: "/alerts/:id/resolve",
     id: "resolveAlert",
-    summary: "It has ended.",
+    summary: "Closes an alert whose problem has ended.",
     params: id,
-    body: z.strictObject({ reason: z.string().min(1).max(1_000).optional() }).prefault({}),
+    body: z
+      .strictObject({
+        reason: z.string().min(1).max(1_000).optional().describe("The reason, for the history of the alert."),
+      })
+      .prefault({}),
     answer: done,
     command: ({ params, body }) => ({
       name: "alerts",

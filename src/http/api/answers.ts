@@ -6,6 +6,13 @@ import { OUTCOMES } from "../../domain/journal.js";
 const time = z.number().describe("Milliseconds since the epoch.");
 const outcome = z.enum(OUTCOMES);
 
+/** The query parameter of lists. */
+export const pageNumber = z.coerce.number().int().min(1).optional().describe("Which page, from 1 on.");
+
+/** How many entries a page of a list has. */
+export const pageSize = (max: number, usual: number) =>
+  z.coerce.number().int().min(1).max(max).default(usual).describe(`How many entries a page has, ${max} at most.`);
+
 export const page = { total: z.number(), page: z.number(), pages: z.number() };
 
 /** What became of what a run handed to the outbox: it is sent after the run has ended. */

@@ -1,14 +1,24 @@
 /** /api/v1/hooks: what is installed, switching it, and firing it. */
 import { z } from "zod";
-import { brokenHook, dispatch, hookDetail, hookRow, oneHookRun, page, switched } from "./answers.js";
+import {
+  brokenHook,
+  dispatch,
+  hookDetail,
+  hookRow,
+  oneHookRun,
+  page,
+  pageNumber,
+  pageSize,
+  switched,
+} from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of a hook.") });
-const phase = z.enum(["before", "after"]).optional().describe("For a point with both phases.");
+const phase = z.enum(["before", "after"]).optional().describe("The phase, for a point that has both.");
 const payload = z
   .union([z.enum(["example", "last"]), z.record(z.string(), z.unknown())])
   .default("example")
-  .describe("The payload itself, or `example` (the point's), or `last` (the last real one).");
+  .describe("The payload as an object, or `example` (that of the point), or `last` (the last real one).");
 
 const fired = z.union([oneHookRun, dispatch]);
 
@@ -17,11 +27,15 @@ export const hookEndpoints = [
     method: "GET",
     path: "/hooks",
     id: "listHooks",
-    summary: "The hooks, by family and point.",
+    summary: "Lists the hooks, by family and point.",
     query: z.object({
-      filter: z.string().max(200).optional().describe("Part of an id or point; `on`, `off`, `failing`, `never`."),
-      page: z.coerce.number().int().min(1).optional(),
-      limit: z.coerce.number().int().min(1).max(500).default(100),
+      filter: z
+        .string()
+        .max(200)
+        .optional()
+        .describe("Only hooks with this part of an id or point, or `on`, `off`, `failing`, `never` (never fired)."),
+      page: pageNumber,
+      limit: pageSize(500, 100),
     }),
     answer: z.object({
       hooks: z.array(hookRow),
@@ -41,7 +55,7 @@ export const hookEndpoints = [
     method: "GET",
     path: "/hooks/:id",
     id: "showHook",
-    summary: "One hook, whole.",
+    summary: "Shows one hook with its settings, its match and its figures.",
     params: id,
     answer: hookDetail,
     command: ({ params }) => ({ name: "hooks", options: { action: "show", id: params.id } }),
@@ -50,7 +64,7 @@ export const hookEndpoints = [
     method: "POST",
     path: "/hooks/:id/enable",
     id: "enableHook",
-    summary: "Switches a hook on, durably.",
+    summary: "Switches a hook on, also across restarts.",
     params: id,
     answer: switched,
     command: ({ params }) => ({ name: "hooks", options: { action: "enable", id: params.id } }),
@@ -59,7 +73,7 @@ export const hookEndpoints = [
     method: "POST",
     path: "/hooks/:id/disable",
     id: "disableHook",
-    summary: "Switches a hook off, durably.",
+    summary: "Switches a hook off, also across restarts.",
     params: id,
     answer: switched,
     command: ({ params }) => ({ name: "hooks", options: { action: "disable", id: params.id } }),
@@ -92,7 +106,7 @@ export const hookEndpoints = [
     method: "POST",
     path: "/hooks/:id/test",
     id: "testHook",
-    summary: "A dry run of a configured hook, with the output of every step.",
+    summary: "Runs a configured hook dry, and shows the output of every step.",
     params: id,
     body: z.strictObject({ payload }).prefault({}),
     answer: oneHookRun,

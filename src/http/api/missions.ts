@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { gateState, groupState, MISSION_STATUSES, missionReport } from "../../domain/mission.js";
 import { TASK_STATUSES } from "../../domain/task.js";
-import { page } from "./answers.js";
+import { page, pageNumber } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const time = z.number().describe("Milliseconds since the epoch.");
@@ -69,10 +69,10 @@ const missionEndpoints = [
     method: "GET",
     path: "/missions",
     id: "listMissions",
-    summary: "Missions, newest first.",
+    summary: "Lists missions, newest first.",
     query: z.object({
-      filter: z.string().max(200).optional().describe("A status, `open`, or a plan."),
-      page: z.coerce.number().int().min(1).optional(),
+      filter: z.string().max(200).optional().describe("Only missions with this status or of this plan, or `open`."),
+      page: pageNumber,
     }),
     answer: z.object({ missions: z.array(mission), ...page }),
     command: ({ query: { filter, page: number } }) => ({
@@ -84,7 +84,7 @@ const missionEndpoints = [
     method: "POST",
     path: "/missions",
     id: "runMission",
-    summary: "Starts a mission by its plan.",
+    summary: "Starts a mission that runs a plan.",
     creates: true,
     body: z.strictObject({ plan: name("The plan: a file in `missions/`, or the id in it.") }),
     answer: mission,
@@ -94,7 +94,7 @@ const missionEndpoints = [
     method: "GET",
     path: "/missions/:id",
     id: "showMission",
-    summary: "One mission with its tasks.",
+    summary: "Shows one mission with its tasks.",
     params: id,
     answer: mission.extend({
       tasks: z.array(task),
@@ -106,7 +106,7 @@ const missionEndpoints = [
     method: "GET",
     path: "/missions/:id/report",
     id: "reportMission",
-    summary: "Durations, retries, scores, outcomes, files; as of now, or as of its end.",
+    summary: "Reports the durations, retries, scores, outcomes and files of a mission, as of now or of its end.",
     params: id,
     answer: missionReport,
     command: ({ params }) => ({ name: "mission", options: { action: "report", id: params.id } }),
@@ -115,9 +115,13 @@ const missionEndpoints = [
     method: "POST",
     path: "/missions/:id/cancel",
     id: "cancelMission",
-    summary: "Ends a mission and what runs of it.",
+    summary: "Cancels a mission and ends what runs for it.",
     params: id,
-    body: z.strictObject({ reason: z.string().max(1_000).optional() }).prefault({}),
+    body: z
+      .strictObject({
+        reason: z.string().max(1_000).optional().describe("The reason, for the history of the mission."),
+      })
+      .prefault({}),
     answer: mission,
     command: ({ params, body }) => ({
       name: "mission",
@@ -128,7 +132,7 @@ const missionEndpoints = [
     method: "POST",
     path: "/missions/:id/retry",
     id: "retryMission",
-    summary: "Asks again for what a hook refused.",
+    summary: "Asks again for the step of a mission that a hook refused.",
     params: id,
     answer: mission,
     command: ({ params }) => ({ name: "mission", options: { action: "retry", id: params.id } }),
@@ -140,8 +144,8 @@ const gateEndpoints = [
     method: "GET",
     path: "/gates",
     id: "listGates",
-    summary: "Gates that are shut, or all of one mission.",
-    query: z.object({ mission: name("A mission, or a plan for its newest one.").optional() }),
+    summary: "Lists the gates that are shut, or all gates of one mission.",
+    query: z.object({ mission: name("The id of a mission, or a plan for its newest mission.").optional() }),
     answer: z.object({ gates: z.array(gate) }),
     command: ({ query }) => ({ name: "gate", options: { action: "list", mission: query.mission } }),
   }),
@@ -149,9 +153,9 @@ const gateEndpoints = [
     method: "POST",
     path: "/missions/:id/gates/:gate/release",
     id: "releaseGate",
-    summary: "Lets a shut gate open; for admins, with a reason.",
-    params: id.extend({ gate: name("The gate's name.") }),
-    body: z.strictObject({ reason: z.string().min(1).max(1_000) }),
+    summary: "Opens a shut gate by hand; for admins, with a reason.",
+    params: id.extend({ gate: name("The name of the gate.") }),
+    body: z.strictObject({ reason: z.string().min(1).max(1_000).describe("Why the gate may open; it is recorded.") }),
     answer: z.object({ missionId: z.string(), gate: gateState }),
     command: ({ params, body }) => ({
       name: "gate",
@@ -165,7 +169,7 @@ const scheduleEndpoints = [
     method: "GET",
     path: "/schedules",
     id: "listSchedules",
-    summary: "Schedules that start missions.",
+    summary: "Lists the schedules that start missions.",
     answer: z.object({ schedules: z.array(schedule) }),
     command: () => ({ name: "schedule", options: { action: "list" } }),
   }),
@@ -173,13 +177,17 @@ const scheduleEndpoints = [
     method: "POST",
     path: "/schedules",
     id: "addSchedule",
-    summary: "Adds one; for admins.",
+    summary: "Adds a schedule that starts a mission; for admins.",
     creates: true,
     body: z.strictObject({
-      plan: name("The plan."),
-      cron: name("A cron expression."),
-      timezone: z.string().max(64).optional(),
-      name: z.string().max(64).optional().describe("Its id; the plan's when absent."),
+      plan: name("The plan that the schedule runs."),
+      cron: name("When it runs, as a cron expression."),
+      timezone: z
+        .string()
+        .max(64)
+        .optional()
+        .describe("The time zone of the expression, such as Europe/Berlin; that of the machine when absent."),
+      name: z.string().max(64).optional().describe("The id of the schedule; that of the plan when absent."),
     }),
     answer: schedule,
     command: ({ body: { plan, ...rest } }) => ({ name: "schedule", options: { action: "add", id: plan, ...rest } }),
@@ -189,7 +197,10 @@ const scheduleEndpoints = [
       method: "POST",
       path: `/schedules/:id/${action}`,
       id: `${action}Schedule`,
-      summary: action === "pause" ? "Lets its times pass by." : "Its times count again.",
+      summary:
+        action === "pause"
+          ? "Pauses a schedule: its times pass without a mission."
+          : "Continues a schedule that was paused.",
       params: scheduleId,
       answer: schedule,
       command: ({ params }) => ({ name: "schedule", options: { action, id: params.id } }),
@@ -199,7 +210,7 @@ const scheduleEndpoints = [
     method: "POST",
     path: "/schedules/:id/run",
     id: "runSchedule",
-    summary: "Starts its mission now; its next times do not change.",
+    summary: "Starts the mission of a schedule now; the next times of the schedule do not change.",
     creates: true,
     params: scheduleId,
     answer: schedule.shape.last.unwrap(),
@@ -209,7 +220,7 @@ const scheduleEndpoints = [
     method: "POST",
     path: "/schedules/:id/remove",
     id: "removeSchedule",
-    summary: "Removes one that was added; for admins.",
+    summary: "Removes a schedule that was added; for admins.",
     params: scheduleId,
     answer: z.object({ id: z.string(), removed: z.boolean() }),
     command: ({ params }) => ({ name: "schedule", options: { action: "remove", id: params.id } }),

@@ -1,6 +1,6 @@
 /** /api/v1/runs: what fired, what came of it, and firing it once more. */
 import { z } from "zod";
-import { dispatch, hookRun, oneHookRun, page } from "./answers.js";
+import { dispatch, hookRun, oneHookRun, page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of a dispatch or of a run.") });
@@ -12,17 +12,17 @@ export const runEndpoints = [
     method: "GET",
     path: "/runs",
     id: "listRuns",
-    summary: "What fired lately, newest first.",
+    summary: "Lists what fired lately, newest first.",
     query: z.object({
       filter: z
         .string()
         .max(200)
         .optional()
         .describe(
-          "A hook, a hook point, `failed`, `configured` (all runs of configured hooks), or a status such as `running`.",
+          "Only runs of a hook, of a hook point, `failed`, `configured` (all runs of configured hooks), or a status such as `running`.",
         ),
-      page: z.coerce.number().int().min(1).optional(),
-      limit: z.coerce.number().int().min(1).max(200).default(50),
+      page: pageNumber,
+      limit: pageSize(200, 50),
     }),
     answer: z.object({
       dispatches: z.array(dispatch),
@@ -39,10 +39,14 @@ export const runEndpoints = [
     method: "GET",
     path: "/runs/:id",
     id: "showRun",
-    summary: "One dispatch (who ran, what each changed, how long it took), or one run of a configured hook.",
+    summary:
+      "Shows one dispatch (which hooks ran, what each changed, how long it took), or one run of a configured hook.",
     params: id,
     query: z.object({
-      reveal: z.enum(["true", "false"]).default("false").describe("Show what people wrote: for admins, and recorded."),
+      reveal: z
+        .enum(["true", "false"])
+        .default("false")
+        .describe("Show what people wrote; for admins, and recorded in the audit log."),
     }),
     answer: z.union([oneHookRun, dispatch]),
     command: ({ params, query }) => ({
@@ -54,7 +58,7 @@ export const runEndpoints = [
     method: "POST",
     path: "/runs/:id/replay",
     id: "replayRun",
-    summary: "Fires a past dispatch (or one run of it) again, with the payload that it had.",
+    summary: "Fires a past dispatch, or one run of a dispatch, again with the payload of that time.",
     params: id,
     body: z
       .strictObject({ live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run.") })

@@ -1,7 +1,7 @@
 /** /api/v1/sla: what is due when, and how well targets are met. */
 import { z } from "zod";
 import { SLA_MEASURES } from "../../domain/sla.js";
-import { page } from "./answers.js";
+import { page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const time = z.number().describe("Milliseconds since the epoch.");
@@ -103,11 +103,15 @@ export const slaEndpoints = [
     method: "GET",
     path: "/sla/clocks",
     id: "listSlaClocks",
-    summary: "SLA clocks, the most urgent first.",
+    summary: "Lists SLA clocks, the most urgent first.",
     query: z.object({
-      which: z.string().max(100).optional().describe("open (default), overdue, running, paused, ended, or a policy."),
-      page: z.coerce.number().int().min(1).optional(),
-      limit: z.coerce.number().int().min(1).max(200).default(100),
+      which: z
+        .string()
+        .max(100)
+        .optional()
+        .describe("Only clocks that are open (default), overdue, running, paused or ended, or those of a policy."),
+      page: pageNumber,
+      limit: pageSize(200, 100),
     }),
     answer: z.object({ clocks: z.array(clock), ...page }),
     command: ({ query: { which, ...paging } }) => ({ name: "sla", options: { action: "list", id: which, ...paging } }),
@@ -116,7 +120,7 @@ export const slaEndpoints = [
     method: "GET",
     path: "/sla/clocks/:id",
     id: "showSlaClock",
-    summary: "One clock, or all of a task, mission or conversation, with what was announced.",
+    summary: "Shows one clock, or all clocks of a task, mission or conversation, with what was announced.",
     params: id,
     answer: z.object({ clocks: z.array(clock.extend({ announcements: z.array(announcement) })) }),
     command: ({ params }) => ({ name: "sla", options: { action: "show", id: params.id } }),
@@ -125,11 +129,11 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/clocks/:id/extend",
     id: "extendSlaClock",
-    summary: "Gives it more time: moves the own deadline of a task or a mission, else adds working time.",
+    summary: "Gives a clock more time: moves the deadline of its task or mission, else adds working time.",
     params: id,
     body: z.strictObject({
       by: z.string().max(80).describe("How long, or until when: 2h, tomorrow 17:00, 2026-12-24T18:00, business."),
-      reason: z.string().min(1).max(1_000).optional(),
+      reason: z.string().min(1).max(1_000).optional().describe("The reason, for the history."),
     }),
     answer: z.object({ clock }),
     command: ({ params, body }) => ({ name: "sla", options: { action: "extend", id: params.id, ...body } }),
@@ -138,9 +142,11 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/conversations/:id/close",
     id: "closeSlaConversation",
-    summary: "Closes a conversation. One in which the customer still waits needs a reason.",
+    summary: "Closes a conversation and ends its clocks; it needs a reason while the customer still waits.",
     params: id,
-    body: z.strictObject({ reason: z.string().min(1).max(1_000).optional() }).optional(),
+    body: z
+      .strictObject({ reason: z.string().min(1).max(1_000).optional().describe("The reason, for the history.") })
+      .optional(),
     answer: z.object({ closed: z.string() }),
     command: ({ params, body }) => ({
       name: "sla",
@@ -151,7 +157,7 @@ export const slaEndpoints = [
     method: "GET",
     path: "/sla/policies",
     id: "listSlaPolicies",
-    summary: "The SLA policies.",
+    summary: "Lists the SLA policies, with which of them are muted.",
     answer: z.object({ policies: z.array(policy) }),
     command: () => ({ name: "sla", options: { action: "policies" } }),
   }),
@@ -159,11 +165,11 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/policies/:id/mute",
     id: "muteSlaPolicy",
-    summary: "Mutes a policy.",
+    summary: "Mutes a policy for a while: its alerts are not sent.",
     params: id,
     body: z.strictObject({
-      for: z.string().max(80).describe("How long, or until when."),
-      reason: z.string().min(1).max(1_000).optional(),
+      for: z.string().max(80).describe("How long, or until when, such as 2h or tomorrow 17:00."),
+      reason: z.string().min(1).max(1_000).optional().describe("The reason, for the history."),
     }),
     answer: z.object({
       policy: z.string(),
@@ -182,7 +188,7 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/policies/:id/unmute",
     id: "unmuteSlaPolicy",
-    summary: "Unmutes a policy.",
+    summary: "Ends the mute of a policy.",
     params: id,
     answer: z.object({ policy: z.string(), muted: z.boolean() }),
     command: ({ params }) => ({ name: "sla", options: { action: "unmute", id: params.id } }),
@@ -191,8 +197,10 @@ export const slaEndpoints = [
     method: "GET",
     path: "/sla/report",
     id: "reportSla",
-    summary: "How many targets were met, and how long things took.",
-    query: z.object({ days: z.coerce.number().int().min(1).max(400).default(30) }),
+    summary: "Reports how many targets were met, and how long answers and work took.",
+    query: z.object({
+      days: z.coerce.number().int().min(1).max(400).default(30).describe("How many days back the report goes."),
+    }),
     answer: z.object({ from: time, to: time, days: z.number(), policies: z.array(attainment) }),
     command: ({ query }) => ({ name: "sla", options: { action: "report", id: String(query.days) } }),
   }),

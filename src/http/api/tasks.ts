@@ -1,7 +1,7 @@
 /** /api/v1/tasks: work for programs, agents and people, and what becomes of it. */
 import { z } from "zod";
 import { task as storedTask, TASK_STATUSES } from "../../domain/task.js";
-import { page } from "./answers.js";
+import { page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const time = z.number().describe("Milliseconds since the epoch.");
@@ -11,11 +11,11 @@ const who = z
   .min(1)
   .max(200)
   .describe("A runner of `orchestrator.runners`, `person:<platform>:<user id>`, or `me`.");
-const length = z.string().max(40).describe("Such as 30s, 10m or 2h.");
+const length = z.string().max(40).describe("A duration such as 30s, 10m or 2h.");
 const due = z
   .union([z.string().max(60), z.number()])
-  .describe("Such as 2h, 2026-12-24T18:00Z, or milliseconds since the epoch.");
-const reason = z.string().min(1).max(4_000);
+  .describe("The deadline, such as 2h, 2026-12-24T18:00Z, or milliseconds since the epoch.");
+const reason = z.string().min(1).max(4_000).describe("The reason, for the history of the task.");
 
 const { address: _, cards: __, cause: ___, run: ____, assessmentRound: _____, result, ...facts } = storedTask.shape;
 
@@ -25,7 +25,7 @@ const task = z.object({
   result: z
     .object({ ...result.unwrap().partial().shape, ok: z.boolean(), durationMs: z.number() })
     .optional()
-    .describe("Its output only to those who may give its runner work."),
+    .describe("The result; its output only for people who may give its runner work."),
   link: z.string().optional().describe("Where it can be read in chat."),
 });
 
@@ -44,24 +44,24 @@ const event = z.object({
 const detail = task.extend({ history: z.array(event) });
 
 const newTask = z.strictObject({
-  title: z.string().trim().min(1).max(300),
+  title: z.string().trim().min(1).max(300).describe("The title, in a line."),
   assignTo: who,
-  description: z.string().max(20_000).optional(),
+  description: z.string().max(20_000).optional().describe("What is to be done, in full."),
   expectations: z
     .array(z.record(z.string(), z.unknown()))
     .max(50)
     .optional()
-    .describe("As in a plan; checks by programs are allowed in plans only."),
-  dependsOn: z.array(z.string()).max(200).optional().describe("Ids of tasks that must be done first."),
-  group: z.string().max(200).optional(),
-  maxDuration: length.optional().describe("What one attempt may take: 10m."),
+    .describe("What must be true at the end, as in a plan; checks by programs are allowed in plans only."),
+  dependsOn: z.array(z.string()).max(200).optional().describe("The ids of tasks that must be done first."),
+  group: z.string().max(200).optional().describe("A word by which tasks are listed together."),
+  maxDuration: length.optional().describe("How long one attempt may take, such as 10m."),
   retryPolicy: z
     .strictObject({ maxRetries: z.int().min(0).max(100), backoff: length.optional() })
     .optional()
-    .describe("How often it is tried again, and the wait before the first time; it doubles."),
+    .describe("How often a failed task is tried again, and the wait before the first retry; the wait doubles."),
   deadline: due.optional(),
-  priority: z.int().optional().describe("Higher goes first; 0 when absent."),
-  needsApproval: z.boolean().optional(),
+  priority: z.int().optional().describe("The priority: a task with a higher number starts first; 0 when absent."),
+  needsApproval: z.boolean().optional().describe("The task waits until a person approves it."),
   draft: z.boolean().optional().describe("The task is saved as a draft until it is started."),
 });
 
@@ -88,12 +88,12 @@ const withReason = z.strictObject({ reason: reason.optional() }).prefault({});
 const decides = (name: string, summary: string, action: string) =>
   acts(name, summary, action, withReason, (body) => body.reason);
 
-const withText = z.strictObject({ text: reason });
+const withText = z.strictObject({ text: z.string().min(1).max(4_000).describe("The text, for the other side.") });
 const says = (name: string, summary: string, action: string) =>
   acts(name, summary, action, withText, (body) => body.text);
 
 const withResult = z
-  .strictObject({ result: z.string().min(1).max(100_000).optional().describe("What it brought.") })
+  .strictObject({ result: z.string().min(1).max(100_000).optional().describe("What the work resulted in.") })
   .prefault({});
 
 export const taskEndpoints = [
@@ -101,16 +101,16 @@ export const taskEndpoints = [
     method: "GET",
     path: "/tasks",
     id: "listTasks",
-    summary: "Tasks, newest first.",
+    summary: "Lists tasks, newest first.",
     query: z.object({
       filter: z
         .string()
         .max(200)
         .default("open")
-        .describe("`open` (the default), `all`, a status, or part of a title or id."),
-      group: z.string().max(200).optional().describe("Only those of this group."),
-      page: z.coerce.number().int().min(1).optional(),
-      limit: z.coerce.number().int().min(1).max(200).default(100),
+        .describe("Only tasks with this status, or with this part of a title or id; `open` or `all`."),
+      group: z.string().max(200).optional().describe("Only tasks of this group."),
+      page: pageNumber,
+      limit: pageSize(200, 100),
     }),
     answer: z.object({
       tasks: z.array(task),
@@ -130,7 +130,7 @@ export const taskEndpoints = [
     method: "POST",
     path: "/tasks",
     id: "addTask",
-    summary: "Creates a task.",
+    summary: "Creates a task for a runner or a person.",
     creates: true,
     body: newTask,
     answer: task,
@@ -158,39 +158,43 @@ export const taskEndpoints = [
     method: "GET",
     path: "/tasks/:id",
     id: "showTask",
-    summary: "One task with its history.",
+    summary: "Shows one task with its history.",
     params: id,
     answer: detail,
     command: ({ params }) => ({ name: "task", options: { action: "show", id: params.id } }),
   }),
   decides(
     "startTask",
-    "Starts a task: starts a draft, approves, ends a pause, or records that the assignee started.",
+    "Starts a task: a draft starts, an approval is given, a pause ends, or the assignee has started.",
     "start",
   ),
-  acts("finishTask", "The work is done, or accepted.", "done", withResult, ({ result }) => result),
-  decides("declineTask", "Declines a task.", "decline"),
-  decides("refuseTask", "Refuses an approval, or work that was handed in.", "refuse"),
-  decides("cancelTask", "Ends it, and what runs of it.", "cancel"),
-  decides("retryTask", "Has it done again, or asks again for what a hook refused.", "retry"),
-  decides("pauseTask", "Pauses it: its assignee stops until it is resumed.", "pause"),
-  decides("resumeTask", "Ends a pause.", "resume"),
+  acts("finishTask", "Reports the work on a task as done, or accepts it.", "done", withResult, ({ result }) => result),
+  decides("declineTask", "Declines a task that was given to the caller.", "decline"),
+  decides("refuseTask", "Refuses to approve a task, or refuses its result.", "refuse"),
+  decides("cancelTask", "Cancels a task and ends what runs for it.", "cancel"),
+  decides("retryTask", "Starts a task again, or asks again for the step that a hook refused.", "retry"),
+  decides("pauseTask", "Pauses a task: its assignee stops until it is resumed.", "pause"),
+  decides("resumeTask", "Continues a task that was paused.", "resume"),
   acts(
     "assignTask",
-    "Assigns it to another runner or person.",
+    "Assigns a task to another runner or person.",
     "assign",
     z.strictObject({ assignTo: who }),
     ({ assignTo }) => assignTo,
   ),
   acts(
     "setTaskDeadline",
-    "Sets or takes away its deadline.",
+    "Sets or removes the deadline of a task.",
     "deadline",
-    z.strictObject({ deadline: due.nullable().describe("null: none.") }),
+    z.strictObject({
+      deadline: due
+        .nullable()
+        .describe("The deadline, such as 2h, 2026-12-24T18:00Z, or milliseconds since the epoch; null removes it."),
+    }),
     ({ deadline }) => dueText(deadline ?? undefined) ?? "none",
   ),
-  says("askAboutTask", "A question from the assignee, or to the assignee.", "ask"),
-  says("noteOnTask", "A word on it, passed on to the other side.", "note"),
+  says("askAboutTask", "Sends a question about a task, from the assignee or to the assignee.", "ask"),
+  says("noteOnTask", "Adds a note to a task and passes it on to the other side.", "note"),
 ];
 
 /** What is no time is refused by the command, with how it is written. */

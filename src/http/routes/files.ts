@@ -34,7 +34,7 @@ export const fileRoutes = [
   personRoute({
     method: "GET",
     path: "/api/messages/:message/attachments/:index",
-    summary: "The bytes of a file in a message, or the way to where they are.",
+    summary: "The bytes of a file in a message, or a redirect to where they are.",
     params: z.object({
       message: z.coerce.number().int().positive(),
       index: z.coerce.number().int().nonnegative(),

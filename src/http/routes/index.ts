@@ -35,6 +35,6 @@ export const routeTable: readonly { method: string; path: string; access: string
     method: "POST",
     path: "/telegram/webhook",
     access: "Telegram, by its secret",
-    summary: "Updates in webhook mode; `telegram.webhook.path` names another path.",
+    summary: "Telegram sends updates here in webhook mode; `telegram.webhook.path` names another path.",
   },
 ];

@@ -27,7 +27,8 @@ export const messageRoutes = [
     method: "POST",
     path: "/api/rooms/:room/messages",
     counts: "messages",
-    summary: "`{ text, nonce, threadId?, replyToId?, uploads? }`: posts a message; answers when it is safe on disk.",
+    summary:
+      "`{ text, nonce, threadId?, replyToId?, uploads? }`: posts a message; answers when the message is on disk.",
     params: room,
     body: z.strictObject({
       text: z.string(),
@@ -58,7 +59,7 @@ export const messageRoutes = [
     method: "POST",
     path: "/api/rooms/:room/commands",
     counts: "messages",
-    summary: "`{ name, options, nonce, threadId? }`: gives a command with named options, in the room.",
+    summary: "`{ name, options, nonce, threadId? }`: runs an operator command with named options in the room.",
     params: room,
     body: z.strictObject({
       name: z.string().min(1).max(64),
@@ -83,7 +84,7 @@ export const messageRoutes = [
     method: "PATCH",
     path: "/api/messages/:message",
     counts: "messages",
-    summary: "`{ text, nonce }`: edits one's own message.",
+    summary: "`{ text, nonce }`: edits a message of the current user.",
     params: message,
     body: z.strictObject({ text: z.string(), nonce }),
     async handle(parts, { person, params, body, request }) {
@@ -95,7 +96,7 @@ export const messageRoutes = [
     method: "DELETE",
     path: "/api/messages/:message",
     counts: "messages",
-    summary: "Deletes one's own message.",
+    summary: "Deletes a message of the current user.",
     params: message,
     async handle(parts, { person, params }) {
       return { message: await needWeb(parts).remove(person, params.message) };
@@ -105,7 +106,7 @@ export const messageRoutes = [
     method: "PUT",
     path: "/api/messages/:message/reactions",
     counts: "messages",
-    summary: "`{ emoji, on }`: puts one's reaction on a message, or takes it back.",
+    summary: "`{ emoji, on }`: adds or removes a reaction of the current user.",
     params: message,
     body: z.strictObject({ emoji, on: z.boolean() }),
     async handle(parts, { person, params, body }) {

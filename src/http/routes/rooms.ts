@@ -28,7 +28,7 @@ export const roomRoutes = [
     method: "POST",
     path: "/api/rooms",
     summary:
-      "`{ name }`: a new room for everybody; one person can add `web.rooms_per_person` rooms (409 `TOO_MANY_ROOMS` after that).",
+      "`{ name }`: adds a room for everyone; one person can add `web.rooms_per_person` rooms (409 `TOO_MANY_ROOMS` after that).",
     perMinute: 30,
     body: z.strictObject({ name: z.string().max(60) }),
     async handle(parts, { person, body, reply }) {

@@ -33,24 +33,26 @@ const dates = z.string().refine((text) => parseDate(text) !== undefined, {
 const holidays = z.strictObject({
   country: z.string().describe("A country's code, such as DE, GB, US (date-holidays)."),
   state: z.string().optional().describe("A state's code within it, such as BY."),
-  region: z.string().optional().describe("A region's code within the state."),
+  region: z.string().optional().describe("The code of a region within the state."),
   types: z
     .array(z.enum(["public", "bank", "school", "optional", "observance"]))
     .min(1)
     .default(["public"])
-    .describe("Which kinds of days are free."),
+    .describe("Which kinds of holidays are free days."),
 });
 
 export const calendarConfig = z.strictObject({
-  timezone: timezone.describe("The zone of all its times: Europe/Berlin."),
+  timezone: timezone.describe("The time zone of all times of the calendar, such as Europe/Berlin."),
   hours: keyed(parseDays, "days such as mon-fri or sat,sun").describe(
     "Working hours by days: `mon-fri: [09:00-12:30, 13:30-18:00]`.",
   ),
-  holidays: holidays.optional().describe("Public holidays that are free."),
+  holidays: holidays.optional().describe("Public holidays on which no working time passes."),
   closed: z
     .array(dates)
     .default([])
-    .describe("Free besides: 2026-12-24, every year 12-24, 2026-12-24..2027-01-01, 2026-12-24 14:00-24:00."),
+    .describe(
+      "More free days and hours: 2026-12-24, every year 12-24, 2026-12-24..2027-01-01, 2026-12-24 14:00-24:00.",
+    ),
   open: keyed(dayNumber, "a date such as 2026-12-19")
     .default({})
     .describe("Hours of single days, in place of `hours`, `holidays` and `closed`: `2026-12-19: 10:00-14:00`."),

@@ -21,7 +21,7 @@ export const agentOptions = z.strictObject({
     .refine((text) => !isBlank(text), "the prompt is empty: write what the agent shall do")
     .describe("What it shall do. Values that templates put in are fenced as data."),
   system: z.string().optional().describe("Who it is, before the rules that every hook's agent gets."),
-  model: z.string().min(1).optional().describe("A name of `models:`; the default model when absent."),
+  model: z.string().min(1).optional().describe("The model, a name of `models:`; the default model when absent."),
   tools: z
     .array(toolName)
     .default([])
