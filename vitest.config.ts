@@ -1,20 +1,43 @@
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.js";
+
+/** Files that need a process of their own, with the reason. All others share one per worker, which loads the product once. */
+const OWN = [
+  // It replaces modules of the product.
+  "test/automations/waiting-turn.test.ts",
+  // They count promises, or bytes on the heap, of the whole process.
+  "test/gateway/cost.test.ts",
+  "test/lib/short-lived.test.ts",
+];
+
+const common = {
+  setupFiles: ["test/support/fast-check.ts", "test/support/each-file.ts"],
+  // Bounds for what hangs; generous, because machines are slow and shared.
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+};
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/build-once.ts"],
-    setupFiles: ["test/support/fast-check.ts"],
     pool: "forks",
     // One more than there are processors: many tests wait for a process, a timer or a disk. Not many more, because a container may
     // see more processors than it may use.
     maxWorkers: Math.min(availableParallelism(), 3) + 1,
     sequence: { sequencer: LongestFirst },
-    // Bounds for what hangs; generous, because machines are slow and shared.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
     typecheck: { enabled: false },
+    projects: [
+      { test: { ...common, name: "own", include: OWN } },
+      {
+        test: {
+          ...common,
+          name: "shared",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...OWN],
+          isolate: false,
+        },
+      },
+    ],
   },
 });

@@ -1,5 +1,5 @@
 /** Alerts on the real gateway and store, over a loopback platform, with a clock that a test moves. It can crash and start again. */
-import { afterEach } from "vitest";
+
 import { type Alerts, type AlertsParts, createAlerts } from "../../src/alerts/alerts.js";
 import { alertsConfig } from "../../src/alerts/config.js";
 import { tellingAlerts } from "../../src/app/alerts.js";
@@ -11,6 +11,7 @@ import { silentLogger } from "../../src/lib/logger.js";
 import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { LoopbackPlatform, type Posted } from "../gateway/loopback-adapter.js";
 import { type Rig, restart, startRig } from "../gateway/rig.js";
+import { afterTest } from "../support/clean-up.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { until } from "../support/until.js";
 
@@ -62,11 +63,6 @@ export function signal(changes: Partial<AlertSignal> = {}): AlertSignal {
     ...changes,
   };
 }
-
-const open: Alerts[] = [];
-afterEach(async () => {
-  for (const alerts of open.splice(0)) await alerts.stop();
-});
 
 export async function watch(
   config: Record<string, unknown> = {},
@@ -140,7 +136,7 @@ export async function watch(
       clock,
       logger: silentLogger,
     });
-    open.push(made);
+    afterTest(() => made.stop());
     current.alerts = made;
     return made;
   }

@@ -57,11 +57,12 @@ describe("hookgate.yaml", () => {
     const live = await liveApp({
       "hookgate.yaml": settings("old"),
       // Set up when the configuration has been read, and nothing watches it yet.
-      "saves.mjs": `import { writeFileSync } from "node:fs";
-        let isFirst = !globalThis.hasSaved;
-        globalThis.hasSaved = true;
+      "saves.mjs": `import { existsSync, writeFileSync } from "node:fs";
+        const beside = (name) => new URL(name, import.meta.url);
         export default { id: "saves", setup() {
-          if (isFirst) writeFileSync(new URL("hookgate.yaml", import.meta.url), ${JSON.stringify(settings("new"))});
+          if (existsSync(beside("saved"))) return;
+          writeFileSync(beside("saved"), "");
+          writeFileSync(beside("hookgate.yaml"), ${JSON.stringify(settings("new"))});
         } };`,
     });
     await until(() => ids(live) === "new", "the file that was saved");

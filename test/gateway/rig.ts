@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
 import { accessConfig } from "../../src/domain/access.js";
 import type { Accepted } from "../../src/domain/adapter.js";
 import { formatAddress } from "../../src/domain/address.js";
@@ -21,6 +20,7 @@ import { Pending } from "../../src/pending/pending.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";
 import type { Disk } from "../../src/store/wal-sync.js";
+import { afterTest } from "../support/clean-up.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { until } from "../support/until.js";
 import { LoopbackAdapter, LoopbackPlatform } from "./loopback-adapter.js";
@@ -69,14 +69,6 @@ export interface Rig {
   /** As a crash: nothing is drained, nothing is told. */
   crash(): Promise<void>;
 }
-
-const open: Rig[] = [];
-const folders: string[] = [];
-
-afterEach(async () => {
-  for (const rig of open.splice(0)) await rig.crash();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
 
 let nextMessage = 1;
 
@@ -198,7 +190,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     },
     crash: close,
   };
-  open.push(rig);
+  afterTest(() => rig.crash());
   options.beforeStart?.(rig);
   await gateway.start();
   await until(
@@ -218,7 +210,7 @@ export async function restart(rig: Rig, options: RigOptions = {}): Promise<Rig> 
 
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-gateway-"));
-  folders.push(folder);
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -43,6 +43,7 @@ beforeAll(async () => {
   app = await runApp({ events, plugins: [PLUGIN] }, variables);
 });
 afterAll(async () => {
+  delete process.env.EVENT_LOG;
   await app.close();
   rmSync(folder, { recursive: true, force: true });
 });

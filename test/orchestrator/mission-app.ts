@@ -3,11 +3,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach } from "vitest";
 import { type App, startApp } from "../../src/app.js";
 import { loadConfig } from "../../src/config/load.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { definedOf } from "../../src/lib/without-undefined.js";
+import { afterTest } from "../support/clean-up.js";
 import { LeapClock } from "../support/leap-clock.js";
 import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
@@ -41,13 +41,6 @@ export interface MissionApp {
   /** Stopped, and its folder gone: after each test by itself, unless it is kept. */
   remove(): Promise<void>;
 }
-
-const running: MissionApp[] = [];
-afterEach(async () => {
-  for (const one of running.splice(0)) {
-    await one.remove();
-  }
-});
 
 /** `runners`: of orchestrator.runners. `plugin`: the body of `setup(api)` of a plugin. */
 export async function missionApp(
@@ -156,7 +149,7 @@ export async function missionApp(
     },
     room: async () => (await call("GET", "/api/rooms/general/messages")).body.messages,
   };
-  if (!keep) running.push(live);
+  if (!keep) afterTest(() => live.remove());
   live.write(
     "hookgate.yaml",
     JSON.stringify({

@@ -123,5 +123,8 @@ it("a result that comes after the timeout does not count, also when the hook blo
       /returned after \d+ ms, later than its timeout of 60 ms, and blocked the process/,
     );
   }
-  expect(openBreakers(app)).toHaveLength(4);
+  await until(
+    () => openBreakers(app).length === 4,
+    () => `four open breakers; open are ${openBreakers(app)}`,
+  );
 });

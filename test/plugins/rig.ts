@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
 import type { Address } from "../../src/domain/address.js";
 import type { InboundMessage, OutboundMessage } from "../../src/domain/message.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
@@ -12,6 +11,7 @@ import { pluginsConfig } from "../../src/plugins/config.js";
 import { createPlugins, type Plugins } from "../../src/plugins/plugins.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";
+import { afterTest } from "../support/clean-up.js";
 
 export interface Sent {
   at: Address;
@@ -30,11 +30,6 @@ export interface PluginRig {
   claim(text: string): Promise<Record<string, unknown>>;
 }
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 /** `files`: name → source. `entries`: as in the configuration; by default every file. */
 export async function pluginRig(
   files: Record<string, string>,
@@ -45,7 +40,7 @@ export async function pluginRig(
   }: { entries?: unknown[]; watch?: boolean; clock?: Clock } = {},
 ): Promise<PluginRig> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-plugins-"));
-  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
   const write = (name: string, source: string) => {
     const file = join(folder, name);
     writeFileSync(file, source);
@@ -60,7 +55,7 @@ export async function pluginRig(
     clock: systemClock,
     logger: silentLogger,
   });
-  closers.push(() => store.close());
+  afterTest(() => store.close());
   const logged: PluginRig["logged"] = [];
   const logger = listeningLogger(logged);
   const registry = new HookRegistry({ logger });
@@ -82,7 +77,7 @@ export async function pluginRig(
     logger,
     watch,
   });
-  closers.push(() => plugins.stop());
+  afterTest(() => plugins.stop());
   return {
     folder,
     registry,

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { createSla, type Sla, type SlaParts } from "../../../src/alerts/sla/sla.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
@@ -14,6 +13,7 @@ import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { storeConfig } from "../../../src/store/config.js";
 import { openStore } from "../../../src/store/open.js";
+import { afterTest } from "../../support/clean-up.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
 
@@ -52,17 +52,9 @@ export interface SlaRigOptions {
   raise?: (signal: AlertSignal) => Promise<void>;
 }
 
-const open: SlaRig[] = [];
-const folders: string[] = [];
-
-afterEach(async () => {
-  for (const rig of open.splice(0)) await rig.crash();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 export function newFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-sla-"));
-  folders.push(folder);
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "hookgate.db");
 }
 
@@ -139,7 +131,7 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
       await store.close();
     },
   };
-  open.push(rig);
+  afterTest(() => rig.crash());
   await sla.start();
   return rig;
 }

@@ -3,13 +3,13 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach } from "vitest";
 import { type App, startApp } from "../../../src/app.js";
 import { type LoadedConfig, loadConfig } from "../../../src/config/load.js";
 import type { AutomationRun } from "../../../src/domain/automation.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import type { Resolve } from "../../../src/lib/outgoing/connect.js";
 import { definedOf } from "../../../src/lib/without-undefined.js";
+import { afterTest } from "../../support/clean-up.js";
 import { until } from "../../support/until.js";
 
 export const TOKEN = "the-token-of-the-owner-0001";
@@ -40,14 +40,6 @@ export interface LiveApp {
   ended(hookId: string, count?: number): Promise<AutomationRun>;
   fire(hookId: string, changes?: Partial<Parameters<App["automations"]["fire"]>[0]>): Promise<AutomationRun>;
 }
-
-const running: LiveApp[] = [];
-afterEach(async () => {
-  for (const one of running.splice(0)) {
-    await one.stop();
-    rmSync(one.folder, { recursive: true, force: true });
-  }
-});
 
 export async function liveApp(
   files: Record<string, string>,
@@ -147,7 +139,10 @@ export async function liveApp(
         ...changes,
       }),
   };
-  running.push(live);
+  afterTest(async () => {
+    await live.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
   for (const [file, text] of Object.entries(files)) live.write(file, text);
   if (start) await live.start();
   return live;

@@ -3,7 +3,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
 import { type App, startApp } from "../../../src/app.js";
 import { loadConfig } from "../../../src/config/load.js";
 import type { Task, TaskStatus } from "../../../src/domain/task.js";
@@ -11,6 +10,7 @@ import type { TaskEvent } from "../../../src/domain/task-store.js";
 import type { Clock } from "../../../src/lib/clock.js";
 import { type Logger, silentLogger } from "../../../src/lib/logger.js";
 import { definedOf } from "../../../src/lib/without-undefined.js";
+import { afterTest } from "../../support/clean-up.js";
 import { until } from "../../support/until.js";
 
 export const OWNER_TOKEN = "the-token-of-the-owner-0001";
@@ -44,14 +44,6 @@ export interface TaskedApp {
   api(method: string, path: string, body?: unknown, token?: string): Promise<unknown>;
   room(id: string, token?: string): Promise<Posted[]>;
 }
-
-const running: TaskedApp[] = [];
-afterEach(async () => {
-  for (const one of running.splice(0)) {
-    await one.stop();
-    rmSync(one.folder, { recursive: true, force: true });
-  }
-});
 
 export interface TaskedOptions {
   orchestrator?: Record<string, unknown>;
@@ -163,7 +155,10 @@ export async function taskedApp({
       return messages.map((raw) => ({ ...(raw as unknown as Posted), raw }));
     },
   };
-  running.push(tasked);
+  afterTest(async () => {
+    await tasked.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
   await tasked.start();
   return tasked;
 }

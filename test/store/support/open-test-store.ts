@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
 import type { InboundEvent } from "../../../src/domain/event.js";
 import type { DeliveryPart, NewDelivery, Store } from "../../../src/domain/store.js";
 import { type Clock, systemClock } from "../../../src/lib/clock.js";
@@ -10,21 +9,14 @@ import { newId } from "../../../src/lib/id.js";
 import { type Logger, silentLogger } from "../../../src/lib/logger.js";
 import { type Retention, storeConfig } from "../../../src/store/config.js";
 import { openStore, type StoreOptions } from "../../../src/store/open.js";
+import { afterTest } from "../../support/clean-up.js";
 
 export const CHAT = { platform: "web", botId: "web", chatId: "room" };
 export const LANE = "web:web:room";
 
-const folders: string[] = [];
-const stores: Store[] = [];
-
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-test-"));
-  folders.push(folder);
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -46,7 +38,7 @@ export async function openTestStore(changes: Partial<StoreOptions> & { file?: st
 }
 
 export function keep(store: Store): Store {
-  stores.push(store);
+  afterTest(() => store.close());
   return store;
 }
 
