@@ -113,6 +113,11 @@ export async function runApp(
       return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
     },
   };
-  await running.start();
+  try {
+    await running.start();
+  } catch (error) {
+    await running.close();
+    throw error;
+  }
   return running;
 }

@@ -1,5 +1,5 @@
 /** What the gateway sends arrives as it should, and every answer of Discord reads as the right result. */
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -144,6 +144,7 @@ describe("a message", () => {
 
   it("brings files from data:, file: and http, and says which it could not read", async () => {
     const folder = await mkdtemp(join(tmpdir(), "hookgate-discord-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, "a.txt"), "from disk");
     const web = createServer(({ url }, response) => response.writeHead(url === "/w" ? 200 : 403).end("from web"));
     await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));

@@ -1,11 +1,11 @@
 /** Sends, edits and deletes against the fake: what is posted, and what is reported when it is not. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { SendOperation } from "../../../src/domain/adapter.js";
 import type { Attachment, OutboundMessage } from "../../../src/domain/message.js";
 import type { Fault } from "../../fakes/telegram/faults.js";
@@ -151,6 +151,7 @@ describe("a new message", () => {
 
 describe("files", () => {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-telegram-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "notes für dich.txt");
   writeFileSync(path, "some notes");
 
