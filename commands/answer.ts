@@ -56,6 +56,7 @@ export function notFound(
     code: "NOT_FOUND",
     message: `There is no ${what} "${clip(name, 80)}"${near ? `. Did you mean "${near}"?` : "."}`,
     hint,
+    meant: near,
   };
   return new UnclearOption(facts, option, name);
 }

@@ -5,6 +5,8 @@ export interface HookgateErrorFacts {
   message: string;
   /** What to do about it, in one sentence. */
   hint?: string;
+  /** The one name that the message asks about with "Did you mean". */
+  meant?: string | undefined;
   /** True when the same call may succeed later, unchanged. */
   retryable?: boolean;
   /** How long to wait before that, at least. With `retryable: false`: a person has to act, but the next try may show that it was done. */
@@ -15,6 +17,7 @@ export interface HookgateErrorFacts {
 export class HookgateError extends Error {
   readonly code: string;
   readonly hint?: string;
+  readonly meant: string | undefined;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
 
@@ -23,6 +26,7 @@ export class HookgateError extends Error {
     this.name = "HookgateError";
     this.code = facts.code;
     if (facts.hint !== undefined) this.hint = facts.hint;
+    this.meant = facts.meant;
     this.retryable = facts.retryable ?? false;
     this.retryAfterMs = facts.retryAfterMs;
   }

@@ -40,6 +40,7 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
     code: "TASK_ASSIGNEE",
     message: `There is no runner or person "${assignTo}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
     hint: `Name a runner of \`orchestrator.runners\` (${Object.keys(runners).join(", ") || "none is configured"}), or a person: person:<platform>:<user id>.`,
+    meant: near,
   });
 }
 

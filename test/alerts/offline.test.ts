@@ -326,6 +326,23 @@ it("a copy that waited itself does not say that someone cannot be notified now",
   expect(copies[0]).not.toContain("cannot be notified");
 });
 
+it("who was mentioned in another chat of the route is not called again when the page of a platform that is away is lost", async () => {
+  const { on, other, third } = await twoPlatforms({
+    ...oneStep({ to: [ROOM, "third:bot:room"], escalate: [{ after: "15s", mention: ["ann"] }] }),
+    people: { ann: ["loop:7", "third:7"] },
+    watch_gateway: { offline_after: "1d", undelivered_after: "1d" },
+  });
+  await on.raise();
+  await pass(on, 10_000);
+  set(on, "offline");
+  await pass(on, 60_000);
+  const ofReply = ({ text }: { text: string }) => text.includes("Reply to Bob");
+  expect(usersOf(page(third, "room").filter(ofReply))).toEqual(["7"]);
+  expect(page(third, "dm-7").filter(ofReply)).toEqual([]);
+  const copies = page(other, "ops").filter(ofReply);
+  expect(copies.map(({ text }) => text)).toEqual([expect.stringContaining("ann was notified in third:bot:room")]);
+});
+
 /** A step for these people is due while its platform is away, and its page is lost before or after that is known. */
 async function lostFor(mention: string[], offline_after: string) {
   const rig = await twoPlatforms({

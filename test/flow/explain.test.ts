@@ -497,10 +497,15 @@ describe("a slip of the pen", () => {
 
   it("gets the nearest hook point, and a name that is like none gets no list of unrelated hooks", async () => {
     const order = await run("/hooks order inbound_clam");
-    expect((order.data as { choices: { value: string }[] }).choices[0]?.value).toBe("inbound_claim");
+    expect((order.data as { choices: { value: string }[] }).choices.map(({ value }) => value)).toEqual([
+      "inbound_claim",
+    ]);
+    expect(order.text).toContain('Did you mean "inbound_claim"?');
+    expect(order.text).not.toContain("Which one?");
     const unlike = await run("/hooks show qqqqqqqqqqqq");
     expect(unlike.text).not.toContain("Which one?");
     expect(JSON.stringify(unlike.data)).not.toContain("mine.words");
+    expect((await run("/hooks show w")).text).not.toContain("Which one?");
   });
 });
 

@@ -93,7 +93,8 @@ describe("a command that leaves out what it is about", () => {
     expect(labels(await asked(app, "/schedule pause"))).toEqual(["nightly · release at @daily"]);
     expect(labels(await asked(app, "/oncall who nobody"))).toEqual(["first"]);
 
-    expect((await app.command("/mission run relese")).text).toContain("Which one?");
+    const { buttons } = await asked(app, "/mission run relese");
+    expect(labels({ buttons } as Posted)).toEqual(["Release"]);
     // A value that is not the beginning of its words stands apart from them.
     const nobody = await app.command("/task add Look into it");
     expect(nobody.text).toContain("`me` · yourself");
@@ -101,7 +102,7 @@ describe("a command that leaves out what it is about", () => {
     // Programs get it as words.
     const told = await app.command("/schedule run nightli");
     expect(told.data).toMatchObject({
-      error: { code: "NOT_FOUND", hint: expect.stringContaining("nightly") },
+      error: { code: "NOT_FOUND", message: expect.stringContaining('Did you mean "nightly"?') },
       choices: [{ value: "nightly" }],
     });
     await app.command(`/mission cancel ${missionId}`);

@@ -26,6 +26,8 @@ export type Unsaid = Pick<NewNotice, "kind" | "key" | "text" | "mentions">;
 export interface Undelivered extends Loss {
   destination: string;
   notice?: Unsaid;
+  /** Names of its people whom another message of the same step notifies. */
+  called?: readonly string[];
   /** Its card failed there before. */
   isAgain?: boolean;
 }
@@ -36,7 +38,7 @@ const COPY = /\(it (?:did not arrive|may not have arrived|waits) at /;
 
 export function fallback(
   plan: Plan,
-  { destination, notice, isAgain = false, ...loss }: Undelivered,
+  { destination, notice, called = [], isAgain = false, ...loss }: Undelivered,
   alerting: Alerting,
 ): void {
   const { config, admins, placeName, inhibitors } = alerting;
@@ -52,8 +54,8 @@ export function fallback(
   // No chat there takes it: the chats that show the alert get the text, and the mentions.
   if (elsewhere.every(inhibitors.takesNone)) {
     // The people whom a step called in a private chat have it.
-    const called = Object.values(alert.urged ?? {}).flatMap(({ direct = [] }) => direct);
-    const without = [destination, ...called];
+    const direct = Object.values(alert.urged ?? {}).flatMap((urging) => urging.direct ?? []);
+    const without = [destination, ...direct];
     elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.takesNone(one)));
   }
   const missing = elsewhere.filter((other) => !there.has(other));
@@ -68,7 +70,9 @@ export function fallback(
   if (notice && calls(destination, whom, alerting)) noteFate(plan, destination, notice, loss);
   // What only waits is called elsewhere when its platform is away.
   const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
-  if (isLost && notice && name === undefined) callWithout(plan, destination, notice, loss, elsewhere, alerting);
+  const others = mentions.filter((one) => !called.includes(readMention(one).name));
+  if (isLost && notice && name === undefined)
+    callWithout(plan, destination, { ...notice, mentions: others }, loss, elsewhere, alerting);
   const left: Mentioned[] = [];
   if (notice?.kind === "escalation") {
     // No alert says of a chat that its copy is in doubt.
@@ -80,9 +84,9 @@ export function fallback(
     const isPrivate = name !== undefined;
     // A step that is taken again calls them in private chats itself, and says whom its messages do not notify.
     const isTakenAgain = isPrivate || plan.lostPage !== undefined;
-    const reachable = isPrivate ? [] : privateChats(mentions, elsewhere, destination, alerting);
+    const reachable = isPrivate ? [] : privateChats(others, elsewhere, destination, alerting);
     const direct = isTakenAgain ? [] : reachable;
-    const uncalled = isPrivate || isCopy(notice.text) ? [] : uncalledBy(mentions, elsewhere, alerting);
+    const uncalled = isPrivate || isCopy(notice.text) ? [] : uncalledBy(others, elsewhere, alerting);
     const isDirect = (person: readonly Mentioned[]) => reachable.some((chat) => isReachedNow(chat, person, alerting));
     for (const one of elsewhere) {
       const about = isTakenAgain

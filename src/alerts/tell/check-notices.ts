@@ -3,6 +3,7 @@ import type { Notice } from "../../domain/alert.js";
 import { hasExpired } from "../../domain/given-up.js";
 import { isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
+import { readMention } from "../people.js";
 import type { Loss } from "../plan.js";
 import { newestReminders } from "../steps/remind.js";
 import { BEHIND, isTakenBack, PAGED, PAUSED } from "./called-off.js";
@@ -10,7 +11,7 @@ import { groupBy } from "./group-by.js";
 import { recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
-import { mentionsOthers } from "./paged-elsewhere.js";
+import { mentionsOthers, withoutPaged } from "./paged-elsewhere.js";
 import type { Telling } from "./telling.js";
 import { arrivesAgain, isLostCourtesy, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
 
@@ -128,12 +129,15 @@ export async function lose(
   const { fate, reason } = loss;
   logger.error({ destination, reason, fate }, "messages about alerts did not arrive in time");
   let isOwn = true;
-  for (const { alertId, kind, key, text, mentions } of notices) {
+  for (const one of notices) {
+    const { alertId, kind, key, text, mentions } = one;
     const alert = await store.get(alertId);
     if (!alert || isAboutPlace(alert)) continue;
     isOwn = false;
     const notice = { kind, key, text, mentions };
-    await run({ kind: "undelivered", id: alertId, destination, ...loss, notice });
+    const kept = (await withoutPaged(one, alert, telling)).mentions;
+    const called = mentions.filter((mention) => !kept.includes(mention)).map((mention) => readMention(mention).name);
+    await run({ kind: "undelivered", id: alertId, destination, ...loss, notice, called });
   }
   // No further alert when the alert about alerting cannot be delivered either. One message in doubt proves nothing about its chat.
   if (!isOwn && fate !== "in doubt") await raiseUnsaid(destination, loss, telling);

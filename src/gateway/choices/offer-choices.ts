@@ -16,7 +16,7 @@ const MAX_LABEL = 60;
 const NAMED: ReadonlySet<ChoiceList> = new Set(["hooks", "points", "hooks-and-points", "commands"]);
 
 export interface Unclear {
-  error: Pick<HookgateError, "code" | "message" | "hint">;
+  error: Pick<HookgateError, "code" | "message" | "hint"> & Partial<Pick<HookgateError, "meant">>;
   option: string;
   /** What was written for it, if anything. */
   typed?: string | undefined;
@@ -34,21 +34,27 @@ export async function offerChoices(
   const list = option && listOf(option, asking.given);
   if (list === undefined) return undefined;
   const all = await valuesOf(list, asking, commands, parts);
-  const fitting = best(all, typed ?? "", MOST + 1);
+  // A message that asks "Did you mean" offers that, and nothing else.
+  const meant = all.filter(({ value }) => value === error.meant).slice(0, 1);
+  // A letter or two are somewhere in many names.
+  const isTooShort = NAMED.has(list) && (typed?.length === 1 || typed?.length === 2);
+  const fitting = isTooShort ? [] : best(all, typed ?? "", MOST + 1);
   const similar = fitting.length > 0 ? fitting : near(all, typed ?? "");
   // Names unlike the typed one are no help. For running work, the newest may be meant.
-  const found = fitting.length > 0 || NAMED.has(list) ? similar : [...new Set([...similar, ...all])];
+  const found =
+    meant.length > 0 ? meant : fitting.length > 0 || NAMED.has(list) ? similar : [...new Set([...similar, ...all])];
   const shown = found.slice(0, MOST);
   if (shown.length === 0) return undefined;
   const more = found.length > MOST ? "There are more. Type a word of the name, or the start of the id." : undefined;
-  const hint = ["Which one?", ...shown.map(plainLine), more, error.hint];
+  const listed = meant.length > 0 ? undefined : shown;
+  const hint = [...(listed ? ["Which one?", ...listed.map(plainLine)] : []), more, error.hint];
   const said = hint.filter((part) => part !== undefined).join("\n");
   const labels = labelsOf(shown.map(wordsOf));
   return {
     message: {
       text: [
         `✗ ${error.message}`,
-        `**Which one?**\n${shown.map((choice) => `- ${line(choice)}`).join("\n")}`,
+        listed ? `**Which one?**\n${listed.map((choice) => `- ${line(choice)}`).join("\n")}` : "",
         [more, error.hint].filter((part) => part !== undefined).join("\n"),
       ]
         .filter((part) => part !== "")

@@ -107,6 +107,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
       code: "NOT_FOUND",
       message: `There is no schedule "${id.slice(0, 80)}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
       hint: "/schedule list shows them.",
+      meant: near,
     });
   }
 
@@ -216,6 +217,7 @@ function needPlan(files: readonly { id: string }[], id: string): void {
     code: "PLAN_NOT_FOUND",
     message: `There is no plan "${id}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
     hint: "/mission plans shows them.",
+    meant: near,
   });
 }
 
