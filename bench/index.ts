@@ -3,7 +3,14 @@ import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const BENCHMARKS = ["bench/dispatch.ts", "bench/store.ts", "bench/start.ts", "bench/gateway.ts", "bench/many-hooks.ts"];
+const BENCHMARKS = [
+  "bench/dispatch.ts",
+  "bench/store.ts",
+  "bench/start.ts",
+  "bench/gateway.ts",
+  "bench/many-hooks.ts",
+  "bench/scale.ts",
+];
 
 for (const file of BENCHMARKS) {
   console.log(`\n── ${file}`);
