@@ -152,46 +152,6 @@ export default { id: "slow", setup({ hooks }) {
   ]);
 });
 
-test("killed again and again while messages come in, every message has its run, ended, and done once where it was not cut off", async () => {
-  // One write a line, so that lines of programs that run at once do not mix.
-  const shell = { sh: `line=$(sed 's/.*"text":"\\([^"]*\\)".*/\\1/'); echo "$line" >> log` };
-  const gateway = await start({
-    hooks: [
-      {
-        id: "noter",
-        on: "message_received",
-        when_busy: "queue",
-        max_queued: 10_000,
-        concurrency: 3,
-        retry: { attempts: 20 },
-        run: { shell },
-      },
-    ],
-  });
-  const said: string[] = [];
-  for (let life = 0; life < 4; life++) {
-    for (let i = 0; i < 8; i++) {
-      const text = `m${life}x${i}`;
-      await say(gateway, text);
-      said.push(text);
-    }
-    // Somewhere in the middle of what these messages started: later in each life.
-    await until(() => lines(gateway, "log").some((line) => line.startsWith(`m${life}x${life}`)), "some runs");
-    await gateway.kill();
-    await gateway.start();
-    await gateway.ready();
-  }
-  await until(() => said.every((text) => lines(gateway, "log").includes(text)), "every message noted", 60_000);
-  const runs = await runsOf(gateway);
-  expect(runs.map(({ status }) => status)).toEqual(said.map(() => "succeeded"));
-  const times = (text: string) => lines(gateway, "log").filter((line) => line === text).length;
-  const whole = runs.filter(({ attempt }) => attempt === 1).length;
-  expect(said.filter((text) => times(text) === 1).length).toBeGreaterThanOrEqual(whole);
-  expect(said.reduce((sum, text) => sum + times(text), 0)).toBeLessThanOrEqual(
-    runs.reduce((sum, { attempt }) => sum + attempt, 0),
-  );
-}, 120_000);
-
 function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,7 +1,7 @@
 /**
- * `npm run soak [-- KILLS [MESSAGES]]`: the long kill proof, by default with 240 kills and 3000 messages. Of the kills 45 % are SIGKILL and
- * 25 % SIGTERM; the rest are crashes by messages on which a plugin exits or aborts, each until it is a dead letter. In every second life
- * of the process, its clock moves backward or forward. Prints one row per platform:
+ * `npm run soak [-- KILLS [MESSAGES]]`: after the rounds of all `*.soak.ts`, the long kill proof, by default with 240 kills and 3000
+ * messages. Of the kills 45 % are SIGKILL and 25 % SIGTERM; the rest are crashes by messages on which a plugin exits or aborts, each
+ * until it is a dead letter. In every second life of the process, its clock moves backward or forward. Prints one row per platform:
  *
  * messages       written by people, without the crashing ones        held          sends in doubt, for an operator (Telegram)
  * lost           not in the inbox                                    heldByStop    of these, left in doubt by a SIGTERM

@@ -2,84 +2,18 @@
  * SIGKILL of the running product in each transition and while runners are at work: no task is lost, none is left running, none runs
  * more often than its policy allows, and everybody is told of every change.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Task } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
 import { processRuns } from "../automations/hooked-gateway.js";
-import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
-import { linesOf } from "../support/lines.js";
+import type { GatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
-import { calls, GUARD_PLUGIN, killAt } from "./support/guard-plugin.js";
+import { calls, killAt } from "./support/guard-plugin.js";
+import { add, again, command, ends, gone, lines, removeAll, show, start } from "./support/killed-product.js";
 import { waysOf } from "./support/tasked-app.js";
 
-const started: GatewayProcess[] = [];
-afterAll(async () => {
-  for (const gateway of started.splice(0)) {
-    await gateway.kill();
-    rmSync(gateway.folder, { recursive: true, force: true });
-  }
-});
-
-async function start(runners: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<GatewayProcess> {
-  const folder = mkdtempSync(join(tmpdir(), "hookgate-task-kill-"));
-  writeFileSync(join(folder, "plugin.mjs"), GUARD_PLUGIN);
-  const gateway = await gatewayProcess({
-    folder,
-    config: { plugins: ["./plugin.mjs"], orchestrator: { tick: "200ms", lease: "2s", runners, ...more } },
-    env: { DATABASE_URL: "file:test.db" },
-  });
-  started.push(gateway);
-  await again(gateway);
-  return gateway;
-}
-
-async function again(gateway: GatewayProcess): Promise<void> {
-  await gateway.start();
-  await gateway.ready();
-}
-
-interface Said {
-  outcome: string;
-  text: string;
-  data?: Record<string, unknown>;
-}
-
-async function command({ url }: GatewayProcess, line: string): Promise<Said> {
-  const answer = await fetch(`${url}/api/command`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
-    body: JSON.stringify({ line }),
-  });
-  return (await answer.json()) as Said;
-}
-
-async function add(gateway: GatewayProcess, line: string): Promise<string> {
-  const said = await command(gateway, line);
-  if (typeof said.data?.id !== "string") throw new Error(said.text);
-  return said.data.id;
-}
-
-type Shown = Task & { history: TaskEvent[] };
-const show = async (gateway: GatewayProcess, id: string) =>
-  (await command(gateway, `/task show ${id}`)).data as unknown as Shown;
-
-async function ends(gateway: GatewayProcess, id: string): Promise<Shown> {
-  return until(
-    async () => {
-      const task = await show(gateway, id);
-      return ["done", "failed", "blocked"].includes(task.status) ? task : undefined;
-    },
-    `the end of ${id}`,
-    30_000,
-  );
-}
-
-const lines = ({ folder }: GatewayProcess, file: string) => linesOf(join(folder, file));
-const gone = (gateway: GatewayProcess) => until(() => !gateway.running(), "the gateway being gone", 30_000);
+afterAll(removeAll);
 
 const once = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs' } };
 
@@ -310,46 +244,4 @@ describe("killed while runners are in flight", () => {
     expect(await ends(gateway, twice)).toMatchObject({ status: "done", attempt: 2 });
     expect(lines(gateway, "ends")).toHaveLength(1);
   }, 120_000);
-
-  it("again and again, or stopped: every task ends, none runs more often than it may, and all of it is told", async () => {
-    const work = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs; sleep 0.15' }, concurrency: 2 };
-    const policies = ["restart", "hold", "fail"];
-    const runners = Object.fromEntries(policies.map((policy) => [policy, { ...work, on_interrupt: policy }]));
-    const gateway = await start(runners, { max_crashes: 10, shutdown_timeout: "50ms" });
-    const ids: string[] = [];
-    for (let n = 0; n < 24; n++)
-      ids.push(await add(gateway, `/task add ${policies[n % 3]} Task ${n} retries=${n % 2}`));
-    for (let kill = 0; kill < 5; kill++) {
-      await sleep(150 + Math.random() * 700);
-      // An orderly stop every other time.
-      if (kill % 2 === 0) await gateway.kill();
-      else expect(await gateway.stop()).toBe(0);
-      await again(gateway);
-    }
-    const tasks: Shown[] = [];
-    for (const id of ids) tasks.push(await ends(gateway, id));
-    const runs = lines(gateway, "runs").map((line) => line.split(" ") as [string, string]);
-    for (const task of tasks) {
-      const own = runs.filter(([id]) => id === task.id).length;
-      // A start that is on disk may have been cut off before its program was.
-      expect(own, task.id).toBeLessThanOrEqual(task.attempt);
-      const { maxRetries } = task.retryPolicy;
-      // Only what may be started as often as it is cut off is, and is done in the end, as one run.
-      if (task.assignTo === "restart") expect(task.status, task.id).toBe("done");
-      else expect(task.attempt, task.id).toBeLessThanOrEqual(task.assignTo === "hold" ? 1 : maxRetries + 1);
-      const runIds = new Set(runs.filter(([id]) => id === task.id).map(([, runId]) => runId));
-      expect(runIds.size, task.id).toBeLessThanOrEqual(task.assignTo === "fail" ? maxRetries + 1 : 1);
-      if (task.status === "done") expect(own, task.id).toBeGreaterThanOrEqual(1);
-      else expect(task.reason).toMatch(/^interrupted: /);
-    }
-    const isTold = (task: Task) =>
-      calls(gateway.folder).some(
-        ({ hook, phase, data }) =>
-          phase === "after" &&
-          data.taskId === task.id &&
-          hook ===
-            (task.status === "done" ? "task:complete" : task.status === "failed" ? "task:fail" : "task:transition"),
-      );
-    await until(() => tasks.every(isTold), "the end of each task being told", 30_000);
-  }, 180_000);
 });
