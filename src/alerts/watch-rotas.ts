@@ -1,10 +1,12 @@
 /** Alerts about rotas: a rota of a route has no one on call; a step of an escalation notified none of its people. */
 import { formatAddress } from "../domain/address.js";
 import { type Alert, isOpen } from "../domain/alert.js";
-import { type AlertsConfig, defaultRoute } from "./config.js";
-import { type RotaView, reachesOf, viewRotas } from "./on-call.js";
+import { type AlertsConfig, defaultRoute, type RotaConfig } from "./config.js";
+import { reachesOf } from "./on-call.js";
 import { GAP_KIND, OWN_KIND } from "./own-alerts.js";
+import { onCall } from "./people.js";
 import { askReaders, reachOf } from "./reach.js";
+import { dutyEnds, nextOnCall } from "./shifts.js";
 import { namesOf } from "./steps/call.js";
 import type { Telling } from "./tell/telling.js";
 import { UNREACHED_PREFIX } from "./tell/undelivered.js";
@@ -23,7 +25,7 @@ export async function watchRotas(watching: Watching): Promise<void> {
     if (reason !== undefined) await watching.raiseOwn({ ...signal, state: "resolved", reason });
   }
   const used = usedRotas(config);
-  for (const view of viewRotas(watching, now)) if (used.has(view.rota)) await noteGap(view, watching);
+  for (const rota of Object.keys(config.rotas)) if (used.has(rota)) await noteGap(rota, watching);
 }
 
 /** After the settings changed: a rota that no escalation mentions any more needs no one on call. */
@@ -52,9 +54,11 @@ async function whyNotUnreached(
   return "this step would notify its people now; it is not posted again";
 }
 
-async function noteGap(view: RotaView, watching: Watching): Promise<void> {
-  const { store, raiseOwn, nameOf } = watching;
-  const { rota, person, until, next } = view;
+async function noteGap(rota: string, watching: Watching): Promise<void> {
+  const { config, clock, store, raiseOwn, nameOf } = watching;
+  const shifts = config.rotas[rota] as RotaConfig;
+  const now = clock.now();
+  const person = onCall(shifts, now);
   const gap = {
     fingerprint: `alerts:${GAP_KIND}:${rota}`,
     severity: "warning" as const,
@@ -69,6 +73,8 @@ async function noteGap(view: RotaView, watching: Watching): Promise<void> {
     if (isKnown) await raiseOwn({ ...gap, state: "resolved", reason: `${nameOf(person)} is on call` });
     return;
   }
+  const until = dutyEnds(shifts, now);
+  const next = nextOnCall(shifts, now);
   const when =
     until === undefined ? "from now on: add a person under alerts.rotas" : `until ${new Date(until).toISOString()}`;
   const gapText = `No one is on call ${when}.${next === undefined ? "" : ` ${nameOf(next.person)} is next.`}`;
