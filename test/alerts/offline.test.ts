@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Address } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
-import { ANN, MINUTE, ROOM, START, type Watch, watch } from "./watch.js";
+import { until } from "../support/until.js";
+import { ANN, MINUTE, ROOM, START, signal, type Watch, watch } from "./watch.js";
 
 const OTHER_OPS = "other:bot:ops";
 
@@ -341,6 +342,51 @@ it("who was mentioned in another chat of the route is not called again when the 
   expect(page(third, "dm-7").filter(ofReply)).toEqual([]);
   const copies = page(other, "ops").filter(ofReply);
   expect(copies.map(({ text }) => text)).toEqual([expect.stringContaining("ann was notified in third:bot:room")]);
+});
+
+it("a page that waits for its platform shows when it was due, and the history when it was posted", async () => {
+  const { on, loop } = await twoPlatforms({
+    ...oneStep({ escalate: [{ after: "60s", mention: ["ann"] }] }),
+    fallback_after: "10m",
+  });
+  const { id } = await on.raise();
+  await pass(on, 5_000);
+  set(on, "offline");
+  await pass(on, 3 * MINUTE);
+  set(on, "online");
+  await pass(on, 30_000);
+  const due = new Date(START + MINUTE).toISOString();
+  expect(page(loop, "room").map(({ text }) => text)).toEqual([
+    expect.stringMatching(/It was due \S+, when this chat could not be reached; its times are those of /),
+  ]);
+  expect((await on.alerts.history(id)).at(-1)).toMatchObject({
+    event: "posted",
+    reason: expect.stringContaining(`"Escalated: step 1 of 1 (ann)" in ${ROOM}: it was due ${due}`),
+  });
+});
+
+it("a page whose request gets no answer until its alert has ended is in doubt in the history", async () => {
+  const loop = new LoopbackPlatform("loop");
+  loop.script = (operation) =>
+    operation.kind === "create" && operation.part.text.includes("Escalated: step") ? { kind: "hang" } : undefined;
+  const routes = { default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "10s", mention: ["ann"] }] } };
+  const on = await watch({ routes, people: { ann: ["loop:7"] } }, { platform: loop });
+  const { id } = await on.raise();
+  await pass(on, 9_000);
+  // Work under way is not waited for: the request hangs.
+  await until(async () => {
+    await on.clock.advance(200);
+    return loop.requests.some(({ kind }, index) => kind === "create" && index > 0);
+  }, "the request of the page");
+  await on.alerts.raise(signal({ state: "resolved", reason: "answered", at: on.clock.now() }));
+  await until(async () => {
+    await on.clock.advance(5_000);
+    return (await on.rig.store.outbox.list({ status: "held", limit: 1 })).length > 0;
+  }, "the page being held");
+  await pass(on, 30_000);
+  const events = (await on.alerts.history(id)).map(({ event, reason }) => `${event} ${reason}`);
+  expect(events.at(-2)).toContain("answered");
+  expect(events.at(-1)).toMatch(/^in_doubt .* may not have taken "Escalated: step 1 of 1 \(ann\)/);
 });
 
 /** A step for these people is due while its platform is away, and its page is lost before or after that is known. */

@@ -43,7 +43,12 @@ export function fallback(
 ): void {
   const { config, admins, placeName, inhibitors } = alerting;
   const { alert, now, told } = plan;
-  if (!isOpen(alert.state)) return;
+  if (!isOpen(alert.state)) {
+    // The history says that the step was taken. What only waited is `unposted`.
+    if (notice?.kind === "escalation" && loss.fate !== "unsent" && loss.fate !== "waiting" && loss.fate !== "paused")
+      recordLoss(plan, destination, notice, loss, alerting);
+    return;
+  }
   // Nothing about this chat is told elsewhere a second time.
   if (isAboutPlace(alert)) {
     if (!isAgain) recordLoss(plan, destination, notice, loss, alerting);

@@ -5,6 +5,7 @@ import type { Delivery } from "../../domain/store.js";
 import { readMention } from "../people.js";
 import { isLossOf, stepOfText } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
+import { LATE_PAGE_MS } from "./late.js";
 import type { Telling } from "./telling.js";
 
 const HISTORY_MAX = 200;
@@ -32,11 +33,11 @@ function namesOf({ destination, mentions }: Notice, message: OutboundMessage | u
 }
 
 /**
- * Records pages that were posted late: the history shows only when the step was taken, or that the chat had not taken the page.
+ * Records pages that were posted late: without that the history shows only when the step was taken, or that the chat had not taken the page.
  */
 export async function recordPosted(
   notices: readonly Notice[],
-  { createdAt: enqueuedAt, message }: Pick<Delivery, "createdAt" | "message">,
+  { createdAt: enqueuedAt, settledAt = enqueuedAt, message }: Pick<Delivery, "createdAt" | "settledAt" | "message">,
   telling: Telling,
 ): Promise<void> {
   const { store, run } = telling;
@@ -46,7 +47,8 @@ export async function recordPosted(
     const hold = alert && (await holdOf(notice, alert, telling));
     const history = await store.history(id, HISTORY_MAX);
     const lost = history.findLast((event) => isLossOf(event, destination, text));
-    const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0);
+    const lateSince = settledAt - dueAt >= LATE_PAGE_MS ? dueAt : 0;
+    const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0, lateSince);
     if (since === 0) continue;
     // A crash came after that.
     const isKnown = history.some(

@@ -25,6 +25,11 @@ export function dueText(dueAts: readonly number[], now: number, zone: string, ho
   return `${due}${why}; its times are those of ${moment(now, zone, "T")}`;
 }
 
+/** For a page that waits with the words that it has now until its platform is back. */
+export function awayText(dueAts: readonly number[], now: number, zone: string): string {
+  return `${dueTimes(dueAts, zone)[0]}, when this chat could not be reached; its times are those of ${moment(now, zone, "T")}`;
+}
+
 /** For a page that waits for the end of a pause with the words that it has now. */
 export function pausedUntilText(dueAts: readonly number[], { until }: Pause, zone: string, hold?: Hold): string {
   const why = hold ? heldText(hold, zone) : "";

@@ -25,6 +25,7 @@ import { groupBy } from "./group-by.js";
 import { holdOf, recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import {
+  awayText,
   dueText,
   isPausedTooLong,
   LATE_PAGE_MS,
@@ -252,7 +253,9 @@ function dueOf(sayings: readonly Saying[], telling: Telling): string | undefined
   const pause = pauseBefore(sayings, telling);
   if (pause) return pausedUntilText(dueAts, pause, zone, hold);
   const isAgain = pages.some(({ notice }) => notice.sentAt !== undefined);
-  return lateMs > 0 && (isAgain || lateMs >= LATE_PAGE_MS) ? dueText(dueAts, now, zone, hold) : undefined;
+  if (lateMs > 0 && (isAgain || lateMs >= LATE_PAGE_MS)) return dueText(dueAts, now, zone, hold);
+  const isAway = pages.some(({ notice }) => telling.inhibitors.isAway(notice.destination));
+  return isAway ? awayText(dueAts, now, zone) : undefined;
 }
 
 /** What is true of each of these pages. */
