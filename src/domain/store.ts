@@ -58,6 +58,10 @@ export interface Settlement {
   claimedBy?: string;
   reason?: string;
   deliveries: readonly NewDelivery[];
+  /** What was decided on the only delivery: it is stored as decided. */
+  decided?: Decided;
+  /** How often hooks were asked about the only delivery, or may have been before a crash. */
+  asked?: number;
   /** What SLA clocks of conversations are to know of it. */
   sights?: readonly ConversationSight[];
 }
@@ -76,8 +80,11 @@ export interface InboxStore {
   ): Promise<{ id: number; duplicate: boolean }>;
   /** Marks a row running and counts the attempt. Resolves with the new count, at its commit. */
   start(id: number): Promise<number>;
-  /** One transaction: the row is done, its deliveries are in the outbox and what was seen is kept. Resolves at its commit, with false when it was settled before (nothing is written). */
-  settle(id: number, settlement: Settlement, at: number): Promise<boolean>;
+  /**
+   * One transaction: the row is done, its deliveries are in the outbox and what was seen is kept. Resolves at its commit, with the seq of
+   * each delivery (0: its id existed); undefined when the row was settled before (nothing is written).
+   */
+  settle(id: number, settlement: Settlement, at: number): Promise<readonly number[] | undefined>;
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
   dead(id: number, error: string, at: number): Promise<void>;
@@ -182,6 +189,21 @@ export interface DeliveryPart {
   mayHaveArrived?: true;
 }
 
+/**
+ * The decision on a delivery: the message after the hooks (none of a delete), its parts, the action tokens of its buttons. A first part with
+ * status `sending` (and attempts 1) is about to be written to the wire; one that is `waiting` waits for the rate limit.
+ */
+export interface Decided {
+  message: OutboundMessage | undefined;
+  parts: readonly DeliveryPart[];
+  tokens: readonly ActionToken[];
+}
+
+/** The only part of a delivery that mirrors nothing and has no sight, as its sender knows it: its row need not be read. */
+export interface OnlyPart extends Pick<Delivery, "seq" | "address"> {
+  part: DeliveryPart;
+}
+
 /** How far a delivery had come when an operator ended it. */
 export interface CancelledRest {
   sent: number;
@@ -204,6 +226,8 @@ export interface Delivery extends NewDelivery {
   round: number;
   /** How often hooks were asked in this round whether it may go. */
   asked: number;
+  /** Hooks may have been asked about it when the event that it answers was handled before. Known to the process that settles the event. */
+  wasAsked?: boolean;
   createdAt: number;
   dueAt: number;
   settledAt?: number;
@@ -221,21 +245,14 @@ export const isUnderWay = ({ status }: Pick<Delivery, "status">): boolean =>
 export interface OutboxStore {
   /** All deliveries of these statuses (none that is open or sent) that the filter fits, oldest first. */
   letters(statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]>;
-  enqueue(deliveries: readonly NewDelivery[], at: number): Promise<void>;
+  /** Resolves with the seq of each; 0 for one whose id existed. */
+  enqueue(deliveries: readonly NewDelivery[], at: number): Promise<readonly number[]>;
   /** The first delivery of a queue (see `outbox-queue.ts`) that is waiting or sending, also when its dueAt has not come. */
   next(queue: string): Promise<Delivery | undefined>;
   /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
   pending(): Promise<{ queue: string; dueAt: number }[]>;
-  /**
-   * The decision: status sending, the final message and its parts as given, the action tokens of its buttons. A first part
-   * given with status `sending` (and attempts 1) is about to be written to the wire; one given `waiting` waits for the rate limit.
-   */
-  freeze(
-    id: string,
-    message: OutboundMessage | undefined,
-    parts: readonly DeliveryPart[],
-    tokens: readonly ActionToken[],
-  ): Promise<void>;
+  /** Stores the decision, with status sending. */
+  freeze(id: string, message: Decided["message"], parts: Decided["parts"], tokens: Decided["tokens"]): Promise<void>;
   /** Hooks are about to be asked whether it may go: counts that, and resolves with the count at its commit. */
   asking(id: string): Promise<number>;
   /**
@@ -260,8 +277,7 @@ export interface OutboxStore {
     index: number,
     messageId: string,
     at: number,
-    nextWaits?: boolean,
-    hasHooks?: boolean,
+    options?: { nextWaits?: boolean; hasHooks?: boolean; only?: OnlyPart | undefined },
   ): Promise<boolean>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
   retryAt(id: string, dueAt: number, reason: string, mayHaveArrived?: boolean): Promise<void>;

@@ -25,7 +25,7 @@ import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
 import { type Lane, Lanes } from "./inbound/lanes.js";
 import { CommandTable } from "./inbound/parse-command.js";
-import type { Inbound, KeepFile } from "./inbound/receiving.js";
+import type { Inbound, KeepFile, StoringReply } from "./inbound/receiving.js";
 import { Suspects } from "./inbound/suspects.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
@@ -34,7 +34,7 @@ import { MovedChats } from "./moved-chats.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { discard } from "./outbound/discard.js";
 import { heldWith } from "./outbound/find-target.js";
-import { HandOver, type Open } from "./outbound/hand-over.js";
+import { fresh, HandOver, type Open } from "./outbound/hand-over.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Parking } from "./outbound/parking.js";
@@ -48,7 +48,7 @@ import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
 import { cancelRest, withdraw } from "./outbound/withdraw.js";
-import { sendNext } from "./outbound.js";
+import { adapterNow, decideAtOnce, dropReply, type ReplyAtOnce, sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
@@ -193,17 +193,11 @@ class RunningGateway implements Gateway {
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
       lookOutbox: (queue) => this.#lookAnew(queue),
-      handOver: (deliveries, at) => {
-        for (const delivery of deliveries) this.#sendingWork.look(this.#handOver.offer(delivery, at));
+      handOver: (deliveries, seqs, at, wasAsked) => {
+        for (const [i, delivery] of deliveries.entries())
+          this.#sendingWork.look(this.#handOver.offer(delivery, seqs[i] ?? 0, at, wasAsked));
       },
-      handOverEarly: (delivery, at) => {
-        const open = this.#handOver.offerEarly(delivery, at);
-        if (open === undefined) return undefined;
-        this.#sendingWork.look(open);
-        return () => {
-          if (!this.#handOver.isAtHand(open)) this.#lookAnew(open.key);
-        };
-      },
+      replyAtOnce: (delivery) => this.#replyAtOnce(delivery),
     };
     this.#outbound = {
       ...this.#parts,
@@ -442,8 +436,40 @@ class RunningGateway implements Gateway {
     return waiting === 0 && this.#suspects.isIdle && active < this.#parts.config.parallel_conversations;
   }
 
-  #sendNext(open: Open): Promise<number | undefined> {
-    const sending = sendNext(open, this.#out);
+  /** Its queue is taken until the reply was sent, or was not stored. */
+  async #replyAtOnce(given: NewDelivery): Promise<StoringReply | undefined> {
+    const out = this.#out;
+    const open = this.#handOver.idleFor(given);
+    const delivery = open && fresh(given, this.#parts.clock.now());
+    const adapter = delivery?.message && adapterNow(delivery, out);
+    if (!open || !delivery?.message || !adapter || !this.#sendingWork.claim(open)) return undefined;
+    this.#handOver.keep(delivery, open);
+    const fromStore = () => {
+      this.#handOver.read(open);
+      this.#sendingWork.run(open, () => this.#sendNext(open));
+    };
+    let reply: ReplyAtOnce;
+    try {
+      reply = await decideAtOnce(delivery, delivery.message, adapter, out);
+    } catch (error) {
+      fromStore();
+      throw error;
+    }
+    return {
+      reply,
+      stored: (seq) => {
+        delivery.seq = seq;
+        this.#sendingWork.run(open, () => this.#sendNext(open, reply));
+      },
+      notStored: () => {
+        dropReply(reply, out);
+        fromStore();
+      },
+    };
+  }
+
+  #sendNext(open: Open, first?: ReplyAtOnce): Promise<number | undefined> {
+    const sending = sendNext(open, this.#out, first);
     return this.#gate.hasPasses ? sending.finally(() => this.#gate.passUnused(open.key)) : sending;
   }
 
@@ -497,10 +523,10 @@ class RunningGateway implements Gateway {
     };
     if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
     if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#parts);
-    await store.outbox.enqueue([delivery], now);
+    const [seq = 0] = await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));
-    else this.#sendingWork.look(this.#handOver.offer(delivery, now));
+    else this.#sendingWork.look(this.#handOver.offer(delivery, seq, now));
     return id;
   }
 

@@ -4,14 +4,15 @@
  * Everything that speaks comes through here: an adapter's `send` has no other caller.
  */
 import type { Adapter } from "../domain/adapter.js";
+import type { OutboundMessage } from "../domain/message.js";
 import type { Delivery } from "../domain/store.js";
 import { MAX_PAUSE_MS } from "../lib/backoff.js";
-import { decide } from "./outbound/decide.js";
+import { type Decision, decide, decideUnstored } from "./outbound/decide.js";
 import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
 import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove } from "./outbound/follow-move.js";
-import { freezeAndSend } from "./outbound/freeze-and-send.js";
+import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/freeze-and-send.js";
 import type { Open } from "./outbound/hand-over.js";
 import { notifyAsker } from "./outbound/notify-asker.js";
 import { isOtherAccount, park } from "./outbound/park.js";
@@ -26,15 +27,16 @@ const IN_A_ROW = 20;
 /** An edit waits for an older one of the same message that is on the wire. */
 const RETRY_DELAY_MS = 250;
 
-/** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
-export async function sendNext(open: Open, out: Outbound): Promise<number | undefined> {
-  for (let n = 0; n < IN_A_ROW && !out.isStopping(); n++) {
-    const next = out.handOver.next(open);
+/** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. `first`: a reply that was stored as decided. */
+export async function sendNext(open: Open, out: Outbound, first?: ReplyAtOnce): Promise<number | undefined> {
+  let reply = first;
+  for (let n = 0; n < IN_A_ROW && (reply || !out.isStopping()); n++) {
+    const next = reply?.delivery ?? out.handOver.next(open);
     const delivery = next instanceof Promise ? await next : next;
     if (!delivery) return undefined;
     let then: Then;
     try {
-      then = await sendOne(delivery, out);
+      then = await (reply ? sendReply(reply, out) : sendOne(delivery, out));
     } catch (error) {
       if (!(await wasWithdrawn(delivery.id, out))) throw error;
       then = "again";
@@ -42,6 +44,7 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
       // A delivery that is not plainly settled is read from the store next time.
       if (then !== "next") out.handOver.read(open);
     }
+    reply = undefined;
     if (then === "next") out.handOver.settled(open);
     else if (then !== "again") return then;
   }
@@ -49,27 +52,33 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
 }
 
 function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
+  const way = wayOf(delivery, out);
+  if (typeof way === "function") return way();
+  if (delivery.operation === "edit") return sendEdit(delivery, way, out);
+  return carryOn(delivery, way, out);
+}
+
+/** Its adapter when it may go now; else what is to be done instead. */
+function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Then | Promise<Then>) {
   const now = out.clock.now();
-  if (isExpired(delivery, now)) return expire(delivery, now, out);
+  if (isExpired(delivery, now)) return () => expire(delivery, now, out);
   // A time further off was set under another clock; what a platform asked for is a pause, but for what waits apart.
   const furthestMs = delivery.isApart ? Math.max(MAX_PAUSE_MS, out.config.retry_max) : out.config.retry_max;
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= furthestMs;
-  if (delivery.dueAt > now && isBounded) return orExpiry(delivery, delivery.dueAt);
+  if (delivery.dueAt > now && isBounded) return () => orExpiry(delivery, delivery.dueAt);
   const at = out.moves.current(delivery.address);
   const adapter = out.adapters.online(at.platform);
   if (!adapter) {
     const isUnknown = out.adapters.get(at.platform) === undefined;
     // One from before this start waits: its platform may be switched on again.
     if (isUnknown && delivery.createdAt >= out.startedAt)
-      return finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
-    return park(delivery, out);
+      return () => finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
+    return () => park(delivery, out);
   }
-  if (at !== delivery.address) return followMove(delivery, at, adapter, out);
-  if (isOtherAccount(delivery, out)) return finish(delivery, "dead", "it belongs to another bot account", out);
+  if (at !== delivery.address) return () => followMove(delivery, at, adapter, out);
+  if (isOtherAccount(delivery, out)) return () => finish(delivery, "dead", "it belongs to another bot account", out);
   const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
-  if (pausedUntil > now) return orExpiry(delivery, pausedUntil);
-  if (delivery.operation === "edit") return sendEdit(delivery, adapter, out);
-  return carryOn(delivery, adapter, out);
+  return pausedUntil > now ? () => orExpiry(delivery, pausedUntil) : adapter;
 }
 
 /** Also why it was not tried, where it waited for the end of a pause. */
@@ -114,10 +123,71 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
   // A deletion says nothing that hooks could rewrite.
   if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out);
   const decision = await decide(delivery, delivery.message, out);
+  return carryOut(decision, delivery, target.posted, adapter, out);
+}
+
+async function carryOut(
+  decision: Decision,
+  delivery: Delivery,
+  posted: readonly string[],
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
   if (decision.kind !== "send") {
     await notifyAsker(delivery, decision.kind, decision.reason, out);
     return finish(delivery, decision.kind, decision.reason, out, decision.logged);
   }
   await supersedeDead(delivery, out);
-  return await freezeAndSend(delivery, shorten(delivery, decision.message, out), target.posted, adapter, out);
+  return await freezeAndSend(delivery, shorten(delivery, decision.message, out), posted, adapter, out);
 }
+
+/**
+ * A reply in a conversation with nothing else to send: hooks decide on it before its event is settled, so that one commit has the event as
+ * done and the reply as decided. Hooks that take longer hold nothing up: the event is settled meanwhile, and the decision is stored later.
+ */
+export interface ReplyAtOnce {
+  readonly delivery: Delivery;
+  readonly adapter: Adapter;
+  readonly deciding: Promise<Decision>;
+  /** What its row is to have; absent when that is not decided, or is something else than to send. */
+  readonly prepared: Prepared | undefined;
+}
+
+/** The adapter of a delivery that may go now. */
+export function adapterNow(delivery: Delivery, out: Outbound): Adapter | undefined {
+  const way = wayOf(delivery, out);
+  return typeof way === "function" ? undefined : way;
+}
+
+/** What it gives is to be stored, then given to `sendNext`, or to `dropReply`. */
+export async function decideAtOnce(
+  delivery: Delivery,
+  message: OutboundMessage,
+  adapter: Adapter,
+  out: Outbound,
+): Promise<ReplyAtOnce> {
+  const deciding = decideUnstored(delivery, message, out);
+  const decision = await Promise.race([deciding, aTurn()]);
+  if (decision?.kind !== "send") return { delivery, adapter, deciding, prepared: undefined };
+  const prepared = prepare(delivery, shorten(delivery, decision.message, out), [], adapter, out);
+  return { delivery, adapter, deciding, prepared: typeof prepared === "string" ? undefined : prepared };
+}
+
+/** The store did not take it. */
+export function dropReply({ prepared }: ReplyAtOnce, out: Outbound): void {
+  if (prepared) giveBack(prepared, out);
+}
+
+async function sendReply({ delivery, adapter, deciding, prepared }: ReplyAtOnce, out: Outbound): Promise<Then> {
+  if (!prepared) return carryOut(await deciding, delivery, [], adapter, out);
+  try {
+    await out.store.durable();
+  } catch (error) {
+    giveBack(prepared, out);
+    throw error;
+  }
+  return sendPrepared(delivery, prepared, adapter, out);
+}
+
+/** What waits for nothing ends within it. */
+const aTurn = () => new Promise<undefined>((done) => setImmediate(() => done(undefined)));

@@ -84,6 +84,19 @@ export class KeyedWork<K extends KeyState> {
     else if (state.phase !== "waiting") this.#plan(state, atMs);
   }
 
+  /** Takes a key that is idle, when there is room for it at once: no look begins until the job that its caller owes to `run` has ended. */
+  claim(state: K): boolean {
+    if (this.#isStopped || state.phase !== "idle") return false;
+    if (this.#waitingCount > 0 || this.#active >= this.#options.maxParallel) return false;
+    this.#begin(state);
+    return true;
+  }
+
+  /** The job of a key that was claimed, in place of a look at it. */
+  run(state: K, job: () => Promise<number | undefined>): void {
+    void this.#end(state, job);
+  }
+
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
@@ -130,7 +143,8 @@ export class KeyedWork<K extends KeyState> {
         this.#waiting = this.#waiting.slice(SLICE);
         this.#firstWaiting = 0;
       }
-      void this.#run(state);
+      this.#begin(state);
+      void this.#end(state, () => this.#options.look(state));
     }
     this.#forgetWaiting();
   }
@@ -144,13 +158,16 @@ export class KeyedWork<K extends KeyState> {
     this.#firstWaiting = 0;
   }
 
-  async #run(state: K): Promise<void> {
-    const { look, clock, logger, backoff = BACKOFF } = this.#options;
+  #begin(state: K): void {
     state.phase = "active";
     this.#active++;
+  }
+
+  async #end(state: K, job: () => Promise<number | undefined>): Promise<void> {
+    const { clock, logger, backoff = BACKOFF } = this.#options;
     let againAt: number | undefined;
     try {
-      againAt = await look(state);
+      againAt = await job();
       state.failures = 0;
     } catch (thrown) {
       state.failures++;

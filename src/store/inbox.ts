@@ -1,12 +1,13 @@
 /** The inbox: every event that a platform delivered, once, in order of arrival. */
 import type { Address } from "../domain/address.js";
 import { addressOf, type InboundEvent } from "../domain/event.js";
-import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/store.js";
+import type { InboxRow, InboxStatus, InboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
 import { UNREADABLE } from "./delivery-rows.js";
 import type { InboxSeen } from "./inbox-seen.js";
 import { createInboxLetters } from "./letters.js";
+import type { AddDelivery } from "./new-deliveries.js";
 import { parseEvent } from "./shapes.js";
 import { createInsertSight } from "./sla/conversations.js";
 import type { GiveUp } from "./unreadable.js";
@@ -38,11 +39,11 @@ const SELECT = `SELECT id, lane, status, attempts, deferrals, round, due_at, rec
   FROM inbox`;
 type EventKey = [chat: string, eventId: string, bot: string, platform: string];
 
-/** `addDelivery` writes into the outbox, inside the transaction that is open; `giveUp`: rows that cannot be read. */
+/** `giveUp`: rows that cannot be read. */
 export function createInbox(
   connection: Connection,
   seen: InboxSeen,
-  addDelivery: (delivery: NewDelivery, at: number) => void,
+  addDelivery: AddDelivery,
   giveUp: GiveUp["messages"],
 ): InboxStore {
   const { database, read, write, commit } = connection;
@@ -162,13 +163,13 @@ export function createInbox(
       });
     },
     start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),
-    settle: (id, { outcome, claimedBy, reason, deliveries, sights }, at) =>
+    settle: (id, { outcome, claimedBy, reason, deliveries, decided, asked, sights }, at) =>
       commit(() => {
         const ids = deliveries.map((one) => one.id).join(" ");
-        if (settle.run(at, outcome, claimedBy ?? null, reason ?? null, ids, id).changes === 0) return false;
-        for (const delivery of deliveries) addDelivery(delivery, at);
+        if (settle.run(at, outcome, claimedBy ?? null, reason ?? null, ids, id).changes === 0) return undefined;
+        const seqs = deliveries.map((delivery) => addDelivery(delivery, at, asked, decided));
         for (const sight of sights ?? []) insertSight(sight);
-        return true;
+        return seqs;
       }),
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),
     shift: (stepMs) => write(() => void shift.run(stepMs)),

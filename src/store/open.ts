@@ -28,13 +28,13 @@ import {
   requireRegularFiles,
   requireUploadsFolder,
 } from "./files.js";
-import { createFreshDeliveries } from "./fresh-deliveries.js";
 import { createHookState } from "./hook-state.js";
 import { createInbox } from "./inbox.js";
 import { createInboxSeen } from "./inbox-seen.js";
 import { openJournal } from "./journal/journal.js";
 import { createKeyValue } from "./key-value.js";
 import { createLinks } from "./links.js";
+import { createAddDelivery } from "./new-deliveries.js";
 import { openOwnDatabase } from "./open-own.js";
 import { createMissionStores } from "./orchestrator/mission-stores.js";
 import { createTasks } from "./orchestrator/tasks.js";
@@ -144,7 +144,7 @@ async function assemble(
 ): Promise<Store> {
   const { clock, logger, secrets, retention } = options;
   const journal = await openJournal({ file: files.journal, clock, logger, secrets, remark: damage.remark, ...mode });
-  const fresh = createFreshDeliveries(connection);
+  const addDelivery = createAddDelivery(connection.database);
   const seen = createInboxSeen(connection);
   const addPending = createAddPending(connection);
   const sweepMain = createSweep(connection, seen, retention);
@@ -154,8 +154,8 @@ async function assemble(
   if (!mode.readonly) await endUnreadable(connection, giveUp, damage);
   damage.filesAreOpen(mode.mark);
   return {
-    inbox: createInbox(connection, seen, fresh.add, giveUp.messages),
-    outbox: createOutbox(connection, fresh, giveUp, addPending),
+    inbox: createInbox(connection, seen, addDelivery, giveUp.messages),
+    outbox: createOutbox(connection, addDelivery, giveUp, addPending),
     journal,
     actions: createActions(connection),
     links: createLinks(connection),

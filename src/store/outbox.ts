@@ -3,9 +3,8 @@ import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
 import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
 import { partCountText } from "../domain/part-count.js";
-import type { DeliveryPart, DeliveryStatus, NewDelivery, OutboxStore } from "../domain/store.js";
+import type { DeliveryPart, DeliveryStatus, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
-import { boundedMap } from "./bounded-map.js";
 import type { Connection } from "./connection.js";
 import {
   asSent,
@@ -29,8 +28,8 @@ import {
   parseData,
   parseParts,
 } from "./delivery-rows.js";
-import type { FreshDeliveries } from "./fresh-deliveries.js";
 import { createDeliveryLetters } from "./letters.js";
+import { type AddDelivery, createAddTokens } from "./new-deliveries.js";
 import { outboxQueries } from "./outbox-queries.js";
 import type { AddPending } from "./pending.js";
 import { createPendingEnds } from "./pending-ends.js";
@@ -39,36 +38,22 @@ import type { GiveUp } from "./unreadable.js";
 
 export function createOutbox(
   connection: Connection,
-  fresh: FreshDeliveries,
+  addDelivery: AddDelivery,
   giveUp: GiveUp,
   addPending: AddPending,
 ): OutboxStore {
-  const { database } = connection;
-  /** A change of deliveries that may be among the fresh ones. */
-  const write = <T>(job: () => T): Promise<T> => connection.write(afterFresh(job));
-  const commit = <T>(job: () => T): Promise<T> => connection.commit(afterFresh(job));
-  const afterFresh =
-    <T>(job: () => T) =>
-    (): T => {
-      fresh.insertAll();
-      return job();
-    };
+  const { database, write, commit } = connection;
   const find = database.prepare<[string], DeliveryRecord>(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
   // `IS`: a delete has no message.
-  const freeze = database.prepare<
-    [string | null, string | null, string, string],
-    Pick<DeliveryRecord, "seq" | "data" | "conversation">
-  >(
+  const freeze = database.prepare<[string | null, string | null, string, string]>(
     `UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ?
-     WHERE id = ? AND status = 'waiting' RETURNING seq, data, conversation`,
+     WHERE id = ? AND status = 'waiting'`,
   );
   const freezeAgain = database.prepare<[string | null, string | null, string, number]>(
     "UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ? WHERE seq = ?",
   );
   const setParts = database.prepare<[string, number]>("UPDATE deliveries SET parts = ? WHERE seq = ?");
-  const addToken = database.prepare<[string, string, string, number]>(
-    "INSERT OR REPLACE INTO action_tokens (token, delivery_id, action, expires_at) VALUES (?, ?, ?, ?)",
-  );
+  const addTokens = createAddTokens(database);
   const setData = database.prepare<[string, string, number]>(
     "UPDATE deliveries SET data = ?, conversation = ? WHERE seq = ?",
   );
@@ -83,9 +68,9 @@ export function createOutbox(
     `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = CASE WHEN attempts > 0 THEN reason END
      WHERE seq = ?`,
   );
-  const setShortSent = database.prepare<[string, number, number]>(
+  const setOnlySent = database.prepare<[string, number, number, string]>(
     `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = CASE WHEN attempts > 0 THEN reason END
-     WHERE seq = ? AND status = 'sending'`,
+     WHERE seq = ? AND id = ? AND status = 'sending'`,
   );
   const retry = database.prepare<[number, string, string, number]>(
     "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ? WHERE seq = ?",
@@ -113,23 +98,11 @@ export function createOutbox(
   const insertSight = createInsertSight(database);
   const { addEnd, isEndPending, endNotified } = createPendingEnds(connection, addPending);
   const addLink = createAddLink(database);
-  const short = boundedMap<ShortDelivery>();
 
   const open = (id: string): DeliveryRecord => {
     const record = find.get(id);
     if (record?.status === "waiting" || record?.status === "sending") return record;
     return notOpen(id, record?.status);
-  };
-
-  /** Undefined when it was frozen before. */
-  const freezeStored = (id: string, message: NewDelivery["message"], parts: Parts) => {
-    const json = message === undefined ? null : JSON.stringify(message);
-    const partsJson = JSON.stringify(parts);
-    const first = freeze.get(json, json, partsJson, id);
-    if (first) return { seq: first.seq, ...parseData(first) };
-    const { seq, parts: before } = open(id);
-    freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
-    return undefined;
   };
 
   /** After a part was confirmed: the next part goes on the wire, or the delivery is done. */
@@ -156,26 +129,21 @@ export function createOutbox(
     letters: createDeliveryLetters(connection),
     isEndPending,
     endNotified,
-    enqueue: (deliveries, at) =>
-      connection.write(() => {
-        for (const delivery of deliveries) fresh.add(delivery, at);
-      }),
+    enqueue: (deliveries, at) => write(() => deliveries.map((delivery) => addDelivery(delivery, at))),
     freeze: (id, message, parts, tokens) => {
-      const [only] = parts;
-      return connection.write(() => {
-        const first = fresh.freeze(id, message, parts) ?? freezeStored(id, message, parts);
-        if (first && only && parts.length === 1 && !first.mirrors && !first.sight)
-          short.set(id, { seq: first.seq, part: only, address: first.address });
-        else short.take(id);
-        for (const { token, action, expiresAt } of tokens) addToken.run(token, id, JSON.stringify(action), expiresAt);
+      const json = message === undefined ? null : JSON.stringify(message);
+      return write(() => {
+        if (freeze.run(json, json, JSON.stringify(parts), id).changes === 0) {
+          // It was frozen before: what was sent of it stays.
+          const { seq, parts: before } = open(id);
+          freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
+        }
+        addTokens(id, tokens);
       });
     },
-    asking: (id) =>
-      connection.commit(() => fresh.asking(id) ?? ask.get(id)?.asked ?? notOpen(id, find.get(id)?.status)),
+    asking: (id) => commit(() => ask.get(id)?.asked ?? notOpen(id, find.get(id)?.status)),
     reencode: (id, parts, change) =>
       write(() => {
-        short.take(id);
-        fresh.forget(id);
         const delivery = open(id);
         const data = parseData(delivery);
         const { chatId } = data.address;
@@ -193,14 +161,13 @@ export function createOutbox(
         const delivery = open(id);
         setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
       }),
-    partSent: (id, index, messageId, at, nextWaits = false, hasHooks = false) =>
+    partSent: (id, index, messageId, at, { nextWaits = false, hasHooks = false, only } = {}) =>
       commit(() => {
-        const known = short.take(id);
-        if (known && known.part.index === index) {
-          const sent = asSent(known.part, messageId);
-          if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0) {
+        if (only) {
+          const sent = asSent(only.part, messageId);
+          if (setOnlySent.run(JSON.stringify([sent]), at, only.seq, id).changes > 0) {
             if (hasHooks) addEnd(id);
-            addPosted(known.seq, known.address, sent);
+            addPosted(only.seq, only.address, sent);
             return true;
           }
         }
@@ -269,13 +236,6 @@ function notOpen(id: string, status: DeliveryStatus | undefined): never {
 /** Its parts, and whether hooks decided about it, are of no use then: the row does not show what happened to it. */
 const mayHaveBeenSent = ({ status, reason }: DeliveryRecord) =>
   status === "held" && reason?.includes(MAY_HAVE_BEEN_SENT) === true;
-
-/** What this process froze as one part that mirrors nothing: once that part is confirmed it is sent, and its row need not be asked. */
-interface ShortDelivery {
-  seq: number;
-  part: DeliveryPart;
-  address: Address;
-}
 
 /** Where a platform's message came from. Only what was created: an edit's message is found already. */
 function createAddPosted(database: Database) {

@@ -94,7 +94,7 @@ describe("a message that is partly sent", () => {
       Array.from({ length: 500 }, (_, n) => part(n)),
       [],
     );
-    for (let n = 0; n < 3; n++) await desk.store.outbox.partSent("d_parts", n, String(n), now(), true);
+    for (let n = 0; n < 3; n++) await desk.store.outbox.partSent("d_parts", n, String(n), now(), { nextWaits: true });
     const shown = await desk.say("/outbox show d_parts");
     expect(shown.lines).toContain("/outbox purge d_parts");
     const asked = await desk.say("/outbox purge d_parts");

@@ -83,6 +83,27 @@ describe("while the disk is waited for", () => {
     await until(() => rig.platform.texts().includes("re: hello"));
   });
 
+  it("a reply that hooks rewrite waits for two syncs: of its message, and of one commit with the settled event and the decision", async () => {
+    const { rig, disk } = await start((registry) => {
+      registry.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: `re: ${message.text}` }));
+      registry.registerModifying("message_sending", async ({ message }) => ({
+        message: { ...message, text: `${message.text}!` },
+      }));
+    });
+    disk.hold();
+    const said = rig.say("hello");
+    for (let syncs = 0; syncs < 2; syncs++) {
+      await until(() => disk.waiting > 0);
+      await aMoment();
+      expect(rig.platform.requests).toHaveLength(1);
+      disk.step();
+    }
+    await until(() => rig.platform.requests.length === 2, "the reply being sent");
+    disk.letGo();
+    await said;
+    await until(() => rig.platform.texts().includes("re: hello!"));
+  });
+
   it("a message that comes a second time is not called known before the first one is on disk", async () => {
     const { rig, disk } = await start();
     disk.hold();

@@ -102,7 +102,7 @@ it("of many ends of one commit, each is repeated by itself, until hooks were not
     1,
   );
   await Promise.all(texts.map((text) => rig.store.outbox.freeze(`d_${text}`, { text }, partsOf(text), [])));
-  await Promise.all(texts.map((text) => rig.store.outbox.partSent(`d_${text}`, 0, text, 2, false, true)));
+  await Promise.all(texts.map((text) => rig.store.outbox.partSent(`d_${text}`, 0, text, 2, { hasHooks: true })));
   expect(await rig.store.pending.list([DELIVERY_ENDS])).toHaveLength(1);
 
   const again: Told[] = [];

@@ -112,8 +112,8 @@ describe("the hand-over", () => {
   it("reads nothing while all goes well", async () => {
     const store = await newStore();
     const handOver = new HandOver({ ...store.outbox, next: () => Promise.reject(new Error("read")) }, () => {});
-    handOver.offer(delivery("a"), 0);
-    handOver.offer(delivery("b"), 0);
+    handOver.offer(delivery("a"), 1, 0);
+    handOver.offer(delivery("b"), 2, 0);
     expect((await handOver.next(handOver.of(room)))?.id).toBe("a");
     handOver.settled(handOver.of(room));
     expect((await handOver.next(handOver.of(room)))?.id).toBe("b");
@@ -137,28 +137,38 @@ describe("the hand-over", () => {
     during = async () => {
       during = async () => {};
       await store.outbox.enqueue([delivery("a")], 0);
-      handOver.offer(delivery("a"), 0);
+      handOver.offer(delivery("a"), 1, 0);
     };
     expect(await handOver.next(handOver.of(room))).toBeUndefined();
     expect((await handOver.next(handOver.of(room)))?.id).toBe("a");
   });
 
-  it("knows when what it was offered before its commit has to be looked for in the store", async () => {
+  it("has no queue for a reply to be sent at once while something is open there, nor for an edit", async () => {
     const store = await newStore();
     let inMemory = 0;
     const handOver = new HandOver(store.outbox, (change) => {
       inMemory += change;
     });
-    expect(handOver.offerEarly(delivery("a"), 0)?.key).toBe(room);
-    expect(handOver.isAtHand(handOver.of(room))).toBe(true);
+    expect(handOver.idleFor(delivery("a"))?.key).toBe(room);
+    expect(handOver.idleFor({ ...delivery("a"), operation: "edit" })).toBeUndefined();
+    handOver.offer(delivery("a"), 1, 0);
     expect(inMemory).toBe(1);
+    expect(handOver.idleFor(delivery("b"))).toBeUndefined();
     handOver.read(handOver.of(room));
-    expect(await handOver.next(handOver.of(room))).toBeUndefined();
-    expect(handOver.isAtHand(handOver.of(room))).toBe(false);
     expect(inMemory).toBe(0);
-    handOver.read(handOver.of(room));
-    expect(handOver.offerEarly(delivery("b"), 0)).toBeUndefined();
-    expect(handOver.offerEarly({ ...delivery("c"), operation: "edit" }, 0)).toBeUndefined();
+    expect(handOver.idleFor(delivery("b"))).toBeUndefined();
+    expect(await handOver.next(handOver.of(room))).toBeUndefined();
+    expect(handOver.idleFor(delivery("b"))?.key).toBe(room);
+  });
+
+  it("reads a delivery whose id existed from the store", async () => {
+    const store = await newStore();
+    const handOver = new HandOver(store.outbox, () => {});
+    const [seq = 0] = await store.outbox.enqueue([delivery("a")], 0);
+    const [again = -1] = await store.outbox.enqueue([{ ...delivery("a"), message: { text: "another" } }], 0);
+    expect([seq, again]).toEqual([1, 0]);
+    handOver.offer(delivery("a"), again, 0);
+    expect(await handOver.next(handOver.of(room))).toMatchObject({ seq: 1, message: { text: "a" } });
   });
 
   it("keeps the order of the store as soon as there is an edit", async () => {
@@ -166,8 +176,8 @@ describe("the hand-over", () => {
     const handOver = new HandOver(store.outbox, () => {});
     const edit: NewDelivery = { ...delivery("b"), operation: "edit", targetId: "a" };
     await store.outbox.enqueue([delivery("a"), edit], 0);
-    handOver.offer(delivery("a"), 0);
-    handOver.offer(edit, 0);
+    handOver.offer(delivery("a"), 1, 0);
+    handOver.offer(edit, 2, 0);
     expect(await handOver.next(handOver.of(room))).toMatchObject({ id: "a", seq: 1 });
   });
 });

@@ -351,7 +351,7 @@ async function openLimited(file: string) {
     inbox: createInbox(
       connection,
       createInboxSeen(connection),
-      () => {},
+      () => 0,
       async () => {},
     ),
     check: createCheck(connection, watchForDamage(filesBeside(file), silentLogger)),

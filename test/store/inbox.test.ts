@@ -70,7 +70,7 @@ describe("inbox", () => {
     const { inbox, outbox } = await openTestStore();
     const { id } = await inbox.accept(messageEvent("1"), LANE, 1000, true);
     const deliveries = [reply({ id: "d_1" }), reply({ id: "d_2" })];
-    expect(await inbox.settle(id, { outcome: "claimed", claimedBy: "greeter", deliveries }, 2000)).toBe(true);
+    expect(await inbox.settle(id, { outcome: "claimed", claimedBy: "greeter", deliveries }, 2000)).toEqual([1, 2]);
     expect(await inbox.get(id)).toMatchObject({
       status: "done",
       outcome: "claimed",
@@ -86,8 +86,8 @@ describe("inbox", () => {
     const { id } = await inbox.accept(messageEvent("1"), LANE, 1000, true);
     const settle = (delivery: string, outcome: string) =>
       inbox.settle(id, { outcome, deliveries: [reply({ id: delivery })] }, 2000);
-    expect(await Promise.all([settle("d_1", "claimed"), settle("d_2", "command")])).toEqual([true, false]);
-    expect(await settle("d_3", "command")).toBe(false);
+    expect(await Promise.all([settle("d_1", "claimed"), settle("d_2", "command")])).toEqual([[1], undefined]);
+    expect(await settle("d_3", "command")).toBeUndefined();
     expect((await outbox.list({ limit: 9 })).map((delivery) => delivery.id)).toEqual(["d_1"]);
     expect(await inbox.get(id)).toMatchObject({ outcome: "claimed" });
   });
@@ -124,7 +124,7 @@ describe("inbox", () => {
     expect(await inbox.list({ status: "dead", limit: 9 })).toMatchObject([
       { id, error: "kept failing", settledAt: 2000 },
     ]);
-    expect(await inbox.settle(id, { outcome: "late", deliveries: [reply()] }, 2500)).toBe(false);
+    expect(await inbox.settle(id, { outcome: "late", deliveries: [reply()] }, 2500)).toBeUndefined();
     expect(await inbox.revive(id, 3000)).toBe(true);
     expect(await inbox.get(id)).toMatchObject({ status: "waiting", attempts: 0, dueAt: 3000 });
     expect((await inbox.get(id))?.settledAt).toBeUndefined();

@@ -120,7 +120,7 @@ describe("outbox", () => {
       { status: "sending", attempts: 1 },
       { status: "waiting", attempts: 0 },
     ]);
-    await outbox.partSent("d_1", 1, "101", 2001, true);
+    await outbox.partSent("d_1", 1, "101", 2001, { nextWaits: true });
     expect((await outbox.get("d_1"))?.parts[2]).toMatchObject({ status: "waiting", attempts: 0 });
     await outbox.partSending("d_1", 2);
     expect((await outbox.get("d_1"))?.parts[2]).toMatchObject({ status: "sending", attempts: 1 });

@@ -11,7 +11,7 @@ async function sendAll({ outbox }: Store, ids: readonly string[]): Promise<void>
     1,
   );
   await Promise.all(ids.map((id) => outbox.freeze(id, { text: id }, partsOf(id), [])));
-  await Promise.all(ids.map((id) => outbox.partSent(id, 0, `p-${id}`, 2, false, true)));
+  await Promise.all(ids.map((id) => outbox.partSent(id, 0, `p-${id}`, 2, { hasHooks: true })));
 }
 
 const work = ({ pending }: Store) => pending.list([DELIVERY_ENDS]);

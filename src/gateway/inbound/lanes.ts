@@ -33,6 +33,8 @@ export interface LaneRow extends InboxRow {
   isReceived?: boolean;
   /** It goes on without the hook that put it off too often: which one, and why for the record. */
   passedOver?: { by: string; reason: string };
+  /** Hooks were asked about its reply in this process. */
+  wasAsked?: boolean;
   /** Handled; only the settling is left (the store refused it). */
   handled?: Handling;
 }

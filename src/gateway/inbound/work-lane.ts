@@ -11,6 +11,7 @@ import { pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { handle } from "../inbound.js";
+import { hasHooks } from "../outbound/decide.js";
 import type { Intake } from "./accept.js";
 import type { Handling } from "./handling.js";
 import type { Lane, LaneRow } from "./lanes.js";
@@ -72,7 +73,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
   }
   const { handled } = row;
   if (handled.kind === "deferred") return putOff(row, handled, inbound);
-  await settle(row, handled, nextToStart(lane, intake, inbound), inbound);
+  await settle(row, handled, () => nextToStart(lane, intake, inbound), inbound);
   return undefined;
 }
 
@@ -86,30 +87,48 @@ async function start(row: LaneRow, { store }: Inbound): Promise<void> {
 async function settle(
   row: LaneRow,
   handled: Extract<Handling, { kind: "settled" }>,
-  next: LaneRow | undefined,
+  findNext: () => LaneRow | undefined,
   inbound: Inbound,
 ): Promise<void> {
   const { outcome, claimedBy, reason = row.passedOver?.reason, deliveries } = handled;
-  const { store, clock, observe, handOver, handOverEarly, watch, logger } = inbound;
-  const now = clock.now();
+  const { store, clock, observe, handOver, watch, logger } = inbound;
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
-  const settlement: Settlement = { outcome, deliveries };
-  if (claimedBy !== undefined) settlement.claimedBy = claimedBy;
-  if (reason !== undefined) settlement.reason = reason;
-  if (sights.length > 0) settlement.sights = sights;
+  const only = deliveries.length === 1 ? deliveries[0] : undefined;
+  const wasAsked = only !== undefined && hasHooks(inbound) && mayHaveAsked(row);
+  // A row that was started once cannot have been settled before.
+  const storing = only && row.attempts === 1 && !wasAsked ? await inbound.replyAtOnce(only) : undefined;
+  if (only && storing) {
+    row.wasAsked = true;
+    // The clock may have been set meanwhile.
+    only.expiresAt = storing.reply.delivery.expiresAt;
+  }
+  const now = clock.now();
+  const settlement: Settlement = { outcome, claimedBy, reason, deliveries, sights };
+  settlement.decided = storing?.reply.prepared;
+  settlement.asked = storing?.reply.delivery.asked ?? (wasAsked ? 1 : 0);
+  const next = findNext();
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
   const starting = next ? start(next, inbound) : undefined;
-  const [only] = deliveries;
-  // A row that was started once cannot have been settled before.
-  const committed = only && deliveries.length === 1 && row.attempts === 1 ? handOverEarly(only, now) : undefined;
-  const isFirst = starting ? (await Promise.all([settling, starting]))[0] : await settling;
-  if (!isFirst) logger.warn({ row: row.id }, "it was settled before; nothing was written");
-  else if (committed) committed();
-  else if (deliveries.length > 0) handOver(deliveries, now);
-  if (isFirst) for (const sight of sights) watch?.seen(sight);
+  const [settled, started] = await Promise.allSettled([settling, starting]);
+  if (settled.status === "rejected") {
+    storing?.notStored();
+    throw settled.reason;
+  }
+  const seqs = settled.value;
+  if (!seqs) logger.warn({ row: row.id }, "it was settled before; nothing was written");
+  if (storing) {
+    const [seq = 0] = seqs ?? [];
+    if (seq > 0) storing.stored(seq);
+    else storing.notStored();
+  } else if (seqs && deliveries.length > 0) handOver(deliveries, seqs, now, wasAsked);
+  if (seqs) for (const sight of sights) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
+  if (started.status === "rejected") throw started.reason;
 }
+
+/** Hooks may have been asked about the reply when the row was handled before: a crash cut that off, or the store refused it. */
+const mayHaveAsked = ({ attempts, round, wasAsked }: LaneRow) => wasAsked === true || attempts > round;
 
 async function putOff(
   row: LaneRow,

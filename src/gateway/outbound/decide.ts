@@ -20,11 +20,18 @@ interface Withholding {
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return { kind: "send", message };
   // Hooks of an earlier process were asked about it and never decided.
-  const wasCutOff = delivery.asked > 0 && delivery.createdAt < out.startedAt;
-  if (!wasCutOff || !hasHooks(out)) return askHooks(delivery, message, out);
+  const wasCutOff = delivery.asked > 0 && (delivery.createdAt < out.startedAt || delivery.wasAsked === true);
+  if (!wasCutOff || !hasHooks(out)) return askCounted(delivery, message, out);
   if (delivery.asked >= MAX_ASKED) return { kind: "held", reason: neverDecided(delivery.asked) };
   // Apart from all others: the next crash then counts for the one that may cause it.
-  return out.decideSuspect(() => askHooks(delivery, message, out));
+  return out.decideSuspect(() => askCounted(delivery, message, out));
+}
+
+/** Asks about a reply that is not stored yet. A hook that a crash cuts off is known by the attempt of its event, which is counted on disk. */
+export async function decideUnstored(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
+  if (delivery.skipsHooks) return { kind: "send", message };
+  if (hasHooks(out)) delivery.asked = 1;
+  return askHooks(delivery, message, out);
 }
 
 /** Less than the attempts of the inbox, so that no message that is handled meanwhile is taken for the cause. */
@@ -33,12 +40,16 @@ export const MAX_ASKED = 3;
 const neverDecided = (times: number) =>
   `the gateway ended ${times} times while hooks decided about it: ${HOOKS_MAY_CRASH}`;
 
-const hasHooks = ({ registry }: Outbound) => registry.isHeard("before_dispatch") || registry.isHeard("message_sending");
+export const hasHooks = ({ registry }: Pick<Outbound, "registry">) =>
+  registry.isHeard("before_dispatch") || registry.isHeard("message_sending");
 
-async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
-  const { registry } = out;
-  // Counted on disk before they are asked: a hook that a crash cuts off is called again, and knows it.
+/** Counted on disk before they are asked: a hook that a crash cuts off is called again, and knows it. */
+async function askCounted(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (hasHooks(out)) delivery.asked = await out.store.outbox.asking(delivery.id);
+  return askHooks(delivery, message, out);
+}
+
+async function askHooks(delivery: Delivery, message: OutboundMessage, { registry }: Outbound): Promise<Decision> {
   const attempt = Math.max(1, delivery.asked);
   try {
     const claim = registry.claim(

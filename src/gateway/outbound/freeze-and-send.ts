@@ -1,17 +1,27 @@
-/** Writes the decision into the row (the final message, its requests, the tokens of its buttons), then sends. */
+/** Makes of what hooks decided what the row will have (the final message, its requests, the tokens of its buttons), stores it, then sends. */
 import type { Adapter } from "../../domain/adapter.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
-import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import type { Decided, Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { attachTokens } from "./attach-tokens.js";
 import { leavesDoubt } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { planParts } from "./plan-parts.js";
-import { urgencyOf } from "./rate-limit.js";
+import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { sendParts } from "./send-parts.js";
 import type { Outbound, Then } from "./sending.js";
+
+/** A decision that is not stored yet, and whether its first part goes at once. */
+export interface Prepared extends Decided {
+  parts: DeliveryPart[];
+  /** Absent: the gate holds it back. */
+  ticket: Ticket | undefined;
+  goes: boolean;
+  /** It has entered the gate. */
+  isInGate: boolean;
+}
 
 export async function freezeAndSend(
   delivery: Delivery,
@@ -20,12 +30,31 @@ export async function freezeAndSend(
   adapter: Adapter,
   out: Outbound,
 ): Promise<Then> {
+  const prepared = prepare(delivery, decided, posted, adapter, out);
+  if (typeof prepared === "string") return finish(delivery, "dead", prepared, out);
+  try {
+    await out.store.outbox.freeze(delivery.id, prepared.message, prepared.parts, prepared.tokens);
+  } catch (error) {
+    giveBack(prepared, out);
+    throw error;
+  }
+  return await sendPrepared(delivery, prepared, adapter, out);
+}
+
+/** A text: why it cannot be sent. Else it is to be stored, then sent or given back. */
+export function prepare(
+  delivery: Delivery,
+  decided: OutboundMessage | undefined,
+  posted: readonly string[],
+  adapter: Adapter,
+  out: Outbound,
+): Prepared | string {
   const { message, tokens } = decided ? attachTokens(delivery, decided, out) : { message: undefined, tokens: [] };
   let parts: DeliveryPart[];
   try {
     parts = planParts(delivery, message, posted, adapter);
   } catch (error) {
-    return finish(delivery, "dead", `it cannot be encoded: ${errorMessage(error)}`, out);
+    return `it cannot be encoded: ${errorMessage(error)}`;
   }
   const first = parts[0] as DeliveryPart;
   // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
@@ -41,16 +70,26 @@ export async function freezeAndSend(
     first.status = "sending";
     first.attempts = 1;
   } else if (isGated && !isHeldBack) out.gate.leave();
-  try {
-    await out.store.outbox.freeze(delivery.id, message, parts, tokens);
-  } catch (error) {
-    if (goes && isGated) out.gate.leave();
-    throw error;
-  }
+  return { message, parts, tokens, ticket, goes, isInGate: goes && isGated };
+}
+
+/** It was not stored. */
+export function giveBack({ isInGate }: Prepared, out: Outbound): void {
+  if (isInGate) out.gate.leave();
+}
+
+/** It is stored, and durable. */
+export async function sendPrepared(
+  delivery: Delivery,
+  { message, parts, ticket, goes, isInGate }: Prepared,
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
   // The flow's own copy of the row.
   delivery.status = "sending";
   delivery.parts = parts;
   if (message) delivery.frozen = message;
-  if (goes) return await sendParts(delivery, adapter, out, ticket, isGated);
-  return ticket ? orExpiry(delivery, out.clock.now() + ticket.at - nowMs) : whenExpired(delivery, out.clock.now());
+  if (goes) return await sendParts(delivery, adapter, out, ticket, isInGate);
+  if (!ticket) return whenExpired(delivery, out.clock.now());
+  return orExpiry(delivery, out.clock.now() + ticket.at - out.clock.monotonic());
 }

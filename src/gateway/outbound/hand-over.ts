@@ -3,7 +3,8 @@
  * nothing else to send. The store stays the truth. A conversation is `read` from there as soon as anything is out of the ordinary (a retry,
  * a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */
-import { queueOf, readQueue } from "../../domain/outbox-queue.js";
+import { formatAddress } from "../../domain/address.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
 import { isIdleKey, type KeyState, newKeyState } from "../../lib/work.js";
@@ -43,29 +44,26 @@ export class HandOver {
     return this.#conversations.of(conversation);
   }
 
-  /** A delivery was committed just now. Gives its conversation. */
-  offer(delivery: NewDelivery, at: number): Open {
+  /** A delivery was committed just now, as the row `seq` (0: its id existed). Gives its conversation. */
+  offer(delivery: NewDelivery, seq: number, at: number, wasAsked = false): Open {
     const open = this.of(queueOf(delivery));
     if (open.isFromStore) open.hasNews = true;
-    else if (this.#keeps(delivery, open)) this.#keep(delivery, open, at);
-    else this.read(open);
+    else if (seq > 0 && this.#keeps(delivery, open)) {
+      const kept = fresh(delivery, at);
+      kept.seq = seq;
+      if (wasAsked) {
+        kept.asked = 1;
+        kept.wasAsked = true;
+      }
+      this.keep(kept, open);
+    } else this.read(open);
     return open;
   }
 
-  /**
-   * A delivery whose commit was asked for and has not come yet: its hooks need not wait for that, because writes keep their order,
-   * so nothing is frozen, let alone sent, of what was not committed. Undefined when it has to be offered after its commit.
-   */
-  offerEarly(delivery: NewDelivery, at: number): Open | undefined {
+  /** The queue of a delivery that is to be decided on before it is stored; undefined when something is open there, or it needs its order in the store. */
+  idleFor(delivery: NewDelivery): Open | undefined {
     const open = this.of(queueOf(delivery));
-    if (open.isFromStore || !this.#keeps(delivery, open)) return undefined;
-    this.#keep(delivery, open, at);
-    return open;
-  }
-
-  /** What was offered early is committed. False when it must be looked for in the store, because a read may have come too soon for it. */
-  isAtHand({ isFromStore, deliveries }: Open): boolean {
-    return !isFromStore && deliveries.length > 0;
+    return !open.isFromStore && open.deliveries.length === 0 && this.#keeps(delivery, open) ? open : undefined;
   }
 
   /** From now on this conversation is read from the store. */
@@ -131,13 +129,14 @@ export class HandOver {
     return operation === "send" && deliveries.length < MAX_PER_CONVERSATION;
   }
 
-  #keep(delivery: NewDelivery, open: Open, at: number): void {
+  keep(delivery: Delivery, open: Open): void {
     this.#onChange(1);
-    open.deliveries.push(fresh(delivery, readQueue(open.key).conversation, at));
+    open.deliveries.push(delivery);
   }
 }
 
-function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
+/** A new delivery as its row has it, whose number is not known yet. */
+export function fresh(given: NewDelivery, at: number): Delivery {
   // Written out: a copy by spreading costs as much as all else here.
   const { id, address, operation, cause } = given;
   const delivery: Delivery = {
@@ -146,7 +145,7 @@ function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
     operation,
     cause,
     seq: 0,
-    conversation,
+    conversation: formatAddress(address),
     status: "waiting",
     attempts: 0,
     round: 1,

@@ -2,7 +2,7 @@
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
 import { IN_DOUBT, mayBePosted } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
-import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import type { Delivery, DeliveryPart, OnlyPart } from "../../domain/store.js";
 import { leavesDoubt, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
@@ -74,7 +74,8 @@ export async function sendParts(
       let goesOn: boolean;
       try {
         const hasHooks = isTold(delivery) && out.registry.isHeard("message_sent");
-        goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, hasHooks);
+        const options = { nextWaits, hasHooks, only: onlyPart(delivery) };
+        goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, options);
       } catch (error) {
         // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.
         out.unsaved.set(part.nonce, messageId);
@@ -116,6 +117,12 @@ async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Prom
 function begin(part: DeliveryPart): void {
   part.status = "sending";
   part.attempts++;
+}
+
+/** Undefined when more follows from its end than that it is sent: the row is read then. */
+function onlyPart({ seq, address, parts, mirrors, sight }: Delivery): OnlyPart | undefined {
+  const [part] = parts;
+  return part && parts.length === 1 && !mirrors && !sight ? { seq, address, part } : undefined;
 }
 
 const CLOSED = { kind: "interaction-closed", error: "the time to answer it has run out" } as const;
