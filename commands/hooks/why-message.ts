@@ -80,7 +80,7 @@ export async function explainMessage(
   const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
   const cutOffs = cutOffsAt(hook.hook, journey);
   const reason =
-    cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(hook.hook, journey) ?? unrecordedText(deps, hook.hook, journey));
+    lostAt(hook.hook, journey) ?? (cutOffs > 0 ? cutOffText(cutOffs) : unrecordedText(deps, hook.hook, journey));
   if (own) return cutOff(deps, hook, journey, { cutOffs, reason, own });
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   if (reason !== undefined) return cutOff(deps, hook, journey, { cutOffs, reason });

@@ -32,7 +32,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const notReached = isSeen ? undefined : whyNotReached(point, journey, now);
   const killed = isSeen || notReached !== undefined ? undefined : killedText(deps, point, journey);
   const lost =
-    cutOffs > 0 ? cutOffText(cutOffs) : (lostAt(point, journey) ?? unrecordedText(deps, point, journey) ?? killed);
+    lostAt(point, journey) ?? (cutOffs > 0 ? cutOffText(cutOffs) : (unrecordedText(deps, point, journey) ?? killed));
   const isLed = isLedTo(point);
   const reason =
     notReached ?? (!isLed && !isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
