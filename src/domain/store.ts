@@ -226,8 +226,6 @@ export interface Delivery extends NewDelivery {
   round: number;
   /** How often hooks were asked in this round whether it may go. */
   asked: number;
-  /** Hooks may have been asked about it when the event that it answers was handled before. Known to the process that settles the event. */
-  wasAsked?: boolean;
   createdAt: number;
   dueAt: number;
   settledAt?: number;

@@ -9,7 +9,6 @@ import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
-import { KeyedWork } from "../lib/work.js";
 import type { Pending } from "../pending/pending.js";
 import { type Listens, listensAt, type Place } from "./access.js";
 import { ActionTokens } from "./action-tokens.js";
@@ -19,13 +18,13 @@ import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
 import { completeAddress } from "./complete-address.js";
 import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
+import { Conversations, newlyStored } from "./conversation.js";
 import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
-import { type Lane, Lanes } from "./inbound/lanes.js";
 import { CommandTable } from "./inbound/parse-command.js";
-import type { Inbound, KeepFile, StoringReply } from "./inbound/receiving.js";
+import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { Suspects } from "./inbound/suspects.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
@@ -34,7 +33,6 @@ import { MovedChats } from "./moved-chats.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { discard } from "./outbound/discard.js";
 import { heldWith } from "./outbound/find-target.js";
-import { fresh, HandOver, type Open } from "./outbound/hand-over.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Parking } from "./outbound/parking.js";
@@ -48,7 +46,7 @@ import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
 import { cancelRest, withdraw } from "./outbound/withdraw.js";
-import { adapterNow, decideAtOnce, dropReply, type ReplyAtOnce, sendNext } from "./outbound.js";
+import { ReplyAtOnce, sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
@@ -71,12 +69,9 @@ class RunningGateway implements Gateway {
   readonly #beforeSending: (() => Promise<void>) | undefined;
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
-  readonly #handOver: HandOver;
   readonly #pending: Pending;
   readonly #requests: Requests;
-  readonly #lanesWork: KeyedWork<Lane>;
-  readonly #sendingWork: KeyedWork<Open>;
-  readonly #lanes: Lanes;
+  readonly #conversations: Conversations;
   readonly #gate: SendGate;
   readonly #suspects: Suspects;
   readonly identify: Identify;
@@ -121,27 +116,21 @@ class RunningGateway implements Gateway {
     this.#beforeSending = beforeSending;
     this.#pressure = new Pressure(config.gateway.max_waiting);
     this.#requests = new Requests(clock, config.gateway);
-    this.#lanes = new Lanes(store.inbox);
-    this.#handOver = new HandOver(store.outbox, (change) => this.#pressure.unsent(change));
     this.#pending = pending;
-    this.#lanesWork = new KeyedWork({
-      look: (lane) => workLane(lane, this.#intake, this.#in),
-      maxParallel: config.gateway.parallel_conversations,
-      isWaiting: true,
+    this.#conversations = new Conversations({
+      inbox: store.inbox,
+      outbox: store.outbox,
+      onDeliveries: (change) => this.#pressure.unsent(change),
+      handle: (lane) => workLane(lane, this.#intake, this.#in),
+      send: (queue) => sendNext(queue, this.#out),
+      maxHandling: config.gateway.parallel_conversations,
+      maxSending: config.gateway.parallel_sends,
       clock,
-      logger: logger.child({ flow: "inbound" }),
+      logger,
     });
-    this.#gate = new SendGate(clock, config.gateway.send_timeout, (queue) =>
-      this.#sendingWork.look(this.#handOver.of(queue)),
-    );
-    this.#suspects = new Suspects(config.gateway.inbox_attempts, (lane) => this.#lanesWork.look(lane), this.#gate);
-    this.#sendingWork = new KeyedWork({
-      look: (open) => this.#sendNext(open),
-      maxParallel: config.gateway.parallel_sends,
-      isWaiting: true,
-      clock,
-      logger: logger.child({ flow: "outbound" }),
-    });
+    const { send_timeout, inbox_attempts } = config.gateway;
+    this.#gate = new SendGate(clock, send_timeout, (queue) => this.#look(queue));
+    this.#suspects = new Suspects(inbox_attempts, (lane) => this.#conversations.look(lane), this.#gate);
     this.#parts = {
       store,
       registry,
@@ -193,11 +182,8 @@ class RunningGateway implements Gateway {
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
       lookOutbox: (queue) => this.#lookAnew(queue),
-      handOver: (deliveries, seqs, at, wasAsked) => {
-        for (const [i, delivery] of deliveries.entries())
-          this.#sendingWork.look(this.#handOver.offer(delivery, seqs[i] ?? 0, at, wasAsked));
-      },
-      replyAtOnce: (delivery) => this.#replyAtOnce(delivery),
+      conversations: this.#conversations,
+      replyAtOnce: (delivery, near) => ReplyAtOnce.decide(delivery, near, this.#out),
     };
     this.#outbound = {
       ...this.#parts,
@@ -217,7 +203,7 @@ class RunningGateway implements Gateway {
         const workId = store.outbox.endNotified(id);
         if (workId !== undefined) this.#pending.finished(workId);
       },
-      handOver: this.#handOver,
+      conversations: this.#conversations,
       look: (queue) => this.#lookAnew(queue),
     };
     this.#phase = "running";
@@ -232,7 +218,7 @@ class RunningGateway implements Gateway {
     const { adapters, background, clock, config, logger } = this.#parts;
     this.#pressure.close();
     // Adapters stop taking in and wait for what is under way; lanes and conversations finish the row they are at.
-    const drained = Promise.all([adapters.stop(), this.#lanesWork.stop(), this.#sendingWork.stop()])
+    const drained = Promise.all([adapters.stop(), this.#conversations.stop()])
       .then(() => background.drained())
       .then(() => this.#pending.drained([DELIVERY_ENDS]));
     if (await within(clock, config.shutdown_timeout, drained)) return this.#pending.deleteFinished();
@@ -240,7 +226,7 @@ class RunningGateway implements Gateway {
     const leftMs = Math.min(this.#requests.longestLeftMs, config.send_timeout);
     if (leftMs > 0 && (await within(clock, leftMs, drained))) return this.#pending.deleteFinished();
     logger.warn(
-      { lanes: this.#lanesWork.depth, sending: this.#sendingWork.depth },
+      { lanes: this.#conversations.handling, sending: this.#conversations.sending },
       "stopping without waiting any longer",
     );
     this.#requests.giveUpAll("the gateway stopped before the platform answered");
@@ -325,7 +311,7 @@ class RunningGateway implements Gateway {
     const row = await store.inbox.get(inboxId);
     if (!row || this.#phase !== "running") return true;
     this.#pressure.add();
-    this.#lanesWork.look(this.#lanes.reload(row.lane));
+    this.#conversations.look(this.#conversations.laneOf(row.lane).reload());
     return true;
   }
 
@@ -349,9 +335,9 @@ class RunningGateway implements Gateway {
       inbox,
       outbox,
       ignored: this.#ignored.counts(),
-      lanes: this.#lanesWork.depth,
-      sending: this.#sendingWork.depth,
-      pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await this.#lanes.putOffs(now) : [])],
+      lanes: this.#conversations.handling,
+      sending: this.#conversations.sending,
+      pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await this.#conversations.putOffs(now) : [])],
     };
   }
 
@@ -365,15 +351,13 @@ class RunningGateway implements Gateway {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {
         this.#pressure.add();
-        this.#lanesWork.look(this.#lanes.reload(row.lane));
+        this.#conversations.look(this.#conversations.laneOf(row.lane).reload());
       }
       afterId = rows.at(-1)?.id ?? afterId;
       if (rows.length < RESUME_PAGE) break;
     }
     for (const { queue, dueAt } of await outbox.pending()) {
-      const open = this.#handOver.of(queue);
-      this.#handOver.read(open);
-      this.#sendingWork.look(open, this.#boundedDue(dueAt));
+      this.#conversations.look(this.#conversations.queueOf(queue).read(), this.#boundedDue(dueAt));
     }
   }
 
@@ -387,7 +371,7 @@ class RunningGateway implements Gateway {
     if (this.#phase !== "running") return;
     const { inbox, outbox } = this.#parts.store;
     this.#out.startedAt += stepMs;
-    await Promise.all([this.#out.pauses.shift(stepMs), this.#handOver.shift(stepMs), inbox.shift(stepMs)]);
+    await Promise.all([this.#out.pauses.shift(stepMs), this.#conversations.shift(stepMs), inbox.shift(stepMs)]);
     for (const { queue } of await outbox.pending()) this.#lookAnew(queue);
   }
 
@@ -397,8 +381,8 @@ class RunningGateway implements Gateway {
 
   async liftPauses(key?: string): Promise<string[]> {
     const { store, clock, adapters } = this.#parts;
-    const [lifted, offered] = [await this.#out.pauses.lift(key), await this.#lanes.hurry(key, clock.now())];
-    for (const lane of offered) this.#lanesWork.look(lane);
+    const [lifted, offered] = [await this.#out.pauses.lift(key), await this.#conversations.hurry(key, clock.now())];
+    for (const lane of offered) this.#conversations.look(lane);
     adapters.pausesLifted(new Set(lifted.map((one) => one.split(":", 1)[0] as string)));
     await Promise.all(lifted.map((one) => store.outbox.dueNow(one, clock.now())));
     if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#lookAnew(queue);
@@ -422,66 +406,31 @@ class RunningGateway implements Gateway {
 
   get #intake(): Intake {
     return {
-      lanes: this.#lanes,
+      conversations: this.#conversations,
       suspects: this.#suspects,
       pressure: this.#pressure,
       hasRoom: () => this.#hasRoom(),
-      look: (lane) => this.#lanesWork.look(lane),
       isStopping: () => this.#phase === "stopping",
     };
   }
 
   #hasRoom(): boolean {
-    const { active, waiting } = this.#lanesWork.depth;
+    const { active, waiting } = this.#conversations.handling;
     return waiting === 0 && this.#suspects.isIdle && active < this.#parts.config.parallel_conversations;
   }
 
-  /** Its queue is taken until the reply was sent, or was not stored. */
-  async #replyAtOnce(given: NewDelivery): Promise<StoringReply | undefined> {
-    const out = this.#out;
-    const open = this.#handOver.idleFor(given);
-    const delivery = open && fresh(given, this.#parts.clock.now());
-    const adapter = delivery?.message && adapterNow(delivery, out);
-    if (!open || !delivery?.message || !adapter || !this.#sendingWork.claim(open)) return undefined;
-    this.#handOver.keep(delivery, open);
-    const fromStore = () => {
-      this.#handOver.read(open);
-      this.#sendingWork.run(open, () => this.#sendNext(open));
-    };
-    let reply: ReplyAtOnce;
-    try {
-      reply = await decideAtOnce(delivery, delivery.message, adapter, out);
-    } catch (error) {
-      fromStore();
-      throw error;
-    }
-    return {
-      reply,
-      stored: (seq) => {
-        delivery.seq = seq;
-        this.#sendingWork.run(open, () => this.#sendNext(open, reply));
-      },
-      notStored: () => {
-        dropReply(reply, out);
-        fromStore();
-      },
-    };
-  }
-
-  #sendNext(open: Open, first?: ReplyAtOnce): Promise<number | undefined> {
-    const sending = sendNext(open, this.#out, first);
-    return this.#gate.hasPasses ? sending.finally(() => this.#gate.passUnused(open.key)) : sending;
-  }
-
   #wake(platform: string): void {
-    for (const queue of this.#parking.leave(platform)) this.#sendingWork.look(this.#handOver.of(queue));
+    for (const queue of this.#parking.leave(platform)) this.#look(queue);
+  }
+
+  #look(queue: string): void {
+    this.#conversations.look(this.#conversations.queueOf(queue));
   }
 
   /** Before `start()` nothing is woken: it resumes all that is open. */
-  #lookAnew(queue: string): void {
-    const open = this.#handOver.of(queue);
-    this.#handOver.read(open);
-    if (this.#phase === "running") this.#sendingWork.look(open);
+  #lookAnew(key: string): void {
+    const queue = this.#conversations.queueOf(key).read();
+    if (this.#phase === "running") this.#conversations.look(queue);
   }
 
   async #root(deliveryId: string): Promise<Delivery> {
@@ -526,7 +475,11 @@ class RunningGateway implements Gateway {
     const [seq = 0] = await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));
-    else this.#sendingWork.look(this.#handOver.offer(delivery, seq, now));
+    else {
+      const queue = this.#conversations.queueFor(delivery);
+      queue.offer(newlyStored(delivery, seq, now));
+      this.#conversations.look(queue);
+    }
     return id;
   }
 

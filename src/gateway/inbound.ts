@@ -11,6 +11,7 @@ import {
 } from "../domain/event.js";
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../hooks/isolate.js";
+import type { LaneRow } from "./conversation.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";
 import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
@@ -19,7 +20,6 @@ import { fireReceived } from "./inbound/fire-received.js";
 import { forward, originOf } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
 import { judge, type Sender } from "./inbound/judge.js";
-import type { LaneRow } from "./inbound/lanes.js";
 import { noteArrival } from "./inbound/note-arrival.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";

@@ -5,15 +5,15 @@
  */
 import type { Adapter } from "../domain/adapter.js";
 import type { OutboundMessage } from "../domain/message.js";
-import type { Delivery } from "../domain/store.js";
+import type { Decided, Delivery, NewDelivery } from "../domain/store.js";
 import { MAX_PAUSE_MS } from "../lib/backoff.js";
-import { type Decision, decide, decideUnstored } from "./outbound/decide.js";
+import { type Conversation, newlyStored, type Queue } from "./conversation.js";
+import { type Decision, decide, decideUnstored, hasHooks } from "./outbound/decide.js";
 import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
 import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove } from "./outbound/follow-move.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/freeze-and-send.js";
-import type { Open } from "./outbound/hand-over.js";
 import { notifyAsker } from "./outbound/notify-asker.js";
 import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
@@ -27,25 +27,30 @@ const IN_A_ROW = 20;
 /** An edit waits for an older one of the same message that is on the wire. */
 const RETRY_DELAY_MS = 250;
 
-/** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. `first`: a reply that was stored as decided. */
-export async function sendNext(open: Open, out: Outbound, first?: ReplyAtOnce): Promise<number | undefined> {
+/** Sends what is due in a queue, in order. Gives the time of the next look, if one is needed. `first`: a reply that was stored, whatever else. */
+export function sendNext(queue: Queue, out: Outbound, first?: ReplyAtOnce): Promise<number | undefined> {
+  const sending = sendInOrder(queue, first, out);
+  return out.gate.hasPasses ? sending.finally(() => out.gate.passUnused(queue.key)) : sending;
+}
+
+async function sendInOrder(queue: Queue, first: ReplyAtOnce | undefined, out: Outbound): Promise<number | undefined> {
   let reply = first;
   for (let n = 0; n < IN_A_ROW && (reply || !out.isStopping()); n++) {
-    const next = reply?.delivery ?? out.handOver.next(open);
+    const next = reply?.delivery ?? queue.next();
     const delivery = next instanceof Promise ? await next : next;
     if (!delivery) return undefined;
     let then: Then;
     try {
-      then = await (reply ? sendReply(reply, out) : sendOne(delivery, out));
+      then = await (reply ? reply.send() : sendOne(delivery, out));
     } catch (error) {
       if (!(await wasWithdrawn(delivery.id, out))) throw error;
       then = "again";
     } finally {
       // A delivery that is not plainly settled is read from the store next time.
-      if (then !== "next") out.handOver.read(open);
+      if (then !== "next") queue.read();
     }
     reply = undefined;
-    if (then === "next") out.handOver.settled(open);
+    if (then === "next") queue.settled();
     else if (then !== "again") return then;
   }
   return out.clock.now();
@@ -145,48 +150,76 @@ async function carryOut(
  * A reply in a conversation with nothing else to send: hooks decide on it before its event is settled, so that one commit has the event as
  * done and the reply as decided. Hooks that take longer hold nothing up: the event is settled meanwhile, and the decision is stored later.
  */
-export interface ReplyAtOnce {
+export class ReplyAtOnce {
   readonly delivery: Delivery;
-  readonly adapter: Adapter;
-  readonly deciding: Promise<Decision>;
-  /** What its row is to have; absent when that is not decided, or is something else than to send. */
-  readonly prepared: Prepared | undefined;
-}
+  readonly #queue: Queue;
+  readonly #adapter: Adapter;
+  readonly #out: Outbound;
+  #deciding: Promise<Decision> | undefined;
+  #prepared: Prepared | undefined;
 
-/** The adapter of a delivery that may go now. */
-export function adapterNow(delivery: Delivery, out: Outbound): Adapter | undefined {
-  const way = wayOf(delivery, out);
-  return typeof way === "function" ? undefined : way;
-}
-
-/** What it gives is to be stored, then given to `sendNext`, or to `dropReply`. */
-export async function decideAtOnce(
-  delivery: Delivery,
-  message: OutboundMessage,
-  adapter: Adapter,
-  out: Outbound,
-): Promise<ReplyAtOnce> {
-  const deciding = decideUnstored(delivery, message, out);
-  const decision = await Promise.race([deciding, aTurn()]);
-  if (decision?.kind !== "send") return { delivery, adapter, deciding, prepared: undefined };
-  const prepared = prepare(delivery, shorten(delivery, decision.message, out), [], adapter, out);
-  return { delivery, adapter, deciding, prepared: typeof prepared === "string" ? undefined : prepared };
-}
-
-/** The store did not take it. */
-export function dropReply({ prepared }: ReplyAtOnce, out: Outbound): void {
-  if (prepared) giveBack(prepared, out);
-}
-
-async function sendReply({ delivery, adapter, deciding, prepared }: ReplyAtOnce, out: Outbound): Promise<Then> {
-  if (!prepared) return carryOut(await deciding, delivery, [], adapter, out);
-  try {
-    await out.store.durable();
-  } catch (error) {
-    giveBack(prepared, out);
-    throw error;
+  private constructor(delivery: Delivery, queue: Queue, adapter: Adapter, out: Outbound) {
+    this.delivery = delivery;
+    this.#queue = queue;
+    this.#adapter = adapter;
+    this.#out = out;
   }
-  return sendPrepared(delivery, prepared, adapter, out);
+
+  /** Undefined when it has to wait: for what is open in its queue, a pause, a crowd. Else `stored` or `notStored` is to be called. */
+  static async decide(given: NewDelivery, near: Conversation, out: Outbound): Promise<ReplyAtOnce | undefined> {
+    const { conversations, clock } = out;
+    const queue = conversations.queueFor(given, near);
+    if (!queue.isEmpty || given.message === undefined) return undefined;
+    const delivery = newlyStored(given, 0, clock.now());
+    const way = wayOf(delivery, out);
+    if (typeof way === "function" || !conversations.take(queue, delivery)) return undefined;
+    const reply = new ReplyAtOnce(delivery, queue, way, out);
+    reply.#deciding = decideUnstored(delivery, given.message, out);
+    const decision = await (hasHooks(out) ? Promise.race([reply.#deciding, aTurn()]) : reply.#deciding);
+    try {
+      if (decision?.kind === "send") reply.#prepare(decision.message);
+    } catch (error) {
+      reply.notStored();
+      throw error;
+    }
+    return reply;
+  }
+
+  /** What its row is to have; absent when that is not decided yet, or is something else than to send. */
+  get decided(): Decided | undefined {
+    return this.#prepared;
+  }
+
+  stored(seq: number): void {
+    this.delivery.seq = seq;
+    this.#out.conversations.sendNow(this.#queue, () => sendNext(this.#queue, this.#out, this));
+  }
+
+  /** The store did not take it, or has had one with its id. */
+  notStored(): void {
+    if (this.#prepared) giveBack(this.#prepared, this.#out);
+    this.#queue.read();
+    this.#out.conversations.sendNow(this.#queue, () => sendNext(this.#queue, this.#out));
+  }
+
+  async send(): Promise<Then> {
+    if (!this.#prepared)
+      return carryOut((await this.#deciding) as Decision, this.delivery, [], this.#adapter, this.#out);
+    try {
+      await this.#out.store.durable();
+    } catch (error) {
+      giveBack(this.#prepared, this.#out);
+      throw error;
+    }
+    return sendPrepared(this.delivery, this.#prepared, this.#adapter, this.#out);
+  }
+
+  /** What cannot be encoded ends when it is stored. */
+  #prepare(message: OutboundMessage): void {
+    const short = shorten(this.delivery, message, this.#out);
+    const prepared = prepare(this.delivery, short, [], this.#adapter, this.#out);
+    if (typeof prepared !== "string") this.#prepared = prepared;
+  }
 }
 
 /** What waits for nothing ends within it. */

@@ -9,12 +9,15 @@ export class PerKey<V extends object> {
   readonly #make: (key: string) => V;
   readonly #isIdle: (value: V) => boolean;
   #all = new Map<string, V>();
+  readonly #few: number;
   /** So many, and the idle ones are looked for. */
-  #many = FEW;
+  #many: number;
 
-  constructor(make: (key: string) => V, isIdle: (value: V) => boolean) {
+  constructor(make: (key: string) => V, isIdle: (value: V) => boolean, few = FEW) {
     this.#make = make;
     this.#isIdle = isIdle;
+    this.#few = few;
+    this.#many = few;
   }
 
   of(key: string): V {
@@ -28,7 +31,7 @@ export class PerKey<V extends object> {
   #add(key: string): V {
     if (this.#all.size >= this.#many) {
       this.#all = new Map([...this.#all].filter(([, value]) => !this.#isIdle(value)));
-      this.#many = 2 * this.#all.size + FEW;
+      this.#many = 2 * this.#all.size + this.#few;
     }
     const value = this.#make(key);
     this.#all.set(key, value);

@@ -10,29 +10,93 @@ import { errorMessage } from "./errors.js";
 import type { Logger } from "./logger.js";
 import { PerKey } from "./per-key.js";
 
-export interface WorkOptions<K = string> {
-  /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
-  look: (key: K) => Promise<number | undefined>;
-  /** Keys under way at once, at most. */
-  maxParallel: number;
+export interface KeyedWorkOptions {
   clock: Clock;
-  logger: Logger;
   /** Its times end waits, so they move with a clock that is set; else they are times of day, and stay. */
   isWaiting?: boolean;
   /** After a look that threw. */
   backoff?: Backoff;
 }
 
+export interface WorkOptions extends KeyedWorkOptions {
+  /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
+  look: (key: string) => Promise<number | undefined>;
+  /** Keys under way at once, at most. */
+  maxParallel: number;
+  logger: Logger;
+}
+
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
-/** What this keeps for a key. A caller with one object per key passes that object, which saves a search. */
-export interface KeyState {
+/** What this keeps for a key. Its owner keeps one object per key, and may forget it while it is idle. */
+export abstract class Key {
   readonly key: string;
-  phase: "idle" | "due-later" | "waiting" | "active";
+  readonly share: Share;
+  phase: "idle" | "due-later" | "waiting" | "active" = "idle";
   /** `due-later`: when. `active`: when to look again, if that was asked for. Else never. */
-  nextAt: number;
+  nextAt = NEVER;
   /** Looks that threw, in a row. */
-  failures: number;
+  failures = 0;
+
+  constructor(key: string, share: Share) {
+    this.key = key;
+    this.share = share;
+  }
+
+  /** Does what is due for it. A number = look again at that time (ms since the epoch). */
+  abstract look(): Promise<number | undefined>;
+
+  get isIdle(): boolean {
+    return this.phase === "idle";
+  }
+}
+
+/** Keys of one kind: how many of them are under way at once, at most. */
+export class Share {
+  readonly maxParallel: number;
+  readonly logger: Logger;
+  active = 0;
+  /** What waits for room, in order, from `#first` on. */
+  #waiting: Key[] = [];
+  #first = 0;
+
+  constructor(maxParallel: number, logger: Logger) {
+    this.maxParallel = maxParallel;
+    this.logger = logger;
+  }
+
+  get depth(): { active: number; waiting: number } {
+    return { active: this.active, waiting: this.#waiting.length - this.#first };
+  }
+
+  get hasRoom(): boolean {
+    return this.active < this.maxParallel;
+  }
+
+  push(key: Key): void {
+    this.#waiting.push(key);
+  }
+
+  /** The next one that waits, while there is room. */
+  take(): Key | undefined {
+    if (this.#first === this.#waiting.length) {
+      this.clear();
+      return undefined;
+    }
+    if (!this.hasRoom) return undefined;
+    const key = this.#waiting[this.#first++];
+    if (this.#first === SLICE) {
+      this.#waiting = this.#waiting.slice(SLICE);
+      this.#first = 0;
+    }
+    return key;
+  }
+
+  clear(): void {
+    if (this.#waiting.length === 0) return;
+    this.#waiting = [];
+    this.#first = 0;
+  }
 }
 
 /** The front of the queue: this many are gone before it is cut. */
@@ -40,88 +104,99 @@ const SLICE = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const AT_ONCE = 0;
 
-export const newKeyState = (key: string): KeyState => ({ key, phase: "idle", nextAt: NEVER, failures: 0 });
-export const isIdleKey = ({ phase }: KeyState): boolean => phase === "idle";
+class NamedKey extends Key {
+  readonly #look: WorkOptions["look"];
 
-export function createWork({ look, ...options }: WorkOptions) {
-  const keys = new PerKey(newKeyState, isIdleKey);
-  const work = new KeyedWork<KeyState>({ look: ({ key }) => look(key), ...options });
+  constructor(key: string, share: Share, look: WorkOptions["look"]) {
+    super(key, share);
+    this.#look = look;
+  }
+
+  look(): Promise<number | undefined> {
+    return this.#look(this.key);
+  }
+}
+
+export function createWork({ look, maxParallel, logger, ...options }: WorkOptions) {
+  const share = new Share(maxParallel, logger);
+  const keys = new PerKey(
+    (key) => new NamedKey(key, share, look),
+    (key) => key.isIdle,
+  );
+  const work = new KeyedWork([share], options);
   return {
     look: (key: string, atMs?: number): void => work.look(keys.of(key), atMs),
     get depth() {
-      return work.depth;
+      return share.depth;
     },
     stop: () => work.stop(),
   };
 }
 
-/** Work by keys that their owner keeps: only idle ones may be forgotten. */
-export class KeyedWork<K extends KeyState> {
-  readonly #options: WorkOptions<K>;
-  /** What waits for room, in order, from `#firstWaiting` on. */
-  #waiting: K[] = [];
-  #firstWaiting = 0;
-  #later = new DueHeap<K>();
-  #active = 0;
+export class KeyedWork {
+  readonly #shares: readonly Share[];
+  readonly #options: KeyedWorkOptions;
+  #later = new DueHeap<Key>();
   #timer: Timer | undefined;
   #timerAt = NEVER;
   #isPumpScheduled = false;
   #isStopped = false;
   #onIdle: (() => void)[] = [];
 
-  constructor(options: WorkOptions<K>) {
+  constructor(shares: readonly Share[], options: KeyedWorkOptions) {
+    this.#shares = shares;
     this.#options = options;
     options.clock.onStep?.((stepMs) => this.#stepped(stepMs));
   }
 
-  get depth(): { active: number; waiting: number } {
-    return { active: this.#active, waiting: this.#waitingCount };
-  }
-
-  look(state: K, atMs = AT_ONCE): void {
+  look(key: Key, atMs = AT_ONCE): void {
     if (this.#isStopped) return;
-    if (state.phase === "active") state.nextAt = Math.min(state.nextAt, atMs);
-    else if (state.phase !== "waiting") this.#plan(state, atMs);
+    if (key.phase === "active") key.nextAt = Math.min(key.nextAt, atMs);
+    else if (key.phase !== "waiting") this.#plan(key, atMs);
   }
 
   /** Takes a key that is idle, when there is room for it at once: no look begins until the job that its caller owes to `run` has ended. */
-  claim(state: K): boolean {
-    if (this.#isStopped || state.phase !== "idle") return false;
-    if (this.#waitingCount > 0 || this.#active >= this.#options.maxParallel) return false;
-    this.#begin(state);
+  claim(key: Key): boolean {
+    const { share } = key;
+    if (this.#isStopped || !key.isIdle || share.depth.waiting > 0 || !share.hasRoom) return false;
+    this.#begin(key);
     return true;
   }
 
   /** The job of a key that was claimed, in place of a look at it. */
-  run(state: K, job: () => Promise<number | undefined>): void {
-    void this.#end(state, job);
+  run(key: Key, job: () => Promise<number | undefined>): void {
+    void this.#end(key, job);
   }
 
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
-    this.#forgetWaiting();
+    for (const share of this.#shares) share.clear();
     this.#later.clear();
-    if (this.#active === 0) return Promise.resolve();
+    if (this.#isQuiet) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
+  get #isQuiet(): boolean {
+    return this.#shares.every(({ active }) => active === 0);
+  }
+
   /** The key is not under way: into the queue when it is due, else onto the heap when that is news. */
-  #plan(state: K, atMs: number): void {
-    if (atMs === AT_ONCE || atMs <= this.#options.clock.now()) this.#enqueue(state);
-    else if (atMs < state.nextAt) {
-      state.phase = "due-later";
-      state.nextAt = atMs;
-      this.#later.set(state, atMs);
+  #plan(key: Key, atMs: number): void {
+    if (atMs === AT_ONCE || atMs <= this.#options.clock.now()) this.#enqueue(key);
+    else if (atMs < key.nextAt) {
+      key.phase = "due-later";
+      key.nextAt = atMs;
+      this.#later.set(key, atMs);
       this.#armTimer();
     }
   }
 
-  #enqueue(state: K): void {
-    if (state.phase === "due-later") this.#later.delete(state);
-    state.phase = "waiting";
-    state.nextAt = NEVER;
-    this.#waiting.push(state);
+  #enqueue(key: Key): void {
+    if (key.phase === "due-later") this.#later.delete(key);
+    key.phase = "waiting";
+    key.nextAt = NEVER;
+    key.share.push(key);
     this.#schedulePump();
   }
 
@@ -131,67 +206,49 @@ export class KeyedWork<K extends KeyState> {
     this.#isPumpScheduled = true;
     setImmediate(() => {
       this.#isPumpScheduled = false;
-      this.#pump();
+      for (const share of this.#shares)
+        for (let key = share.take(); key; key = share.take()) {
+          this.#begin(key);
+          void this.#end(key, () => key.look());
+        }
     });
   }
 
-  #pump(): void {
-    while (this.#waitingCount > 0) {
-      if (this.#active >= this.#options.maxParallel) return;
-      const state = this.#waiting[this.#firstWaiting++] as K;
-      if (this.#firstWaiting === SLICE) {
-        this.#waiting = this.#waiting.slice(SLICE);
-        this.#firstWaiting = 0;
-      }
-      this.#begin(state);
-      void this.#end(state, () => this.#options.look(state));
-    }
-    this.#forgetWaiting();
+  #begin(key: Key): void {
+    key.phase = "active";
+    key.share.active++;
   }
 
-  get #waitingCount(): number {
-    return this.#waiting.length - this.#firstWaiting;
-  }
-
-  #forgetWaiting(): void {
-    this.#waiting = [];
-    this.#firstWaiting = 0;
-  }
-
-  #begin(state: K): void {
-    state.phase = "active";
-    this.#active++;
-  }
-
-  async #end(state: K, job: () => Promise<number | undefined>): Promise<void> {
-    const { clock, logger, backoff = BACKOFF } = this.#options;
+  async #end(key: Key, job: () => Promise<number | undefined>): Promise<void> {
+    const { clock, backoff = BACKOFF } = this.#options;
+    const { share } = key;
     let againAt: number | undefined;
     try {
       againAt = await job();
-      state.failures = 0;
+      key.failures = 0;
     } catch (thrown) {
-      state.failures++;
-      const pauseMs = backoffMs(backoff, state.failures);
+      key.failures++;
+      const pauseMs = backoffMs(backoff, key.failures);
       againAt = clock.now() + pauseMs;
-      logger.error(
-        { key: state.key, err: thrown, attempt: state.failures, pauseMs },
+      share.logger.error(
+        { key: key.key, err: thrown, attempt: key.failures, pauseMs },
         `work failed: ${errorMessage(thrown)}`,
       );
     }
-    this.#active--;
-    this.#settle(state, Math.min(state.nextAt, againAt ?? NEVER));
+    share.active--;
+    this.#settle(key, Math.min(key.nextAt, againAt ?? NEVER));
   }
 
-  #settle(state: K, nextAt: number): void {
+  #settle(key: Key, nextAt: number): void {
     if (this.#isStopped) {
-      if (this.#active === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+      if (this.#isQuiet) for (const resolve of this.#onIdle.splice(0)) resolve();
       return;
     }
-    state.phase = "idle";
-    state.nextAt = NEVER;
+    key.phase = "idle";
+    key.nextAt = NEVER;
     // One that failed is not idle for long, so its back-off grows.
-    if (nextAt < NEVER) this.#plan(state, nextAt);
-    if (this.#waitingCount > 0) this.#schedulePump();
+    if (nextAt < NEVER) this.#plan(key, nextAt);
+    if (key.share.depth.waiting > 0) this.#schedulePump();
   }
 
   /** The clock was set: what waits keeps its length, and the timer is set anew for what falls due earlier now. */

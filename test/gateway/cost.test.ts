@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("looks for a conversation by its name once a queue, and waits for little but the disk, the hooks and the platform", async () => {
+it("looks for a conversation by its name once, and once for its limits, and waits for little but the disk, the hooks and the platform", async () => {
   let settled = () => {};
   const rig = await startRig({
     observe: { deliverySettled: () => settled() },
@@ -44,8 +44,8 @@ it("looks for a conversation by its name once a queue, and waits for little but 
   counting.disable();
   vi.restoreAllMocks();
 
-  // Lane, hand-over, rate limit.
-  expect(lookUps / MESSAGES).toBeLessThanOrEqual(3.5);
+  // The conversation, and its limit.
+  expect(lookUps / MESSAGES).toBeLessThanOrEqual(2.5);
   // The steps of both flows, the store, the platform of this test and the test itself.
-  expect(promises / MESSAGES).toBeLessThanOrEqual(40);
+  expect(promises / MESSAGES).toBeLessThanOrEqual(44);
 });

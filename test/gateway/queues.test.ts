@@ -1,9 +1,8 @@
-/** The two memories of the queues (lanes, hand-over) beside the real store: what they forget, they find there again. */
+/** The memory of a conversation (lanes, queues) beside the real store: what it forgets, it finds there again. */
 import { afterEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/domain/event.js";
-import type { NewDelivery, OutboxStore, Store } from "../../src/domain/store.js";
-import { type LaneRow, Lanes } from "../../src/gateway/inbound/lanes.js";
-import { HandOver } from "../../src/gateway/outbound/hand-over.js";
+import type { InboxStore, NewDelivery, OutboxStore, Store } from "../../src/domain/store.js";
+import { Conversations, type LaneRow, newlyStored, type Queue } from "../../src/gateway/conversation.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { storeConfig } from "../../src/store/config.js";
@@ -28,9 +27,26 @@ async function newStore(): Promise<Store> {
   return store;
 }
 
-async function accept(store: Store, lanes: Lanes, text: string): Promise<void> {
-  const lane = lanes.of(room);
-  lanes.expect(lane);
+function conversationsOf(
+  { inbox, outbox }: Pick<Store, "inbox" | "outbox">,
+  onDeliveries: (change: number) => void = () => {},
+): Conversations {
+  return new Conversations({
+    inbox,
+    outbox,
+    onDeliveries,
+    handle: async () => undefined,
+    send: async () => undefined,
+    maxHandling: 1,
+    maxSending: 1,
+    clock: systemClock,
+    logger: silentLogger,
+  });
+}
+
+async function accept(store: Store, conversations: Conversations, text: string): Promise<void> {
+  const lane = conversations.laneOf(room);
+  lane.expect();
   const message = messageOf(text);
   const event: MessageEvent = { kind: "message", eventId: message.messageId, message };
   const { id } = await store.inbox.accept(event, room, 0, false);
@@ -47,17 +63,17 @@ async function accept(store: Store, lanes: Lanes, text: string): Promise<void> {
     receivedAt: 0,
     isStarted: false,
   };
-  lanes.add(lane, row);
+  lane.add(row);
 }
 
 /** Takes rows until the lane is empty; gives their texts. */
-async function drain(store: Store, lanes: Lanes): Promise<string[]> {
+async function drain(store: Store, conversations: Conversations): Promise<string[]> {
   const texts: string[] = [];
-  const lane = lanes.of(room);
-  for (let row = await lanes.head(lane); row; row = await lanes.head(lane)) {
+  const lane = conversations.laneOf(room);
+  for (let row = await lane.next(); row; row = await lane.next()) {
     texts.push("message" in row.event ? row.event.message.text : "");
     await store.inbox.settle(row.id, { outcome: "x", deliveries: [] }, 0);
-    lanes.shift(lane);
+    lane.finished();
   }
   return texts;
 }
@@ -66,7 +82,7 @@ describe("lanes", () => {
   it("find a row that was accepted while they were reading the store", async () => {
     const store = await newStore();
     let during = async () => {};
-    const lanes = new Lanes({
+    const inbox: InboxStore = {
       ...store.inbox,
       async lane(...query) {
         const rows = await store.inbox.lane(...query);
@@ -75,8 +91,9 @@ describe("lanes", () => {
         await act();
         return rows;
       },
-    });
-    lanes.reload(room);
+    };
+    const lanes = conversationsOf({ ...store, inbox });
+    lanes.laneOf(room).reload();
     await accept(store, lanes, "before");
     during = () => accept(store, lanes, "during");
     expect(await drain(store, lanes)).toEqual(["before", "during"]);
@@ -85,13 +102,14 @@ describe("lanes", () => {
   it("keep only so many rows in memory, and read the rest, in order and once each", async () => {
     const store = await newStore();
     let reads = 0;
-    const lanes = new Lanes({
+    const inbox: InboxStore = {
       ...store.inbox,
       lane(...query) {
         reads++;
         return store.inbox.lane(...query);
       },
-    });
+    };
+    const lanes = conversationsOf({ ...store, inbox });
     const texts = Array.from({ length: 2_120 }, (_, i) => String(i));
     await Promise.all(texts.map((text) => accept(store, lanes, text)));
     expect(await drain(store, lanes)).toEqual(texts);
@@ -100,7 +118,7 @@ describe("lanes", () => {
   });
 });
 
-describe("the hand-over", () => {
+describe("a queue", () => {
   const delivery = (id: string): NewDelivery => ({
     id,
     address: { platform: "loop", botId: "bot", chatId: "room" },
@@ -108,17 +126,19 @@ describe("the hand-over", () => {
     message: { text: id },
     cause: { kind: "api", id: "t", depth: 0 },
   });
+  const offer = (queue: Queue, given: NewDelivery, seq: number) => queue.offer(newlyStored(given, seq, 0));
 
   it("reads nothing while all goes well", async () => {
     const store = await newStore();
-    const handOver = new HandOver({ ...store.outbox, next: () => Promise.reject(new Error("read")) }, () => {});
-    handOver.offer(delivery("a"), 1, 0);
-    handOver.offer(delivery("b"), 2, 0);
-    expect((await handOver.next(handOver.of(room)))?.id).toBe("a");
-    handOver.settled(handOver.of(room));
-    expect((await handOver.next(handOver.of(room)))?.id).toBe("b");
-    handOver.settled(handOver.of(room));
-    expect(await handOver.next(handOver.of(room))).toBeUndefined();
+    const outbox: OutboxStore = { ...store.outbox, next: () => Promise.reject(new Error("read")) };
+    const queue = conversationsOf({ ...store, outbox }).queueOf(room);
+    offer(queue, delivery("a"), 1);
+    offer(queue, delivery("b"), 2);
+    expect((await queue.next())?.id).toBe("a");
+    queue.settled();
+    expect((await queue.next())?.id).toBe("b");
+    queue.settled();
+    expect(await queue.next()).toBeUndefined();
   });
 
   it("does not lose a delivery that was committed while it was reading the store", async () => {
@@ -132,52 +152,73 @@ describe("the hand-over", () => {
         return next;
       },
     };
-    const handOver = new HandOver(outbox, () => {});
-    handOver.read(handOver.of(room));
+    const queue = conversationsOf({ ...store, outbox }).queueOf(room);
+    queue.read();
     during = async () => {
       during = async () => {};
-      await store.outbox.enqueue([delivery("a")], 0);
-      handOver.offer(delivery("a"), 1, 0);
+      const [seq = 0] = await store.outbox.enqueue([delivery("a")], 0);
+      offer(queue, delivery("a"), seq);
     };
-    expect(await handOver.next(handOver.of(room))).toBeUndefined();
-    expect((await handOver.next(handOver.of(room)))?.id).toBe("a");
+    expect(await queue.next()).toBeUndefined();
+    expect((await queue.next())?.id).toBe("a");
   });
 
-  it("has no queue for a reply to be sent at once while something is open there, nor for an edit", async () => {
+  it("is taken for a reply that is sent at once only while nothing is open in it, and never for an edit", async () => {
     const store = await newStore();
     let inMemory = 0;
-    const handOver = new HandOver(store.outbox, (change) => {
+    const conversations = conversationsOf(store, (change) => {
       inMemory += change;
     });
-    expect(handOver.idleFor(delivery("a"))?.key).toBe(room);
-    expect(handOver.idleFor({ ...delivery("a"), operation: "edit" })).toBeUndefined();
-    handOver.offer(delivery("a"), 1, 0);
+    const queue = conversations.queueOf(room);
+    const take = (given: NewDelivery) => conversations.take(queue, newlyStored(given, 0, 0));
+    expect(take({ ...delivery("a"), operation: "edit" })).toBe(false);
+    offer(queue, delivery("a"), 1);
     expect(inMemory).toBe(1);
-    expect(handOver.idleFor(delivery("b"))).toBeUndefined();
-    handOver.read(handOver.of(room));
+    expect(take(delivery("b"))).toBe(false);
+    queue.read();
     expect(inMemory).toBe(0);
-    expect(handOver.idleFor(delivery("b"))).toBeUndefined();
-    expect(await handOver.next(handOver.of(room))).toBeUndefined();
-    expect(handOver.idleFor(delivery("b"))?.key).toBe(room);
+    expect(take(delivery("b"))).toBe(false);
+    expect(await queue.next()).toBeUndefined();
+    expect(take(delivery("b"))).toBe(true);
+    expect(inMemory).toBe(1);
+    expect((await queue.next())?.id).toBe("b");
+    queue.settled();
+    expect(take(delivery("c"))).toBe(false);
+    const { sending } = conversations;
+    conversations.sendNow(queue, async () => undefined);
+    await Promise.resolve();
+    expect([sending, conversations.sending].map(({ active }) => active)).toEqual([1, 0]);
+    expect(take(delivery("c"))).toBe(true);
   });
 
   it("reads a delivery whose id existed from the store", async () => {
     const store = await newStore();
-    const handOver = new HandOver(store.outbox, () => {});
+    const queue = conversationsOf(store).queueOf(room);
     const [seq = 0] = await store.outbox.enqueue([delivery("a")], 0);
     const [again = -1] = await store.outbox.enqueue([{ ...delivery("a"), message: { text: "another" } }], 0);
     expect([seq, again]).toEqual([1, 0]);
-    handOver.offer(delivery("a"), again, 0);
-    expect(await handOver.next(handOver.of(room))).toMatchObject({ seq: 1, message: { text: "a" } });
+    offer(queue, delivery("a"), again);
+    expect(await queue.next()).toMatchObject({ seq: 1, message: { text: "a" } });
   });
 
   it("keeps the order of the store as soon as there is an edit", async () => {
     const store = await newStore();
-    const handOver = new HandOver(store.outbox, () => {});
+    const queue = conversationsOf(store).queueOf(room);
     const edit: NewDelivery = { ...delivery("b"), operation: "edit", targetId: "a" };
-    await store.outbox.enqueue([delivery("a"), edit], 0);
-    handOver.offer(delivery("a"), 1, 0);
-    handOver.offer(edit, 2, 0);
-    expect(await handOver.next(handOver.of(room))).toMatchObject({ id: "a", seq: 1 });
+    const [first = 0, second = 0] = await store.outbox.enqueue([delivery("a"), edit], 0);
+    offer(queue, delivery("a"), first);
+    offer(queue, edit, second);
+    expect(await queue.next()).toMatchObject({ id: "a", seq: 1 });
   });
+});
+
+it("lanes of slow commands and queues of interactions that are idle are forgotten, and those in use are not", async () => {
+  const store = await newStore();
+  const conversation = conversationsOf(store).of(room);
+  const inUse = conversation.queue(`${room}\ni-0`);
+  inUse.read();
+  const idle = conversation.queue(`${room}\ni-1`);
+  for (let n = 2; n < 50; n++) conversation.queue(`${room}\ni-${n}`);
+  expect(conversation.queue(`${room}\ni-0`)).toBe(inUse);
+  expect(conversation.queue(`${room}\ni-1`)).not.toBe(idle);
 });

@@ -6,25 +6,24 @@ import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import { shownName } from "../../lib/person-name.js";
+import { COMMAND_LANE, type Conversations, type LaneRow } from "../conversation.js";
 import type { Pressure } from "../pressure.js";
-import { COMMAND_LANE, type Lane, type LaneRow, type Lanes } from "./lanes.js";
 import { isBrief, planAction } from "./plan-action.js";
 import type { Inbound } from "./receiving.js";
 import type { Suspects } from "./suspects.js";
 
 export interface Intake {
-  lanes: Lanes;
+  conversations: Conversations;
   suspects: Suspects;
   pressure: Pressure;
   /** There is room to handle one more lane at once. */
   hasRoom(): boolean;
-  look(lane: Lane): void;
   isStopping(): boolean;
 }
 
 export async function accept(given: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
   const event = named(given);
-  const { lanes, pressure } = intake;
+  const { conversations, pressure } = intake;
   const looked = kindOf(event, inbound);
   const kind = typeof looked === "string" ? looked : await looked;
   // Commands are accepted at any backlog: with them an operator finds its cause.
@@ -33,23 +32,23 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   if (intake.isStopping()) throw stopping();
   const receivedAt = inbound.clock.now();
   const conversation = conversationOf(event);
-  const lane = lanes.of(laneOf(conversation, event, kind));
-  const started = lanes.expect(lane) && intake.hasRoom();
+  const lane = conversations.of(conversation).lane(laneOf(conversation, event, kind));
+  const started = lane.expect() && intake.hasRoom();
   let stored: { id: number; duplicate: boolean };
   try {
     stored = await inbound.store.inbox.accept(event, lane.key, receivedAt, started);
   } catch (error) {
-    lanes.expectNot(lane);
+    lane.expectNot();
     throw error;
   }
   if (stored.duplicate) {
-    lanes.expectNot(lane);
+    lane.expectNot();
     await inbound.store.durable(); // the first one may be of this very moment
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
   pressure.add();
-  lanes.add(lane, newRow(stored.id, lane.key, conversation, event, receivedAt, started));
-  intake.look(lane);
+  lane.add(newRow(stored.id, lane.key, conversation, event, receivedAt, started));
+  conversations.look(lane);
   inbound.observe.eventAccepted?.(event);
   await inbound.store.durable();
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;

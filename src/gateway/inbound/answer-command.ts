@@ -6,9 +6,9 @@ import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { decideAccess } from "../access.js";
 import type { Command } from "../commands.js";
+import { COMMAND_LANE, type LaneRow } from "../conversation.js";
 import { type Handling, settled } from "./handling.js";
 import { placeOf } from "./judge.js";
-import { COMMAND_LANE, type LaneRow } from "./lanes.js";
 import { LiveAnswer } from "./live-answer.js";
 import type { ParsedOptions } from "./parse-command.js";
 import {

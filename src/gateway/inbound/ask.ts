@@ -2,7 +2,7 @@
 import type { Form, InboundMessage, Prompt } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
-import type { LaneRow } from "./lanes.js";
+import type { LaneRow } from "../conversation.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
 
 export type Asking = Pick<Prompt, "form" | "line" | "values">;

@@ -4,10 +4,10 @@ import type { DeletedEvent, EditedEvent, MovedEvent, ReactionEvent } from "../..
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
+import type { LaneRow } from "../conversation.js";
 import { asCopy, copiesOf } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { judge, placeOf } from "./judge.js";
-import type { LaneRow } from "./lanes.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
 export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: Inbound): Promise<Handling> {

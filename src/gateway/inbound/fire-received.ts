@@ -1,7 +1,7 @@
 /** message_received: every message that an adapter delivered, allowed or not, once. */
 import type { InboundMessage } from "../../domain/message.js";
 import type { Verdict } from "../access.js";
-import type { LaneRow } from "./lanes.js";
+import type { LaneRow } from "../conversation.js";
 import { fireOptions, type Inbound } from "./receiving.js";
 
 const DONE = Promise.resolve();

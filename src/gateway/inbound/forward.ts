@@ -11,8 +11,8 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { escapeMarkdown } from "../../lib/markdown/escape.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
+import type { LaneRow } from "../conversation.js";
 import { judge } from "./judge.js";
-import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { withCopySight } from "./sights-of.js";
 

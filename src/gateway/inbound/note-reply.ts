@@ -3,8 +3,8 @@ import type { Address } from "../../domain/address.js";
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
+import type { LaneRow } from "../conversation.js";
 import { type Handling, settled } from "./handling.js";
-import type { LaneRow } from "./lanes.js";
 import { causeId, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 

@@ -10,12 +10,12 @@ import type { PerMinute } from "../../lib/per-minute.js";
 import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { RepliedTo } from "../contract.js";
+import type { Conversation, Conversations, LaneRow } from "../conversation.js";
 import type { Identify } from "../identity.js";
 import type { Ignored } from "../ignored.js";
 import type { ReplyAtOnce } from "../outbound.js";
 import type { Parts } from "../parts.js";
 import type { Routes } from "../routes.js";
-import type { LaneRow } from "./lanes.js";
 import type { CommandTable } from "./parse-command.js";
 
 export type KeepFile = (bytes: Uint8Array) => Promise<string>;
@@ -37,20 +37,9 @@ export interface Inbound extends Parts {
   confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void>;
   /** Something changed in this queue of the outbox: it is read from the store. */
   lookOutbox(queue: string): void;
-  /** These were put into the outbox just now, as the rows `seqs`. `wasAsked`: hooks may have been asked about them before. */
-  handOver(deliveries: readonly NewDelivery[], seqs: readonly number[], at: number, wasAsked: boolean): void;
-  /** Has hooks decide on a reply that is not stored yet. Undefined when it has to wait: for what is open in its queue, a pause, a crowd. */
-  replyAtOnce(delivery: NewDelivery): Promise<StoringReply | undefined>;
-}
-
-/** A reply that hooks were asked about. It waits for one of the two. */
-export interface StoringReply {
-  /** As it is to be stored. */
-  reply: ReplyAtOnce;
-  /** It was stored, as this row. */
-  stored(seq: number): void;
-  /** It was not stored, or was there before. */
-  notStored(): void;
+  conversations: Conversations;
+  /** Has hooks decide on a reply that is not stored yet. `near`: the conversation of what it answers. */
+  replyAtOnce(delivery: NewDelivery, near: Conversation): Promise<ReplyAtOnce | undefined>;
 }
 
 export function messageAddress({ platform, botId, chatId, threadId }: InboundMessage): Address {

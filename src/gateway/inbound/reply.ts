@@ -4,7 +4,7 @@ import { REPLY_MARK } from "../../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
-import type { LaneRow } from "./lanes.js";
+import type { LaneRow } from "../conversation.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
 
 /** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */

@@ -3,9 +3,9 @@ import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } f
 import type { InboundMessage } from "../../domain/message.js";
 import type { ConversationSight } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
+import type { LaneRow } from "../conversation.js";
 import type { Handling } from "./handling.js";
 import { judge } from "./judge.js";
-import type { LaneRow } from "./lanes.js";
 import { afterMove, causeId, type Inbound, messageAddress } from "./receiving.js";
 
 type Settled = Extract<Handling, { kind: "settled" }>;

@@ -5,8 +5,9 @@
  * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
  * message. A suspect of either kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
  */
+
+import { COMMAND_LANE, type Lane, type LaneRow } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
-import { COMMAND_LANE, type Lane, type LaneRow } from "./lanes.js";
 
 type Rule = "shared" | "one-at-a-time" | "alone";
 

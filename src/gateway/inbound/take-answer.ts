@@ -4,11 +4,11 @@
  */
 import type { InboundMessage, Prompt } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
+import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Asking, ask, openFields } from "./ask.js";
 import { type Handling, settled } from "./handling.js";
 import { judge } from "./judge.js";
-import type { LaneRow } from "./lanes.js";
 import { parseOptions } from "./parse-command.js";
 import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 

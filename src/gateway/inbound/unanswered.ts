@@ -11,9 +11,9 @@ import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { wait } from "../../lib/clock.js";
+import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
-import type { LaneRow } from "./lanes.js";
 import { causeId, type Inbound, messageAddress } from "./receiving.js";
 
 /** People who were told once; plugins share the store, and their ids cannot begin so. */

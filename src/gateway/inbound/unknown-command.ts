@@ -2,9 +2,9 @@
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { nearest } from "../../lib/nearest.js";
+import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
-import type { LaneRow } from "./lanes.js";
 import { type Inbound, referenceTo } from "./receiving.js";
 
 /** `/start` shows what `/help` shows. Undefined for other messages; a text that is forwarded (`default_route`) is answered there. */

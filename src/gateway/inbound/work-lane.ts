@@ -5,16 +5,16 @@
 
 import { addressOf } from "../../domain/event.js";
 import { MAY_CRASH } from "../../domain/letters.js";
-import type { Settlement } from "../../domain/store.js";
+import type { NewDelivery, Settlement } from "../../domain/store.js";
 import { loggableError } from "../../hooks/errors.js";
 import { pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
+import { type Lane, type LaneRow, newlyStored } from "../conversation.js";
 import { handle } from "../inbound.js";
 import { hasHooks } from "../outbound/decide.js";
 import type { Intake } from "./accept.js";
 import type { Handling } from "./handling.js";
-import type { Lane, LaneRow } from "./lanes.js";
 import { attemptOf, type Inbound } from "./receiving.js";
 import { sightsOf } from "./sights-of.js";
 
@@ -24,7 +24,7 @@ const IN_A_ROW = 20;
 /** Gives the time of the next look, if one is needed. */
 export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
-    const head = intake.lanes.head(lane);
+    const head = lane.next();
     const row = head instanceof Promise ? await head : head;
     if (!row) return undefined;
     const leftMs = leftOf(row, inbound);
@@ -33,7 +33,7 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
     try {
       const later = await workRow(row, lane, intake, inbound);
       if (later !== undefined) return later;
-      intake.lanes.shift(lane);
+      lane.finished();
     } finally {
       intake.suspects.leave(row);
     }
@@ -51,8 +51,8 @@ function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inb
 }
 
 /** The row whose attempt can be counted in the transaction that settles the one before it. */
-function nextToStart({ rows }: Lane, { isStopping, suspects }: Intake, { config }: Inbound): LaneRow | undefined {
-  const next = isStopping() || !suspects.isIdle ? undefined : rows[1];
+function nextToStart({ second }: Lane, { isStopping, suspects }: Intake, { config }: Inbound): LaneRow | undefined {
+  const next = isStopping() || !suspects.isIdle ? undefined : second;
   return next?.status === "waiting" && !next.isStarted && attemptsMade(next) < config.inbox_attempts ? next : undefined;
 }
 
@@ -73,7 +73,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
   }
   const { handled } = row;
   if (handled.kind === "deferred") return putOff(row, handled, inbound);
-  await settle(row, handled, () => nextToStart(lane, intake, inbound), inbound);
+  await settle(row, handled, lane, intake, inbound);
   return undefined;
 }
 
@@ -87,44 +87,54 @@ async function start(row: LaneRow, { store }: Inbound): Promise<void> {
 async function settle(
   row: LaneRow,
   handled: Extract<Handling, { kind: "settled" }>,
-  findNext: () => LaneRow | undefined,
+  lane: Lane,
+  intake: Intake,
   inbound: Inbound,
 ): Promise<void> {
   const { outcome, claimedBy, reason = row.passedOver?.reason, deliveries } = handled;
-  const { store, clock, observe, handOver, watch, logger } = inbound;
+  const { store, clock, observe, conversations, watch, logger } = inbound;
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
   const only = deliveries.length === 1 ? deliveries[0] : undefined;
-  const wasAsked = only !== undefined && hasHooks(inbound) && mayHaveAsked(row);
+  const askedBefore = only !== undefined && hasHooks(inbound) && mayHaveAsked(row) ? 1 : 0;
   // A row that was started once cannot have been settled before.
-  const storing = only && row.attempts === 1 && !wasAsked ? await inbound.replyAtOnce(only) : undefined;
-  if (only && storing) {
+  const reply =
+    only && row.attempts === 1 && askedBefore === 0 ? await inbound.replyAtOnce(only, lane.conversation) : undefined;
+  if (only && reply) {
     row.wasAsked = true;
     // The clock may have been set meanwhile.
-    only.expiresAt = storing.reply.delivery.expiresAt;
+    only.expiresAt = reply.delivery.expiresAt;
   }
   const now = clock.now();
   const settlement: Settlement = { outcome, claimedBy, reason, deliveries, sights };
-  settlement.decided = storing?.reply.prepared;
-  settlement.asked = storing?.reply.delivery.asked ?? (wasAsked ? 1 : 0);
-  const next = findNext();
+  settlement.decided = reply?.decided;
+  settlement.asked = reply?.delivery.asked ?? askedBefore;
+  const next = nextToStart(lane, intake, inbound);
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
   const starting = next ? start(next, inbound) : undefined;
-  const [settled, started] = await Promise.allSettled([settling, starting]);
-  if (settled.status === "rejected") {
-    storing?.notStored();
-    throw settled.reason;
+  let seqs: readonly number[] | undefined;
+  try {
+    seqs = await settling;
+  } catch (error) {
+    reply?.notStored();
+    await starting?.catch(() => {}); // as settling failed
+    throw error;
   }
-  const seqs = settled.value;
   if (!seqs) logger.warn({ row: row.id }, "it was settled before; nothing was written");
-  if (storing) {
+  if (reply) {
     const [seq = 0] = seqs ?? [];
-    if (seq > 0) storing.stored(seq);
-    else storing.notStored();
-  } else if (seqs && deliveries.length > 0) handOver(deliveries, seqs, now, wasAsked);
+    if (seq > 0) reply.stored(seq);
+    else reply.notStored();
+  } else
+    for (const [i, seq] of (seqs ?? []).entries()) {
+      const delivery = deliveries[i] as NewDelivery;
+      const queue = conversations.queueFor(delivery, lane.conversation);
+      queue.offer(newlyStored(delivery, seq, now, askedBefore));
+      conversations.look(queue);
+    }
   if (seqs) for (const sight of sights) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
-  if (started.status === "rejected") throw started.reason;
+  await starting;
 }
 
 /** Hooks may have been asked about the reply when the row was handled before: a crash cut that off, or the store refused it. */

@@ -20,7 +20,7 @@ interface Withholding {
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return { kind: "send", message };
   // Hooks of an earlier process were asked about it and never decided.
-  const wasCutOff = delivery.asked > 0 && (delivery.createdAt < out.startedAt || delivery.wasAsked === true);
+  const wasCutOff = delivery.asked > 0 && delivery.createdAt < out.startedAt;
   if (!wasCutOff || !hasHooks(out)) return askCounted(delivery, message, out);
   if (delivery.asked >= MAX_ASKED) return { kind: "held", reason: neverDecided(delivery.asked) };
   // Apart from all others: the next crash then counts for the one that may cause it.
@@ -28,8 +28,8 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
 }
 
 /** Asks about a reply that is not stored yet. A hook that a crash cuts off is known by the attempt of its event, which is counted on disk. */
-export async function decideUnstored(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
-  if (delivery.skipsHooks) return { kind: "send", message };
+export function decideUnstored(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
+  if (delivery.skipsHooks) return Promise.resolve({ kind: "send", message });
   if (hasHooks(out)) delivery.asked = 1;
   return askHooks(delivery, message, out);
 }

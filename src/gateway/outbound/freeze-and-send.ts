@@ -79,17 +79,17 @@ export function giveBack({ isInGate }: Prepared, out: Outbound): void {
 }
 
 /** It is stored, and durable. */
-export async function sendPrepared(
+export function sendPrepared(
   delivery: Delivery,
   { message, parts, ticket, goes, isInGate }: Prepared,
   adapter: Adapter,
   out: Outbound,
-): Promise<Then> {
+): Then | Promise<Then> {
   // The flow's own copy of the row.
   delivery.status = "sending";
   delivery.parts = parts;
   if (message) delivery.frozen = message;
-  if (goes) return await sendParts(delivery, adapter, out, ticket, isInGate);
+  if (goes) return sendParts(delivery, adapter, out, ticket, isInGate);
   if (!ticket) return whenExpired(delivery, out.clock.now());
   return orExpiry(delivery, out.clock.now() + ticket.at - out.clock.monotonic());
 }

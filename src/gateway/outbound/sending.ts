@@ -2,9 +2,9 @@
 
 import type { Delivery } from "../../domain/store.js";
 import type { ActionTokens } from "../action-tokens.js";
+import type { Conversations } from "../conversation.js";
 import type { Parts } from "../parts.js";
 import type { SendGate } from "../send-gate.js";
-import type { HandOver } from "./hand-over.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
 import type { RateLimiter } from "./rate-limit.js";
@@ -31,7 +31,7 @@ export interface Outbound extends Parts {
   startedAt: number;
   /** Hooks have been notified of the end of a delivery, well or badly. */
   endNotified(deliveryId: string): void;
-  handOver: HandOver;
+  conversations: Conversations;
   /** Something changed in this queue of the outbox: it is read from the store. */
   look(queue: string): void;
 }

@@ -1,0 +1,468 @@
+/**
+ * What is open in a conversation, in memory: its events, in a lane of their own and one for its commands, and its deliveries, in queues
+ * (`domain/outbox-queue.ts`). One keyed queue looks at all of them. The rows are the truth, and this is a bounded copy of what is open, so that
+ * what was just stored need not be read: a lane reads on where its copy ends, and a queue is read as soon as anything is out of the ordinary
+ * (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
+ */
+import { formatAddress } from "../domain/address.js";
+import { conversationOf } from "../domain/event.js";
+import { queueOf, readQueue } from "../domain/outbox-queue.js";
+import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore, Pause } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import { PerKey } from "../lib/per-key.js";
+import { Key, KeyedWork, Share } from "../lib/work.js";
+import type { Handling } from "./inbound/handling.js";
+
+/** Rows of lanes in memory, over all conversations. */
+const MAX_ROWS = 2_000;
+const READ_ROWS = 50;
+/** Lanes that are listed as put off. */
+const MAX_PUT_OFF = 200;
+const MAX_DELIVERIES_PER_QUEUE = 200;
+/** Lanes of slow commands and queues of interactions come and go: idle ones of a conversation are forgotten when there are so many. */
+const FEW_BESIDE = 16;
+
+/** Marks the lane of a conversation's commands. */
+export const COMMAND_LANE = "#commands";
+
+/** A row with what this process knows about its handling. */
+export interface LaneRow extends InboxRow {
+  /** Formatted address of where it happened, with the chat id that holds now. */
+  conversation: string;
+  /** Counted as started on disk, for a handling that has not started. */
+  isStarted: boolean;
+  /** It was under way when an earlier process ended, which it may have crashed. */
+  isCutOff?: boolean;
+  /** When a row that was put off in this process is due, by the monotonic clock: the other one may be set meanwhile. */
+  dueMs?: number;
+  /** The hook that put it off last, and for how long. */
+  putOff?: { by: string; askedMs: number };
+  /** message_received was fired in this process. */
+  isReceived?: boolean;
+  /** It goes on without the hook that put it off too often: which one, and why for the record. */
+  passedOver?: { by: string; reason: string };
+  /** Hooks were asked about its reply in this process. */
+  wasAsked?: boolean;
+  /** Handled; only the settling is left (the store refused it). */
+  handled?: Handling;
+}
+
+/** What all conversations share. */
+interface Shared {
+  readonly inbox: Pick<InboxStore, "lane" | "list">;
+  readonly outbox: Pick<OutboxStore, "next" | "shift">;
+  readonly handling: Share;
+  readonly sending: Share;
+  readonly handle: (lane: Lane) => Promise<number | undefined>;
+  readonly send: (queue: Queue) => Promise<number | undefined>;
+  /** Told how many deliveries came to those in memory, or left them. */
+  readonly onDeliveries: (change: number) => void;
+  /** In lanes, in memory. */
+  rows: number;
+  /** How often the clock was set, and the last of these changes on its way to the store. */
+  steps: number;
+  shifting: Promise<void> | undefined;
+}
+
+/** Events of a conversation, handled one at a time, in order. */
+export class Lane extends Key {
+  readonly conversation: Conversation;
+  readonly #shared: Shared;
+  #rows: LaneRow[] = [];
+  /** The store may hold rows of this lane that are not here. */
+  #hasMore = false;
+  /** The last id that was in memory: the store is read on from there. */
+  #lastId = 0;
+  /** Accepts under way: their rows are not here yet. */
+  #coming = 0;
+  /** Rows that came while the store was being read. */
+  #missed = 0;
+
+  constructor(key: string, conversation: Conversation, shared: Shared) {
+    super(key, shared.handling);
+    this.conversation = conversation;
+    this.#shared = shared;
+  }
+
+  look(): Promise<number | undefined> {
+    return this.#shared.handle(this);
+  }
+
+  get isEmpty(): boolean {
+    return this.#coming === 0 && this.#rows.length === 0 && !this.#hasMore;
+  }
+
+  /** As far as it is in memory; so is the second. */
+  get first(): LaneRow | undefined {
+    return this.#rows[0];
+  }
+
+  get second(): LaneRow | undefined {
+    return this.#rows[1];
+  }
+
+  /** An event of this lane is about to be stored. True when it will be the lane's only one: it may be stored as started. */
+  expect(): boolean {
+    const isFirst = this.isEmpty;
+    // Ids of rows that were removed since then may be given again.
+    if (isFirst) this.#lastId = 0;
+    this.#coming++;
+    return isFirst;
+  }
+
+  /** Nothing came of it: a duplicate, or the store refused it. */
+  expectNot(): void {
+    this.#coming--;
+  }
+
+  /** The event that was expected is stored. */
+  add(row: LaneRow): void {
+    this.#coming--;
+    if (row.id <= this.#lastId) return; // a read of the store was quicker
+    if (this.#hasMore || this.#shared.rows >= MAX_ROWS) {
+      this.#hasMore = true;
+      this.#missed++;
+      return;
+    }
+    this.#rows.push(row);
+    this.#lastId = row.id;
+    this.#shared.rows++;
+  }
+
+  /** The store holds unfinished rows of this lane (after a start, or a revival): it is read anew. */
+  reload(): this {
+    this.#shared.rows -= this.#rows.length;
+    this.#rows = [];
+    this.#lastId = 0;
+    this.#hasMore = true;
+    return this;
+  }
+
+  /** The row that is to be handled next; undefined when the lane is empty. A promise when it has to be read. */
+  next(): LaneRow | undefined | Promise<LaneRow | undefined> {
+    return this.#rows.length === 0 && this.#hasMore ? this.#readOn() : this.#rows[0];
+  }
+
+  /** The row that came next is finished. */
+  finished(): void {
+    if (this.#rows.shift()) this.#shared.rows--;
+  }
+
+  async #readOn(): Promise<LaneRow | undefined> {
+    this.#missed = 0;
+    const read = await this.#shared.inbox.lane(this.key, this.#lastId, READ_ROWS);
+    this.#hasMore = read.length === READ_ROWS || this.#missed > 0;
+    for (const row of read) {
+      const isCutOff = row.status === "running";
+      this.#rows.push({ conversation: conversationOf(row.event), isStarted: false, isCutOff, ...row });
+    }
+    this.#lastId = read.at(-1)?.id ?? this.#lastId;
+    this.#shared.rows += read.length;
+    return this.#rows[0];
+  }
+}
+
+/** Open deliveries of a conversation, sent one at a time, in order. */
+export class Queue extends Key {
+  readonly #shared: Shared;
+  /** In order; none while the queue is read from the store. */
+  #deliveries: Delivery[] = [];
+  #isFromStore = false;
+  /** The one that was read from the store last: it may be under way. */
+  #lastRead: Delivery | undefined;
+  /** Something was committed since the last read of the store began. */
+  #hasNews = false;
+
+  constructor(key: string, shared: Shared) {
+    super(key, shared.sending);
+    this.#shared = shared;
+  }
+
+  look(): Promise<number | undefined> {
+    return this.#shared.send(this);
+  }
+
+  get isEmpty(): boolean {
+    return this.#deliveries.length === 0 && !this.#isFromStore;
+  }
+
+  /** Those that may be under way. */
+  get known(): readonly Delivery[] {
+    return this.#lastRead ? [...this.#deliveries, this.#lastRead] : this.#deliveries;
+  }
+
+  /** A delivery was committed just now. `seq` 0: its id existed. */
+  offer(delivery: Delivery): void {
+    if (this.#isFromStore) this.#hasNews = true;
+    else if (delivery.seq > 0 && this.keeps(delivery)) this.keep(delivery);
+    else this.read();
+  }
+
+  /** An edit needs its order in the store, to see what supersedes it. */
+  keeps({ operation }: NewDelivery): boolean {
+    return operation === "send" && this.#deliveries.length < MAX_DELIVERIES_PER_QUEUE;
+  }
+
+  keep(delivery: Delivery): void {
+    this.#shared.onDeliveries(1);
+    this.#deliveries.push(delivery);
+  }
+
+  /** From now on it is read from the store. */
+  read(): this {
+    this.#shared.onDeliveries(-this.#deliveries.length);
+    this.#deliveries = [];
+    this.#isFromStore = true;
+    this.#hasNews = true;
+    return this;
+  }
+
+  /** The delivery that comes next. A promise when it has to be read. */
+  next(): Delivery | undefined | Promise<Delivery | undefined> {
+    return this.#isFromStore ? this.#readNext() : this.#deliveries[0];
+  }
+
+  /** The delivery that came next is settled. */
+  settled(): void {
+    if (this.#deliveries.shift()) this.#shared.onDeliveries(-1);
+  }
+
+  async #readNext(): Promise<Delivery | undefined> {
+    this.#hasNews = false;
+    const next = await this.#readShifted();
+    this.#lastRead = next;
+    // What was committed during the read may not be in it.
+    if (!next && !this.#hasNews) this.#isFromStore = false;
+    return next;
+  }
+
+  /** Never with the times of before a step of the clock. */
+  async #readShifted(): Promise<Delivery | undefined> {
+    for (;;) {
+      const { steps, shifting, outbox } = this.#shared;
+      // When it fails, its caller gets the error, and the times are as they were.
+      await shifting?.catch(() => {});
+      const next = await outbox.next(this.key);
+      if (steps === this.#shared.steps) return next;
+    }
+  }
+}
+
+/** To be given back within the same turn, or while something is open there: an idle one is forgotten. */
+export class Conversation {
+  readonly address: string;
+  /** Its events but for commands, and the queue that deliveries without one of their own wait in. */
+  readonly talk: Lane;
+  readonly sending: Queue;
+  readonly #shared: Shared;
+  #lanes: PerKey<Lane> | undefined;
+  #queues: PerKey<Queue> | undefined;
+
+  constructor(address: string, shared: Shared) {
+    this.address = address;
+    this.#shared = shared;
+    this.talk = new Lane(address, this, shared);
+    this.sending = new Queue(address, shared);
+  }
+
+  get isIdle(): boolean {
+    return [...this.#all()].every((key) => key.isIdle && key.isEmpty);
+  }
+
+  /** Lanes of commands have keys that begin with the address. */
+  lane(key: string): Lane {
+    if (key === this.address) return this.talk;
+    this.#lanes ??= new PerKey((name) => new Lane(name, this, this.#shared), isDone, FEW_BESIDE);
+    return this.#lanes.of(key);
+  }
+
+  queue(key: string): Queue {
+    if (key === this.address) return this.sending;
+    this.#queues ??= new PerKey((name) => new Queue(name, this.#shared), isDone, FEW_BESIDE);
+    return this.#queues.of(key);
+  }
+
+  get queues(): Queue[] {
+    return [this.sending, ...(this.#queues?.values() ?? [])];
+  }
+
+  *#all(): Iterable<Lane | Queue> {
+    yield this.talk;
+    yield this.sending;
+    yield* this.#lanes?.values() ?? [];
+    yield* this.#queues?.values() ?? [];
+  }
+}
+
+const isDone = (key: Lane | Queue) => key.isIdle && key.isEmpty;
+
+export interface ConversationsOptions {
+  inbox: Shared["inbox"];
+  outbox: Shared["outbox"];
+  onDeliveries: Shared["onDeliveries"];
+  /** Handles what is due in a lane. */
+  handle: Shared["handle"];
+  /** Sends what is due in a queue. */
+  send: Shared["send"];
+  /** How many at the same time. */
+  maxHandling: number;
+  maxSending: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Conversations {
+  readonly #shared: Shared;
+  readonly #work: KeyedWork;
+  readonly #all: PerKey<Conversation>;
+
+  constructor({
+    inbox,
+    outbox,
+    onDeliveries,
+    handle,
+    send,
+    maxHandling,
+    maxSending,
+    clock,
+    logger,
+  }: ConversationsOptions) {
+    const handling = new Share(maxHandling, logger.child({ flow: "inbound" }));
+    const sending = new Share(maxSending, logger.child({ flow: "outbound" }));
+    const memory = { rows: 0, steps: 0, shifting: undefined };
+    const shared: Shared = { inbox, outbox, handling, sending, handle, send, onDeliveries, ...memory };
+    this.#shared = shared;
+    this.#work = new KeyedWork([handling, sending], { clock, isWaiting: true });
+    this.#all = new PerKey(
+      (address) => new Conversation(address, shared),
+      (conversation) => conversation.isIdle,
+    );
+  }
+
+  of(address: string): Conversation {
+    return this.#all.of(address);
+  }
+
+  laneOf(key: string): Lane {
+    const end = key.indexOf(COMMAND_LANE);
+    return this.of(end < 0 ? key : key.slice(0, end)).lane(key);
+  }
+
+  queueOf(key: string): Queue {
+    return this.of(readQueue(key).conversation).queue(key);
+  }
+
+  /** The queue that this delivery waits in. `near`: the conversation that it is mostly of. */
+  queueFor(delivery: NewDelivery, near?: Conversation): Queue {
+    const key = queueOf(delivery);
+    return near?.address === key ? near.sending : this.queueOf(key);
+  }
+
+  get handling(): Share["depth"] {
+    return this.#shared.handling.depth;
+  }
+
+  get sending(): Share["depth"] {
+    return this.#shared.sending.depth;
+  }
+
+  /** There is something to do in a lane or a queue. */
+  look(key: Lane | Queue, atMs?: number): void {
+    this.#work.look(key, atMs);
+  }
+
+  /** Takes a queue with nothing open for a delivery that is not stored yet. False when it has to wait for its turn. The taker owes `sendNow`. */
+  take(queue: Queue, delivery: Delivery): boolean {
+    if (!queue.isEmpty || !queue.keeps(delivery) || !this.#work.claim(queue)) return false;
+    queue.keep(delivery);
+    return true;
+  }
+
+  /** What is done in a queue that was taken. */
+  sendNow(queue: Queue, job: () => Promise<number | undefined>): void {
+    this.#work.run(queue, job);
+  }
+
+  /** Nothing more is started. Resolves when what is under way has ended. */
+  stop(): Promise<void> {
+    return this.#work.stop();
+  }
+
+  /**
+   * The clock was set: times move with it, also of what is under way. In the same turn, because a delivery would else expire, or pass
+   * for one that was tried for long, by the step alone.
+   */
+  async shift(stepMs: number): Promise<void> {
+    this.#shared.steps++;
+    const known = new Set<Delivery>();
+    for (const { queues } of this.#all.values())
+      for (const queue of queues) for (const delivery of queue.known) known.add(delivery);
+    for (const delivery of known) {
+      delivery.createdAt += stepMs;
+      delivery.dueAt += stepMs;
+      if (delivery.expiresAt !== undefined) delivery.expiresAt += stepMs;
+    }
+    this.#shared.shifting = this.#shared.outbox.shift(stepMs);
+    await this.#shared.shifting;
+  }
+
+  /** Lanes that wait because a hook put off their first message (`deferMs`). */
+  async putOffs(now: number): Promise<Pause[]> {
+    const rows = await this.#shared.inbox.list({ status: "deferred", limit: MAX_PUT_OFF });
+    return rows
+      .filter(({ error, dueAt }) => error === undefined && dueAt > now)
+      .flatMap(({ lane: key, dueAt: until, id }) => {
+        const head = this.laneOf(key).first;
+        if (head?.id !== id || head.dueMs === 0) return []; // it is handled now
+        const { by, askedMs } = head.putOff ?? { by: "a hook", askedMs: until - now };
+        const reason = `${by} put off a message (deferMs), and later ones wait for it`;
+        return [{ key, until, askedMs, reason, isPutOff: true }];
+      });
+  }
+
+  /** Offers deferred messages again now: those of one lane, or all. Gives the lanes to work. */
+  async hurry(key: string | undefined, now: number): Promise<Lane[]> {
+    const waiting = (await this.putOffs(now)).filter((pause) => key === undefined || pause.key === key);
+    return waiting.map((pause) => {
+      const lane = this.laneOf(pause.key);
+      if (lane.first) lane.first.dueMs = 0;
+      return lane;
+    });
+  }
+}
+
+/** A new delivery as its row has it. `seq` 0: not known yet. `asked`: how often hooks may have been asked about it before. */
+export function newlyStored(given: NewDelivery, seq: number, at: number, asked = 0): Delivery {
+  // Written out: a copy by spreading costs as much as all else here.
+  const { id, address, operation, cause } = given;
+  const delivery: Delivery = {
+    id,
+    address,
+    operation,
+    cause,
+    seq,
+    conversation: formatAddress(address),
+    status: "waiting",
+    attempts: 0,
+    round: 1,
+    asked,
+    createdAt: at,
+    dueAt: at,
+    parts: [],
+  };
+  if (given.message !== undefined) delivery.message = given.message;
+  if (given.expiresAt !== undefined) delivery.expiresAt = given.expiresAt;
+  if (given.targetId !== undefined) delivery.targetId = given.targetId;
+  if (given.interaction !== undefined) delivery.interaction = given.interaction;
+  if (given.visibleTo !== undefined) delivery.visibleTo = given.visibleTo;
+  if (given.isCourtesy !== undefined) delivery.isCourtesy = given.isCourtesy;
+  if (given.answers !== undefined) delivery.answers = given.answers;
+  if (given.skipsHooks !== undefined) delivery.skipsHooks = given.skipsHooks;
+  if (given.openly !== undefined) delivery.openly = given.openly;
+  if (given.mirrors !== undefined) delivery.mirrors = given.mirrors;
+  if (given.sight !== undefined) delivery.sight = given.sight;
+  if (given.urgency !== undefined) delivery.urgency = given.urgency;
+  if (given.isApart !== undefined) delivery.isApart = given.isApart;
+  return delivery;
+}
