@@ -146,7 +146,7 @@ function commands(): string {
   );
   return `# Commands\n\n${GENERATED}
 The same on Discord (slash commands), Telegram (\`/fire_hook\` and \`/fire-hook\` are one), the web chat, as text and on the
-command line (\`/task list\` is \`npx hookgate task list\`). Options fill by position or as \`name=value\` (\`--name value\` on the command line); quote what has spaces.
+command line (\`/task list\` is \`npx hookgate task list\`). Options fill by position or as \`name=value\` (on the command line also as \`--name value\`, a switch as \`--name\` or \`--no-name\`); quote what has spaces.
 A \`string …\` takes the rest of the line, JSON included, up to the options by name that end it.
 A meaning that starts with an action in italics holds for that action.\n\n${groups.join("\n\n")}\n`;
 }

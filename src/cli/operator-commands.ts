@@ -33,6 +33,23 @@ export function addOperatorCommands(program: Command, live: RunLive): void {
     );
 }
 
+/** `name=value`, as answers of the gateway write options, becomes the flag of that option. */
+export function withFlags(args: readonly string[]): string[] {
+  const [first = "", ...words] = args;
+  const spec = commandSpecs.find(({ name }) => name === first || ALIASES[name] === first);
+  return spec === undefined ? [...args] : [first, ...words.map((word) => flagOf(word, spec))];
+}
+
+function flagOf(word: string, { options }: CommandSpec): string {
+  const [, name, value = ""] = /^([a-z][a-z-]*)=(.*)$/s.exec(word) ?? [];
+  const option = options.find((one) => one.name === name && !one.required && !isAction(one));
+  if (option === undefined) return word;
+  if (option.type !== "boolean") return `--${name}=${value}`;
+  // Other words than those of `parse-command.ts` are no value of a switch.
+  if (/^(true|yes|on|1)$/i.test(value)) return `--${name}`;
+  return /^(false|no|off|0)$/i.test(value) ? `--no-${name}` : word;
+}
+
 function described(command: Command, { group, summary }: CommandSpec): Command {
   return command.description(summary).helpGroup(`${COMMAND_GROUPS.find(({ id }) => id === group)?.title}:`);
 }

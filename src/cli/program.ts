@@ -19,9 +19,10 @@ export async function runCli(args: readonly string[], terminal: Terminal, versio
   addLocal(program, terminal, done);
   addToken(program, terminal, done);
   try {
-    if (!program.commands.some((one) => one.name() === args[0])) await addLive(program, terminal, done);
+    const isLocal = program.commands.some((one) => one.name() === args[0]);
+    const words = isLocal ? args : await addLive(program, args, terminal, done);
     program.configureHelp(WHOLE_LIST);
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync([...words], { from: "user" });
     return code;
   } catch (error) {
     // Commander has printed what is wrong, and the usage.
@@ -108,11 +109,16 @@ function addToken(program: Command, terminal: Terminal, done: (code: ExitCode) =
     );
 }
 
-/** Those that ask the live gateway: the same commands as in chat. */
-async function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) => void): Promise<void> {
+/** Those that ask the live gateway: the same commands as in chat. Resolves with the words as flags, where they name options as in chat. */
+async function addLive(
+  program: Command,
+  args: readonly string[],
+  terminal: Terminal,
+  done: (code: ExitCode) => void,
+): Promise<string[]> {
   const live: RunLive = async (call, flags) =>
     done(await (await import("./live.js")).runLive(call, flags.json === true, terminal));
-  const { addOperatorCommands } = await import("./operator-commands.js");
+  const { addOperatorCommands, withFlags } = await import("./operator-commands.js");
   addOperatorCommands(program, live);
   program
     .commandsGroup("More:")
@@ -123,6 +129,7 @@ async function addLive(program: Command, terminal: Terminal, done: (code: ExitCo
     .action(async (words: string[], flags: JsonFlag) =>
       live({ line: (await import("./command-line.js")).commandLine(words) }, flags),
     );
+  return withFlags(args);
 }
 
 /** `hookgate --help` lists every command with its actions. Set when all commands are there, so that none of them inherits it. */

@@ -213,6 +213,13 @@ describe("against the live gateway", () => {
     expect(data.orders[0].hooks).toMatchObject([{ id: "probe.shout", enabled: true }]);
   });
 
+  it("takes options as answers of the gateway write them", async () => {
+    const fired = await cli("fire-hook", "probe.shout", "example", "live=false");
+    expect(fired).toMatchObject({ code: 0, out: expect.stringContaining("Dry run") });
+    const released = await cli("outbox", "release", "d_none", "confirmed=false");
+    expect(released.err).toContain('There is no delivery "d_none"');
+  });
+
   it("suggests the nearest id on standard error, and exits with 1", async () => {
     const { code, out, err } = await cli("hooks", "show", "probe.shot");
     expect(code).toBe(1);
