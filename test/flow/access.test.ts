@@ -52,6 +52,16 @@ describe("without a word in the configuration", () => {
     expect(await openly()).toEqual([
       expect.objectContaining({ text: expect.stringContaining("/whoami in a direct message") }),
     ]);
+    // On Telegram the private chat is empty so far: the button START is answered, and once.
+    const grace = [...telegram.world.users.values()].find(({ first_name }) => first_name === "Grace")?.id as number;
+    const atStart = async () => introductions(await platforms.telegram.seenPrivately("guest"));
+    telegram.people.says("/start", { dm: true, userId: grace });
+    await until(async () => (await atStart()).length > 0, "the answer to START");
+    telegram.people.says("is anyone there", { dm: true, userId: grace });
+    await seenAs("is anyone there");
+    telegram.people.says("and now", { dm: true, userId: grace });
+    await seenAs("and now");
+    expect(await atStart()).toHaveLength(1);
   });
 
   it("direct messages are for operators, on Discord and Telegram", async () => {

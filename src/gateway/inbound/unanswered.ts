@@ -124,7 +124,8 @@ async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbo
 }
 
 /**
- * Once per person, privately; in the room where the person cannot be reached privately (Telegram, before they wrote first). The note is
+ * Once per person, privately; in the room where the person cannot be reached privately (Telegram, before they wrote first), and then once
+ * more when they write privately. The note is
  * stored before it is sent, so a crash in between loses it rather than repeating it.
  */
 export async function introduced(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<NewDelivery[]> {
@@ -134,7 +135,8 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   const deliveryId = `d_m${row.id}a`;
   const known = await keyValue.get(SCOPE, person);
   // The same message, handled again after a crash, introduces again under the same delivery id.
-  if (known !== undefined && known !== deliveryId) return [];
+  if (known !== undefined && known !== deliveryId && !(message.isDm && (await wasOutOfReach(known, inbound))))
+    return [];
   await keyValue.set(SCOPE, person, deliveryId);
   const name = inbound.adapters.name(message.platform) ?? "Hookgate";
   const text = `I am ${name}, an automatic account. I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
@@ -142,6 +144,12 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   return [
     orOpenly(row, note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText),
   ];
+}
+
+/** The note was a line in a room, which asks the person to write privately. */
+async function wasOutOfReach(deliveryId: unknown, { store }: Inbound): Promise<boolean> {
+  const delivery = await store.outbox.get(String(deliveryId));
+  return delivery?.openly !== undefined && delivery.status !== "sent" && delivery.status !== "waiting";
 }
 
 /** An operator who mentions the gateway in a room and meets silence: a private note, once per hour and room. */
