@@ -1,4 +1,5 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
+import { createHash } from "node:crypto";
 import { parseAddress } from "../../src/domain/address.js";
 import type { LetterFilter } from "../../src/domain/letters.js";
 import type { Button } from "../../src/domain/message.js";
@@ -56,6 +57,31 @@ export function riskyButton(verb: string, amount: number, line: string, { namesC
     ? commandButton(label, `${line}${crashLine} yes=true`, "danger")
     : commandButton(label, `${line}${crashLine}`);
 }
+
+/** An id names one message, whatever the options would select. */
+export function needNoSelection(chosen: Chosen, id: string): void {
+  if (isNarrowed(chosen))
+    throw badUsage(
+      `${id} is one message, and \`chat\`, \`older\` and \`reason\` select among many.`,
+      "Leave them out, or write `all` instead of the id.",
+    );
+}
+
+/** Names the messages that a question is about, for its buttons: a press must not decide on others. */
+export function selectionOf(ids: readonly string[]): string {
+  return createHash("sha256")
+    .update([...ids].sort().join(" "))
+    .digest("hex")
+    .slice(0, 12);
+}
+
+/** Other messages were in that state when the question was asked. Not so where the command was typed. */
+export function hasChanged({ options }: CommandContext, ids: readonly string[]): boolean {
+  return typeof options.selection === "string" && options.selection !== selectionOf(ids);
+}
+
+/** Before a question that is asked again. */
+export const CHANGED = "The messages are not the same as when you were asked; nothing was done.";
 
 export const isNarrowed = ({ line }: Chosen) => line !== "";
 

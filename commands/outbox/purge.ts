@@ -11,7 +11,7 @@ import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
-import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
+import { CHANGED, type Chosen, chosenBy, hasChanged, isNarrowed, needNoSelection, selectionOf } from "./filter.js";
 import { findLetter, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
@@ -33,7 +33,7 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   if (what === "waiting") return withdrawWaiting(deps, context, chosen);
   const statuses = what === "all" ? PURGEABLE : PURGEABLE.filter((one) => one === what);
   const isInbox = what === "all" || what === "dead" || what === "inbox";
-  if (statuses.length === 0 && !isInbox) return purgeOne(deps, context, asked);
+  if (statuses.length === 0 && !isInbox) return purgeOne(deps, context, asked, chosen);
   const [found, rows] = await Promise.all([
     Promise.all(statuses.map(async (one) => ({ one, letters: await chosenDeliveries(deps, context, [one], chosen) }))),
     isInbox ? chosenInbox(deps, context, chosen) : [],
@@ -45,7 +45,10 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
     rows.length === 0 ? "" : `${rows.length} dead in the inbox`,
   ].filter(Boolean);
   const nothing = `${what === "all" ? "There is nothing to delete" : what === "inbox" ? "No inbox message is dead" : `Nothing is ${what}`}${chosen.words}.`;
-  if (amount > 0 && context.options.yes !== true) return confirmPurge(amount, what, kinds, chosen);
+  const all = [...letters.map(({ id: one }) => one), ...rows.map(({ id: row }) => `m${row}`)];
+  const isStale = hasChanged(context, all);
+  if (amount > 0 && (isStale || context.options.yes !== true))
+    return confirmPurge(what, kinds, chosen, { all, isStale });
   const ids = [
     ...(await deps.discard(letters.map(({ id }) => id))),
     ...(await deps.store.inbox.discard(rows.map(({ id }) => id))).map((rowId) => `m${rowId}`),
@@ -64,30 +67,47 @@ function deleted(purged: number, nothing: string): CommandAnswer {
   });
 }
 
-function confirmPurge(amount: number, what: string, kinds: readonly string[], { line, words }: Chosen): CommandAnswer {
+function confirmPurge(
+  what: string,
+  kinds: readonly string[],
+  { line, words }: Chosen,
+  { all, isStale }: { all: readonly string[]; isStale: boolean },
+): CommandAnswer {
+  const amount = all.length;
   const are = amount === 1 ? "is" : "are";
   const which = what === "all" ? "" : what === "inbox" ? ` that ${are} dead in the inbox` : ` that ${are} ${what}`;
   // `/outbox` alone lists what waits for an operator; the question covers more.
   const shares = what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
   return answer({
     text: [
+      isStale && CHANGED,
       `Delete ${count(amount, "message")}${which}${words}${shares}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: amount, what },
     isQuestion: true,
     buttons: [
       [
-        commandButton(`Delete ${amount.toLocaleString("en-US")}`, `/outbox purge ${what}${line} yes=true`, "danger"),
+        commandButton(
+          `Delete ${amount.toLocaleString("en-US")}`,
+          `/outbox purge ${what}${line} yes=true selection=${selectionOf(all)}`,
+          "danger",
+        ),
         commandButton("Show them", `/outbox list${what === "all" ? "" : ` ${what}`}${line}`),
       ],
     ],
   });
 }
 
-async function purgeOne(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
+async function purgeOne(
+  deps: CommandDeps,
+  context: CommandContext,
+  asked: string,
+  chosen: Chosen,
+): Promise<CommandAnswer> {
   const { options } = context;
   const letter = await findLetter(deps, asked);
   const id = letter.kind === "delivery" ? letter.delivery.id : asked;
+  needNoSelection(chosen, id);
   if (letter.kind === "delivery" && isUnderWay(letter.delivery)) return withdrawOne(deps, context, letter.delivery);
   const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
@@ -140,8 +160,13 @@ async function askWhat({ store }: CommandDeps): Promise<CommandAnswer> {
   const amounts = { ...counts, dead: counts.dead + inbox.dead };
   const present = [...PURGEABLE, "waiting" as const].filter((status) => amounts[status] > 0);
   return answer({
-    text: [present.length === 0 ? "There is nothing to delete." : "Delete what? This cannot be undone."],
+    text: [
+      present.length === 0
+        ? "There is nothing to delete."
+        : `Delete what? ${present.map((status) => `${amounts[status]} ${status}`).join(", ")}. Write one of these words, \`all\` or an id, such as ${code(`/outbox purge ${present[0]}`)}. This cannot be undone.`,
+    ],
     data: { purged: 0, counts, inbox },
+    isQuestion: present.length > 0,
     buttons: [
       present.map((status) => commandButton(`${amounts[status]} ${status}`, `/outbox purge ${status}`, "danger")),
     ],

@@ -9,7 +9,16 @@ import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";
-import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
+import {
+  CHANGED,
+  type Chosen,
+  chosenBy,
+  hasChanged,
+  isNarrowed,
+  needNoSelection,
+  riskyButton,
+  selectionOf,
+} from "./filter.js";
 import { doubtText, findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -21,6 +30,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   if (letter.kind === "inbox") throw badUsage("An inbox message is not held; /outbox retry handles a dead one again.");
   const { delivery } = letter;
   const { id } = delivery;
+  needNoSelection(chosen, id);
   if (delivery.status !== "held" && delivery.status !== "dead")
     throw new HookgateError({
       code: "NOT_HELD",
@@ -71,14 +81,20 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
  * operator said yes. Those that may have arrived need the operator's decision, one for all of them.
  */
 async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
-  const { confirmed, yes } = context.options;
+  const { yes } = context.options;
   const all = await chosenDeliveries(deps, context, ["held"], chosen);
   const takesRisky = chosen.namesCrash && yes === true;
   const risky = all.filter(({ mayCrash }) => mayCrash && !takesRisky);
   const held = all.filter(({ mayCrash }) => !mayCrash || takesRisky);
-  const unclear = held.filter(({ isAmbiguous }) => isAmbiguous).length;
+  const inDoubt = held.flatMap(({ id, isAmbiguous }) => (isAmbiguous ? [id] : []));
+  const unclear = inDoubt.length;
+  const isStale = hasChanged(context, inDoubt);
+  const confirmed = isStale ? undefined : context.options.confirmed;
   // Confirmed: they did arrive, which can be true only of those that may have.
-  const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
+  const isAnswer = context.options.selection !== undefined;
+  const wanted = held.filter(({ isAmbiguous }) =>
+    isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true && !isAnswer,
+  );
   const ends: FormerEnd[] = [];
   const damaged: string[] = [];
   for (const { id, isAmbiguous, reason } of wanted) {
@@ -93,11 +109,16 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   const done = confirmed === true ? "counted as sent" : "on the way again";
   return answer({
     text: [
+      isStale && CHANGED,
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 && `${count(released, "message")} ${done}.`,
-      wanted.length === 0 && held.length > 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
+      wanted.length === 0 &&
+        held.length > 0 &&
+        !isAsking &&
+        !isStale &&
+        "None of them may have arrived, so none can be confirmed.",
       isAsking &&
-        `${count(unclear, "message")}${chosen.words} **may have arrived**; ${code("/outbox list held")} shows why. Look in the chats, then decide for all of them.`,
+        `${count(unclear, "message")}${chosen.words} **may have arrived**; ${code("/outbox list held")} shows why. Look in the chats, then decide for all of them: \`confirmed=true\` counts them as sent, \`confirmed=false\` sends them.`,
       risky.length > 0 && riskyText(risky.length, chosen),
       unreadableText(damaged),
     ],
@@ -110,7 +131,11 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
     isQuestion: released === 0 && (isAsking || (risky.length > 0 && chosen.namesCrash)),
     outcome: released === 0 && risky.length > 0 ? "refused" : "done",
     buttons: [
-      isAsking ? decisions(`/outbox release all${chosen.line}${takesRisky ? " yes=true" : ""}`) : [],
+      isAsking
+        ? decisions(
+            `/outbox release all${chosen.line}${takesRisky ? " yes=true" : ""} selection=${selectionOf(inDoubt)}`,
+          )
+        : [],
       risky.length > 0 ? [riskyButton("Release", risky.length, "/outbox release all", chosen)] : [],
     ],
   });

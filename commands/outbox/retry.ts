@@ -12,7 +12,7 @@ import { code, count, plain } from "../text.js";
 import { placeText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
-import { type Chosen, chosenBy, riskyButton } from "./filter.js";
+import { type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
 import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -26,6 +26,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
       hint: "/outbox list held shows them; /outbox release held decides on all of them.",
     });
   const letter = await findLetter(deps, id);
+  needNoSelection(chosenBy(context, deps), letter.kind === "inbox" ? `m${letter.row.id}` : letter.delivery.id);
   if (letter.kind === "inbox") {
     if (letter.row.isUnreadable) throw unreadable(`m${letter.row.id}`);
     if (isMaybeHandled(letter.row) && context.options.confirmed !== false)

@@ -175,8 +175,8 @@ describe("messages whose hooks may crash the gateway", () => {
     const asked = await desk.say(left.lines[0] as string);
     const decide = await desk.say(asked.lines[0] as string);
     expect(decide.lines).toEqual([
-      "/outbox release all reason=crash yes=true confirmed=true",
-      "/outbox release all reason=crash yes=true confirmed=false",
+      expect.stringMatching(/^\/outbox release all reason=crash yes=true selection=\w{12} confirmed=true$/),
+      expect.stringMatching(/^\/outbox release all reason=crash yes=true selection=\w{12} confirmed=false$/),
     ]);
     expect(desk.released).toEqual([]);
     await desk.say(decide.lines[1] as string);

@@ -132,13 +132,42 @@ describe("many messages", () => {
     const asked = await desk.say("/outbox release all chat=web:web:lobby");
     expect(asked.data).toMatchObject({ released: 1, unclear: 250 });
     expect(asked.lines).toEqual([
-      "/outbox release all chat=web:web:lobby confirmed=true",
-      "/outbox release all chat=web:web:lobby confirmed=false",
+      expect.stringMatching(/^\/outbox release all chat=web:web:lobby selection=\w{12} confirmed=true$/),
+      expect.stringMatching(/^\/outbox release all chat=web:web:lobby selection=\w{12} confirmed=false$/),
     ]);
+    expect(asked.shown).toContain("`confirmed=true` counts them as sent, `confirmed=false` sends them");
     expect(await status("d_guarded")).toBe("waiting");
     expect((await desk.say("/outbox release all confirmed=false")).data).toMatchObject({ released: 250 });
     expect(desk.released.slice(1).map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, n) => `d_held${n}`));
     expect(await status("d_x1")).toBe("dead");
+  });
+
+  it("an answer to a question decides on the messages of that question only", async () => {
+    await ambiguous("d_first");
+    const [arrived = "", absent = ""] = (await desk.say("/outbox release all")).lines;
+    await ambiguous("d_later");
+    for (const line of [arrived, absent]) {
+      const again = await desk.say(line);
+      expect(again.data).toMatchObject({ released: 0, unclear: 2 });
+      expect(again.shown).toContain("The messages are not the same as when you were asked; nothing was done.");
+    }
+    expect([await status("d_first"), await status("d_later")]).toEqual(["held", "held"]);
+    const [remove = ""] = (await desk.say("/outbox purge all")).lines;
+    await guarded("d_last");
+    const again = await desk.say(remove);
+    expect(again.data).toMatchObject({ purged: 0, wouldPurge: 3 });
+    expect((await desk.say(again.lines[0] ?? "")).data).toMatchObject({ purged: 3 });
+  });
+
+  it("an id with options that select among many is refused, and nothing is done", async () => {
+    await guarded("d_1");
+    await dead("d_2");
+    for (const line of ["release d_1 chat=web:web:other", "purge d_1 older=2h yes=true", "retry d_2 reason=frog"])
+      await expect(desk.say(`/outbox ${line}`)).rejects.toMatchObject({
+        code: "BAD_USAGE",
+        message: expect.stringMatching(/^d_[12] is one message, and/),
+      });
+    expect([await status("d_1"), await status("d_2")]).toEqual(["held", "dead"]);
   });
 
   it("are retried and purged by chat, age or reason, all of them at once", async () => {
@@ -324,7 +353,7 @@ describe("/outbox purge", () => {
     expect((await desk.say("/outbox purge d_3 yes=true")).data).toMatchObject({ purged: 1 });
     const asked = await desk.say("/outbox purge dead");
     expect(asked.shown).toContain("Delete 2 messages that are dead?");
-    expect(asked.lines).toContain("/outbox purge dead yes=true");
+    expect(asked.lines).toContainEqual(expect.stringMatching(/^\/outbox purge dead yes=true selection=\w{12}$/));
     expect(await status("d_1")).toBe("dead");
     expect((await desk.say("/outbox purge dead yes=true")).data).toMatchObject({ purged: 2 });
     expect(await desk.store.outbox.list({ limit: 10 })).toEqual([]);
@@ -357,8 +386,9 @@ describe("/outbox purge", () => {
 
   it("asks what to delete when that was not said", async () => {
     await dead("d_1");
-    const { lines } = await desk.say("/outbox purge");
+    const { lines, shown } = await desk.say("/outbox purge");
     expect(lines).toEqual(["/outbox purge dead"]);
+    expect(shown).toContain("Delete what? 1 dead. Write one of these words");
     expect(await status("d_1")).toBe("dead");
   });
 
