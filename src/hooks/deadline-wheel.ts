@@ -21,11 +21,11 @@ const NEVER = 2 ** 30 - 1;
 /** Something with a deadline. Its owner extends it, so that arming allocates nothing. */
 export abstract class Armed {
   /** The tick at which `expire` is due. */
-  declare deadline: number;
+  deadline: number;
   /** The tick at which the wheel looks at it next, while it is on the wheel. */
-  declare lookAt: number;
-  declare next: Armed | undefined;
-  declare previous: Armed | undefined;
+  lookAt: number;
+  next: Armed | undefined;
+  previous: Armed | undefined;
 
   constructor() {
     this.deadline = NEVER;

@@ -39,20 +39,19 @@ export interface Ending {
 }
 
 export class Recording {
-  // Declared, like those of a dispatch: see dispatch.ts.
-  declare readonly runs: RunRecord[];
+  readonly runs: RunRecord[];
   /** The last reading of the monotonic clock. Where one handler runs after the other, the end of one is the start of the next. */
-  declare readMs: number;
-  declare private readonly clock: Clock;
-  declare private readonly journal: JournalPort | undefined;
-  declare private readonly startedAt: number;
-  declare private readonly startedMs: number;
+  readMs: number;
+  private readonly clock: Clock;
+  private readonly journal: JournalPort | undefined;
+  private readonly startedAt: number;
+  private readonly startedMs: number;
   /** Runs that go on after the caller was answered: the record waits for them. */
-  declare private detached: number;
-  declare private ending: Ending | undefined;
-  declare private isOrdered: boolean;
+  private detached: number;
+  private ending: Ending | undefined;
+  private isOrdered: boolean;
   /** What handlers say of themselves. */
-  declare private stated: Map<Entry, RunEnd> | undefined;
+  private stated: Map<Entry, RunEnd> | undefined;
 
   constructor(clock: Clock, journal: JournalPort | undefined) {
     this.runs = [];

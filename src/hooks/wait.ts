@@ -47,12 +47,12 @@ export function takeSequenceWait(waits: Waits, sequence: Sequential): SequenceWa
 
 /** Waits for the handlers of a sequence, one after the other. */
 export class SequenceWait extends Armed {
-  declare private readonly waits: Waits;
-  declare sequence: Sequential | undefined;
+  private readonly waits: Waits;
+  sequence: Sequential | undefined;
   /** The entry whose promise is all that it still waits for: past its deadline, or abandoned. The result is dropped. */
-  declare private late: Entry | undefined;
-  declare readonly onValue: (value: unknown) => void;
-  declare readonly onError: (error: unknown) => void;
+  private late: Entry | undefined;
+  readonly onValue: (value: unknown) => void;
+  readonly onError: (error: unknown) => void;
 
   constructor(waits: Waits) {
     super();
@@ -115,13 +115,13 @@ export function takeVoidWait(waits: Waits, dispatch: Parallel, run: HookRun, sta
 
 /** Waits for one of the handlers that run at once. */
 export class VoidWait extends Armed {
-  declare private readonly waits: Waits;
-  declare dispatch: Parallel | undefined;
-  declare run: HookRun | undefined;
-  declare startedMs: number;
-  declare private isLate: boolean;
-  declare readonly onValue: (value: unknown) => void;
-  declare readonly onError: (error: unknown) => void;
+  private readonly waits: Waits;
+  dispatch: Parallel | undefined;
+  run: HookRun | undefined;
+  startedMs: number;
+  private isLate: boolean;
+  readonly onValue: (value: unknown) => void;
+  readonly onError: (error: unknown) => void;
 
   constructor(waits: Waits) {
     super();

@@ -12,7 +12,7 @@ export interface ClaimResult {
 }
 
 export class ClaimingRules implements Rules<ClaimResult> {
-  declare private claim: ClaimResult | undefined;
+  private claim: ClaimResult | undefined;
 
   constructor() {
     this.claim = undefined;

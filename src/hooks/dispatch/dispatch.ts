@@ -17,28 +17,26 @@ import { Recording, type RunEnd } from "../recording.js";
 import { HookRun, isDeadlineError, lateError } from "../run.js";
 
 /**
- * One is made for every dispatch, so it is made cheaply. No handler ever holds one.
- * - Fields are private by word only, and declared: a field that is not would be defined first and assigned afterwards,
- *   which costs 40 ns over all of them.
- * - Every class of the chain has a written constructor (an implied one costs 30 ns on Node 20).
+ * One is made for every dispatch, so it is made cheaply (docs/decisions/10-kernel.md, bench/dispatch.ts). No handler ever holds one.
+ * - Fields are private by word only, and get their values in a written constructor.
  * - Few classes extend it: what is assigned here is quick for up to four of them. Models that differ in what they make of
  *   a result are not classes of their own, but rules of one (see sequence.ts).
  */
 export abstract class Dispatch implements IsolationNote {
-  declare readonly kernel: Kernel;
-  declare readonly point: HookPoint;
-  declare readonly entries: readonly Entry[];
-  declare readonly phase: LifecyclePhase | undefined;
-  declare readonly firing: Firing | undefined;
+  readonly kernel: Kernel;
+  readonly point: HookPoint;
+  readonly entries: readonly Entry[];
+  readonly phase: LifecyclePhase | undefined;
+  readonly firing: Firing | undefined;
   /** Undefined when no record is wanted: then nothing is noted and no clock is read. */
-  declare readonly recording: Recording | undefined;
+  readonly recording: Recording | undefined;
   /** The fail-closed failure that ends the dispatch. */
-  declare failure: unknown;
-  declare unfreezable: boolean;
-  declare readonly payload: unknown;
-  declare private isolated: unknown;
-  declare private ownId: string | undefined;
-  declare private startedAt: number | undefined;
+  failure: unknown;
+  unfreezable: boolean;
+  readonly payload: unknown;
+  private isolated: unknown;
+  private ownId: string | undefined;
+  private startedAt: number | undefined;
 
   constructor(
     kernel: Kernel,

@@ -84,10 +84,10 @@ export class LifecycleRun extends HookRun implements LifecycleContext {
 }
 
 export class BeforeRules implements Rules<BeforeResult<unknown>> {
-  declare private data: unknown;
-  declare private snapshot: unknown;
-  declare private readonly cancellation: Cancellation;
-  declare private wasCancelled: boolean;
+  private data: unknown;
+  private snapshot: unknown;
+  private readonly cancellation: Cancellation;
+  private wasCancelled: boolean;
 
   constructor(payload: unknown) {
     this.data = copyOf(payload);
@@ -154,8 +154,8 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
  * on that handler holds an object that nothing else sees.
  */
 export class BeforeSyncDispatch extends Dispatch {
-  declare private data: unknown;
-  declare private readonly cancellation: Cancellation;
+  private data: unknown;
+  private readonly cancellation: Cancellation;
 
   constructor(
     kernel: Kernel,

@@ -10,9 +10,9 @@ import { HookRun } from "../run.js";
 import type { Rules, Sequence } from "./sequence.js";
 
 export class ModifyingRules implements Rules<Fields> {
-  declare private merged: Fields | undefined;
+  private merged: Fields | undefined;
   /** key → the hook that set it. */
-  declare private provenance: Record<string, string>;
+  private provenance: Record<string, string>;
 
   constructor() {
     this.merged = undefined;

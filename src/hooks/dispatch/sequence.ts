@@ -36,19 +36,19 @@ export interface Rules<Result> {
 }
 
 export class Sequence<Result> extends Dispatch {
-  declare private readonly rules: Rules<Result>;
+  private readonly rules: Rules<Result>;
   /** False when a handler that returned nothing has changed nothing, and no record of the run is wanted. */
-  declare private readonly needsEveryReturn: boolean;
+  private readonly needsEveryReturn: boolean;
   /** How many entries had their turn. */
-  declare private at: number;
-  declare private isOver: boolean;
-  declare private wait: SequenceWait | undefined;
+  private at: number;
+  private isOver: boolean;
+  private wait: SequenceWait | undefined;
   /** The run that is waited for. */
-  declare private awaited: HookRun | undefined;
-  declare private awaitedSinceMs: number;
-  declare private resolve: ((result: Result) => void) | undefined;
-  declare private reject: ((error: unknown) => void) | undefined;
-  declare private unwatch: (() => void) | undefined;
+  private awaited: HookRun | undefined;
+  private awaitedSinceMs: number;
+  private resolve: ((result: Result) => void) | undefined;
+  private reject: ((error: unknown) => void) | undefined;
+  private unwatch: (() => void) | undefined;
 
   constructor(
     kernel: Kernel,

@@ -14,12 +14,12 @@ import { TimedCall } from "./timed-call.js";
 
 export class VoidDispatch extends Dispatch {
   /** Unsettled handlers that the caller waits for. */
-  declare private waiting: number;
+  private waiting: number;
   /** Those under way, kept when the caller may give up. */
-  declare private open: Set<VoidWait> | undefined;
-  declare private resolve: (() => void) | undefined;
-  declare private reject: ((error: unknown) => void) | undefined;
-  declare private unwatch: (() => void) | undefined;
+  private open: Set<VoidWait> | undefined;
+  private resolve: (() => void) | undefined;
+  private reject: ((error: unknown) => void) | undefined;
+  private unwatch: (() => void) | undefined;
 
   constructor(
     kernel: Kernel,

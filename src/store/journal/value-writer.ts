@@ -50,7 +50,7 @@ export class ValueWriter {
   /** The last time written: large numbers are mostly times, and near to it. */
   time = 0;
   /** What becomes of each text. */
-  cut: ((text: string) => string) | undefined;
+  cut: ((text: string) => string) | undefined = undefined;
   #known = new Map<string, number>();
   /** What is expected again, and where it was written; -1 before it was. */
   #once: object | undefined;
