@@ -4,6 +4,7 @@
  */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonSchema } from "../lib/json-schema.js";
+import { once } from "../lib/on-first-use.js";
 import {
   fieldOf,
   itemCondition,
@@ -60,13 +61,8 @@ export function parseCondition(source: string): ASTNode | undefined {
   }
 }
 
-let shared: Environment | undefined;
-
 /** With optional fields (`payload.?reason`), as conditions are evaluated. */
-function parser(): Environment {
-  shared ??= new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn: true });
-  return shared;
-}
+const parser = once(() => new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn: true }));
 
 /** A field alone, or a part of `&&`, `||` and `!`, that is neither true nor false: the condition never holds. */
 function truthProblems(node: ASTNode, known: (node: ASTNode) => KnownField | undefined): string[] {

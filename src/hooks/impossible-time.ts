@@ -1,5 +1,6 @@
 /** Times and durations in a CEL condition that compare with nothing: CEL finds that out at each event only, and the hook never runs or never skips. */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
+import { once } from "../lib/on-first-use.js";
 
 export interface TypedField {
   /** As it is written: `payload.message.receivedAt`. */
@@ -71,13 +72,12 @@ function besideTime(field: TypedField | undefined, op: string, made: MadeTime | 
 
 const timeOfNumber = (name: string) => `timestamp(int(${name}) / 1000)`;
 
-let shared: Environment | undefined;
+const environment = once(() => new Environment());
 
 /** The time or the duration that a call without fields gives; undefined when CEL cannot read its argument. */
 function millisecondsOf(call: string): number | undefined {
-  shared ??= new Environment();
   try {
-    const value: unknown = shared.evaluate(call);
+    const value: unknown = environment().evaluate(call);
     return value instanceof Date ? value.getTime() : Number((value as { getMilliseconds(): bigint }).getMilliseconds());
   } catch {
     return undefined;

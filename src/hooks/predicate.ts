@@ -3,6 +3,7 @@ import { type ASTNode, Environment, type ParseResult } from "@marcbachmann/cel-j
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { once } from "../lib/on-first-use.js";
 
 /**
  * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
@@ -126,13 +127,8 @@ function typedFor(variables: Readonly<Record<string, JsonSchema>>): Environment 
   return typed;
 }
 
-let shared: Environment | undefined;
-
 /** The one in which expressions are evaluated: it holds nothing but functions. */
-function evaluation(): Environment {
-  shared ??= environment();
-  return shared;
-}
+const evaluation = once(environment);
 
 function environment(unlistedVariablesAreDyn = true): Environment {
   const patterns = new Map<string, RE2JS>();

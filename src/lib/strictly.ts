@@ -1,9 +1,8 @@
 /** A schema that takes no fields but its own, at any depth. */
 import { z } from "zod";
 
-/** A schema may hold itself, and results are checked with the same few schemas again and again. */
+/** Results are checked with the same few schemas again and again. */
 const made = new WeakMap<z.ZodType, z.ZodType>();
-const underWay = new WeakSet<z.ZodType>();
 
 /** The same schema, with every object in it strict that names its fields; checks and types stay. */
 export function strictly<Schema extends z.ZodType>(schema: Schema): Schema {
@@ -13,10 +12,12 @@ export function strictly<Schema extends z.ZodType>(schema: Schema): Schema {
 function strict(schema: z.ZodType): z.ZodType {
   const known = made.get(schema);
   if (known !== undefined) return known;
-  if (underWay.has(schema)) return z.lazy(() => strict(schema));
-  underWay.add(schema);
+  // For a schema that holds itself.
+  made.set(
+    schema,
+    z.lazy(() => strict(schema)),
+  );
   const result = strictForm(schema);
-  underWay.delete(schema);
   made.set(schema, result);
   return result;
 }

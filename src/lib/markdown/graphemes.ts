@@ -1,17 +1,17 @@
 /** Where a text may be cut without breaking a character as people see it. */
+import { once } from "../on-first-use.js";
 
 /** Clusters longer than this are cut between code points; no keyboard makes them. */
 const CLUSTER_MAX = 256;
-let segmenter: Intl.Segmenter | undefined;
+const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: "grapheme" }));
 
 /** The last boundary in (from, at]; a code point boundary when one cluster fills all of it. */
 export function boundaryBefore(text: string, from: number, at: number): number {
   if (at >= text.length) return text.length;
   if (isSimple(text, at)) return at;
   const start = simpleBefore(text, from, at);
-  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   let boundary = start;
-  for (const { index } of segmenter.segment(text.slice(start, Math.min(text.length, at + CLUSTER_MAX)))) {
+  for (const { index } of segmenter().segment(text.slice(start, Math.min(text.length, at + CLUSTER_MAX)))) {
     if (start + index > at) break;
     boundary = start + index;
   }

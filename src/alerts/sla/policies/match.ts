@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { WatchedEntity } from "../../../domain/watched.js";
 import { compileCondition, type JsonSchema } from "../../../hooks/predicate.js";
+import { once } from "../../../lib/on-first-use.js";
 
 const entity = z.object({
   type: z.enum(["task", "mission", "conversation"]),
@@ -18,11 +19,10 @@ const entity = z.object({
   facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 });
 
-let schema: JsonSchema | undefined;
+const schema = once(() => z.toJSONSchema(entity, { io: "output" }) as JsonSchema);
 
 /** Throws a `HookgateError` for bad syntax and for a field that nothing watched has. A fact that is not there does not match. */
 export function compileMatch(source: string): (entity: WatchedEntity) => boolean {
-  schema ??= z.toJSONSchema(entity, { io: "output" }) as JsonSchema;
-  const holds = compileCondition(source, { entity: schema }, "match");
+  const holds = compileCondition(source, { entity: schema() }, "match");
   return (watched) => holds({ entity: watched }) === true;
 }

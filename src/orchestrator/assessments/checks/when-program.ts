@@ -6,10 +6,12 @@ import type { WhenAnswer, WhenFacts } from "./condition.js";
 
 // From condition.ts, so not checked.
 const { source, result, task }: WhenFacts = JSON.parse(readFileSync(0, "utf8"));
-let answer: WhenAnswer;
-try {
-  answer = { holds: compileExpectation(source)({ result, task }) };
-} catch (error) {
-  answer = { error: errorMessage(error) };
+writeSync(1, JSON.stringify(answer()));
+
+function answer(): WhenAnswer {
+  try {
+    return { holds: compileExpectation(source)({ result, task }) };
+  } catch (error) {
+    return { error: errorMessage(error) };
+  }
 }
-writeSync(1, JSON.stringify(answer));
