@@ -7,7 +7,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { plain } from "../text.js";
-import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, taskTitled, textOf } from "./parts.js";
 import { nameOf, passedOn, taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
@@ -149,7 +149,9 @@ async function assign(desk: TaskDesk, context: CommandContext, id: string, text:
 /** Without a role one is told of one's own tasks only. */
 async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   const given = textOf(context.options.id);
-  const stored = given === undefined ? undefined : await desk.store.get(given);
+  const byId = given === undefined ? undefined : await desk.store.get(given);
+  const mayList = given !== undefined && hasRole(context.operator.role, "viewer");
+  const stored = byId ?? (mayList ? await taskTitled(desk, given) : undefined);
   const isVisible = stored !== undefined && (context.operator.role !== undefined || isWorker(stored, context.operator));
   const found = isVisible ? stored : undefined;
   const isTheirs = found === undefined ? await hasWork(desk, context.operator) : isWorker(found, context.operator);

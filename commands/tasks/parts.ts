@@ -2,10 +2,11 @@
 import type { Expectation } from "../../src/domain/expectation.js";
 import { hasRole, type Operator, type Role } from "../../src/domain/identity.js";
 import type { Actor, Task } from "../../src/domain/task.js";
-import type { CommandContext } from "../../src/gateway/commands.js";
+import { type CommandContext, UnclearOption } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Orchestrator } from "../../src/orchestrator/orchestrator.js";
 import { missing, notFound } from "../answer.js";
+import { clip } from "../text.js";
 
 export type TaskDesk = Pick<
   Orchestrator,
@@ -57,6 +58,17 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
   // To a person without a role, the task of another is as if it was not there.
   if (found && (!isOutsider || isTaskOf(found, operator))) return found;
   const known = isOutsider ? [] : await desk.store.list({ limit: 200 });
+  const [fit, ...others] = isOutsider ? [] : await tasksWith(desk, id);
+  if (fit)
+    throw new UnclearOption(
+      {
+        code: "NOT_FOUND",
+        message: `"${clip(id, 80)}" is only a part of the title of ${others.length === 0 ? `"${clip(fit.title, 80)}" (${fit.id})` : `${others.length + 1} tasks`}.`,
+        hint: `Name the task by its id or its whole title. ${where}`,
+      },
+      "id",
+      id,
+    );
   throw notFound(
     "task",
     id,
@@ -66,6 +78,21 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
   );
 }
 
+/** By its whole title, regardless of case, when one task only has it. */
+export async function taskTitled({ store }: Pick<TaskDesk, "store">, title: string): Promise<Task | undefined> {
+  const [only, ...others] = withTitle(title, await store.list({ text: title, limit: MAX_NAMED }));
+  return others.length === 0 ? only : undefined;
+}
+
+/** Whose title has it as a part, regardless of case. */
+async function tasksWith({ store }: Pick<TaskDesk, "store">, words: string): Promise<Task[]> {
+  const found = await store.list({ text: words, limit: MAX_NAMED });
+  return found.filter(({ title }) => title.toLowerCase().includes(words.toLowerCase()));
+}
+
+const withTitle = (title: string, tasks: readonly Task[]) =>
+  tasks.filter((task) => task.title.trim().toLowerCase() === title.toLowerCase());
+
 /** By its title or a part of it, when that fits one task only. Words behind the first one belong to the title. */
 export async function taskNamed(
   desk: Pick<TaskDesk, "store">,
@@ -74,7 +101,7 @@ export async function taskNamed(
   const name = words.filter((part) => part !== undefined).join(" ");
   if (name === "") return undefined;
   const fits = await desk.store.list({ text: name, limit: MAX_NAMED });
-  const exact = fits.filter(({ title }) => title.trim().toLowerCase() === name.toLowerCase());
+  const exact = withTitle(name, fits);
   const [only, ...others] = exact.length > 0 ? exact : fits;
   return others.length === 0 ? only : undefined;
 }

@@ -80,6 +80,11 @@ describe("a command that leaves out what it is about", () => {
     // To show the only one that the words fit changes nothing.
     for (const line of ["/task show rose", "/task show water the roses", `/task show ${roses}`])
       expect((await asked(app, line)).text).toMatch(/Water the roses[\s\S]*History/);
+    // To act on it takes the whole title: a part of it is asked about.
+    const part = await asked(app, "/task retry rose");
+    expect(part.text).toContain(`"rose" is only a part of the title of "Water the roses" (${roses}).`);
+    expect(labels(part)).toEqual(["Water the roses · cancelled"]);
+    expect((await app.command('/task note "WATER the roses" "The can leaks."')).data).toMatchObject({ id: roses });
     expect(labels(await asked(app, "/task assign"))).toEqual(["Call Ann · assigned"]);
 
     const begun = await press(app, await asked(app, "/mission run"), "Release");
