@@ -2,6 +2,8 @@
 import { parseAddress } from "../../src/domain/address.js";
 import { type Delivery, isUnderWay, type Pause } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
+import { clockTime, code } from "../text.js";
+import { conversationText } from "../who.js";
 
 export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<Pause[]> {
   if (!isUnderWay(delivery)) return [];
@@ -9,6 +11,14 @@ export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<P
   const { pauses } = await deps.status();
   // A message that a hook put off keeps nothing from being sent.
   return pauses.filter(({ key, until, isPutOff }) => until > now && !isPutOff && holds(key, delivery.address));
+}
+
+/** ` It waits until 14:03:12 UTC, because General is paused: /pauses.`; empty when nothing keeps it. Markdown. */
+export async function waitText(deps: CommandDeps, id: string): Promise<string> {
+  const delivery = await deps.store.outbox.get(id);
+  const [pause] = delivery ? (await pausesOf(deps, delivery)).sort((a, b) => b.until - a.until) : [];
+  if (pause === undefined) return "";
+  return ` It waits until ${clockTime(pause.until, deps.clock.now())} UTC, because ${conversationText(deps, pause.key)} is paused: ${code("/pauses")}.`;
 }
 
 /** A pause is of a platform, of a bot account, or of a chat with all its threads. */

@@ -20,6 +20,7 @@ import {
   selectionOf,
 } from "./filter.js";
 import { doubtText, findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import { waitText } from "./pauses-of.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const asked = typeof context.options.id === "string" ? context.options.id.trim().toLowerCase() : "";
@@ -69,7 +70,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
     text: [
       confirmed === true
         ? `${code(id)} counts as sent; what is left of it follows.`
-        : `${code(id)} is on its way.${delivery.frozen ? "" : " It goes through the hooks first."}`,
+        : `${code(id)} is on its way.${delivery.frozen ? "" : " It goes through the hooks first."}${await waitText(deps, id)}`,
     ],
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
     audited: formerEnds([{ id, status: delivery.status, reason: delivery.reason }]),

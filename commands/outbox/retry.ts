@@ -14,6 +14,7 @@ import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
 import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import { waitText } from "./pauses-of.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id } = context.options;
@@ -51,7 +52,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
   if (delivery.isUnreadable) throw unreadable(delivery.id);
   if (delivery.status === "dead" && (await deps.release(delivery.id, false)))
     return answer({
-      text: [`${code(delivery.id)} is sent again.`],
+      text: [`${code(delivery.id)} is on its way again.${await waitText(deps, delivery.id)}`],
       data: { retried: [delivery.id] },
       audited: formerEnds([{ id: delivery.id, status: "dead", reason: delivery.reason }]),
     });

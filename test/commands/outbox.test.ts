@@ -223,6 +223,22 @@ describe("/outbox retry", () => {
     expect((await desk.store.inbox.get(inboxId))?.status).toBe("waiting");
   });
 
+  it("says until when a message waits whose chat is paused, as a release does", async () => {
+    const status = await desk.deps.status();
+    desk.deps.status = () => ({
+      ...status,
+      pauses: [{ key: "web:web:lobby", askedMs: 60_000, until: now() + 60_000, reason: "rate limited" }],
+    });
+    await dead("d_dead");
+    await guarded("d_guarded");
+    const waits = /`d_\w+` is on its way[^.]*\..* It waits until \S+ UTC, because .*lobby.* is paused: `\/pauses`\./;
+    expect((await desk.say("/outbox retry d_dead")).shown).toMatch(waits);
+    expect((await desk.say("/outbox release d_guarded")).shown).toMatch(waits);
+    desk.deps.status = () => status;
+    await dead("d_more");
+    expect((await desk.say("/outbox retry d_more")).shown).toBe("`d_more` is on its way again.");
+  });
+
   it("retries all dead ones, oldest first, and leaves held ones alone", async () => {
     await dead("d_1");
     await ambiguous("d_maybe");
