@@ -7,6 +7,7 @@ import { COMMAND_GROUPS } from "../../commands/groups.js";
 import { commandSpecs } from "../../commands/index.js";
 import type { CommandSpec, OptionSpec, OptionValue } from "../domain/command.js";
 import { HookgateError } from "../lib/errors.js";
+import { nearest } from "../lib/nearest.js";
 import type { LiveCall } from "./live.js";
 import { readPayload } from "./payload-file.js";
 
@@ -37,7 +38,22 @@ export function addOperatorCommands(program: Command, live: RunLive): void {
 export function withFlags(args: readonly string[]): string[] {
   const [first = "", ...words] = args;
   const spec = commandSpecs.find(({ name }) => name === first || ALIASES[name] === first);
-  return spec === undefined ? [...args] : [first, ...words.map((word) => flagOf(word, spec))];
+  if (spec === undefined) return [...args];
+  needAction(spec, words);
+  return [first, ...words.map((word) => flagOf(word, spec))];
+}
+
+/** Without one, the first action takes the words: a misspelt action is named before they are taken for something else. */
+function needAction({ name, options }: CommandSpec, [action = "", next = "-"]: readonly string[]): void {
+  const { choices = [] } = options.find(isAction) ?? {};
+  if (choices.includes(action) || action.startsWith("-") || next.startsWith("-")) return;
+  const near = nearest(action, choices);
+  if (near === undefined) return;
+  throw new HookgateError({
+    code: "BAD_USAGE",
+    message: `${name} has no action "${action}". Did you mean "${near}"?`,
+    hint: `hookgate ${name} --help lists its actions.`,
+  });
 }
 
 function flagOf(word: string, { options }: CommandSpec): string {

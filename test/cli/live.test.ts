@@ -220,6 +220,13 @@ describe("against the live gateway", () => {
     expect(released.err).toContain('There is no delivery "d_none"');
   });
 
+  it("names the action that was misspelt, and takes a word that is none as the filter of the list", async () => {
+    const { code, err } = await cli("hooks", "disabl", "probe.shout");
+    expect(code).toBe(2);
+    expect(err).toContain('hooks has no action "disabl". Did you mean "disable"?');
+    expect((await cli("hooks", "probe.shout")).out).toContain("probe.shout");
+  });
+
   it("suggests the nearest id on standard error, and exits with 1", async () => {
     const { code, out, err } = await cli("hooks", "show", "probe.shot");
     expect(code).toBe(1);
