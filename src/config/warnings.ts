@@ -2,6 +2,7 @@
 
 import { dirname, join } from "node:path";
 import { HOOKS_FOLDER } from "../automations/definition/sources.js";
+import { PLATFORMS } from "../domain/platform.js";
 import { isLoopback, metricsNeedToken } from "../http/guard.js";
 import { whyTooWide } from "../lib/outgoing/destinations.js";
 import { isExposed, isWritableByOthers } from "../lib/private-files.js";
@@ -9,7 +10,8 @@ import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
 /** `file`: the configuration file, when there is one. */
-export function configWarnings({ http, outgoing }: Config, env: Environment, file: string | undefined): string[] {
+export function configWarnings(config: Config, env: Environment, file: string | undefined): string[] {
+  const { http, outgoing } = config;
   const isHttps = http.public_url?.startsWith("https:") === true;
   const open =
     isLoopback(env.HOOKGATE_HOST) || (isHttps && http.behind_proxy)
@@ -28,7 +30,16 @@ export function configWarnings({ http, outgoing }: Config, env: Environment, fil
           "http.metrics_need_token is false: everyone who reaches the gateway, also through the proxy, can read /metrics, which names hooks. Remove the setting, and give Prometheus a token, or let the proxy refuse /metrics.",
         ]
       : [];
-  return [...open, ...metrics, ...wide, ...exposedVariables(), ...changeableFiles(file)];
+  return [...open, ...metrics, ...wide, ...uncopied(config), ...exposedVariables(), ...changeableFiles(file)];
+}
+
+/** A default route that copies messages for people to answer, while direct messages of customers are ignored. */
+function uncopied({ gateway: { default_route: route }, ...config }: Config): string[] {
+  if (typeof route === "string" || !("forward" in route)) return [];
+  if (PLATFORMS.some((platform) => config[platform].access.dms === "everyone")) return [];
+  return [
+    "gateway.default_route copies messages to a chat, but direct messages of people without a role are ignored, because no platform has `access.dms: everyone`. Set `telegram.access.dms: everyone` or `discord.access.dms: everyone`, so that customers' direct messages are copied, too.",
+  ];
 }
 
 /** What decides which programs run, and other users may change. Plugins are a matter of their own: they may be packages. */

@@ -536,7 +536,11 @@ test("a file of hooks that was put aside is a note, and what lies beside hooks i
 
 test("a room of the web chat that gets the words of customers and that people without a role read is a note", async () => {
   const person = (id: number, name: string) => ({ id, name, token_env: `TOKEN_${name.toUpperCase()}` });
-  const web = { people: [person(2, "Bob"), person(3, "Eve")], rooms: [{ id: "desk", name: "Desk" }] };
+  const web = {
+    people: [person(2, "Bob"), person(3, "Eve")],
+    rooms: [{ id: "desk", name: "Desk" }],
+    access: { dms: "everyone" },
+  };
   const config = {
     web,
     operators: { owner: ["web:1"], operator: ["web:2"] },

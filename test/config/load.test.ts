@@ -159,6 +159,9 @@ describe("loadConfig", () => {
       expect.stringContaining("0.0.0.0/0"),
       expect.stringContaining("*.com"),
     ]);
+    const forward = "gateway: { default_route: { forward: 'discord::1' } }";
+    expect(of(forward)).toEqual([expect.stringContaining("direct messages of people without a role are ignored")]);
+    expect(of(`${forward}\ntelegram: { access: { dms: everyone } }`)).toEqual([]);
     for (const bad of ["a:99999", "localhost:0", "10.1.2.3:70000"])
       expect(load(`outgoing: { allow: ['${bad}'] }`).problems).toMatchObject([{ path: "outgoing.allow.0" }]);
   });
