@@ -55,7 +55,7 @@ export interface OptionSpec {
   yields?: boolean;
   /** Other names under which it is understood. */
   also?: readonly string[];
-  /** Behind free text only as `--name` or `name=yes`: its bare word may be part of the text. */
+  /** Only as `--name` or `name=yes`: its bare word may be part of a text. */
   spelled?: boolean;
   /** Which list its values come from: for completion, and for a caller who left it out; `words` when there are none but those of `words`. */
   complete?: ChoiceList;

@@ -62,6 +62,9 @@ describe("without a word in the configuration", () => {
     telegram.people.says("and now", { dm: true, userId: grace });
     await seenAs("and now");
     expect(await atStart()).toHaveLength(1);
+    // The chat may have been emptied since.
+    telegram.people.says("/start", { dm: true, userId: grace });
+    await until(async () => (await atStart()).length === 2, "the answer to another START");
   });
 
   it("direct messages are for operators, on Discord and Telegram", async () => {

@@ -225,10 +225,24 @@ describe("the default route", () => {
     await rig.say("hello", { messageId: "m1" });
     await rig.idle();
     expect(rig.platform.texts("desk")).toEqual(["**Ada**: hello"]);
+    // Where the copies go, nothing copies what people write: a mention there is answered as without a route.
+    await rig.say("anyone there?", { messageId: "m2", chatId: "desk", userId: "1", isGroupMention: true });
+    expect(await rig.settled("m2", "desk")).toMatchObject({ outcome: "unrouted" });
+    await rig.idle();
+    expect(rig.platform.texts("desk").join("")).toMatch(/No hook answered your message in the room/);
     const none = await startRig();
     await none.say("hello", { messageId: "m1" });
     expect(await none.settled("m1")).toMatchObject({ outcome: "unrouted" });
   });
+});
+
+it("START of a person whose messages are forwarded is answered and not forwarded", async () => {
+  const rig = await startRig({ gateway: { default_route: { forward: "loop::desk" } } });
+  await rig.say("/start", { messageId: "m1", isDm: true, userId: "9" });
+  expect(await rig.settled("m1")).toMatchObject({ outcome: "command" });
+  await rig.idle();
+  expect(rig.platform.texts("desk")).toEqual([]);
+  expect(rig.platform.texts().join("")).toMatch(/Write your message here: people read it/);
 });
 
 it("who asks the gateway what it can do is pointed to /help", async () => {

@@ -162,6 +162,23 @@ describe("a command that leaves out what it is about", () => {
 });
 
 describe("/task add", () => {
+  it("takes a word of a text for no switch, wherever it stands", async () => {
+    const app = await opened();
+    for (const line of ["/task add me Draft the notes", "/add-task Draft the notes to=me"]) {
+      const { data } = await app.command(line);
+      expect(data).toMatchObject({ title: "Draft the notes" });
+      expect(data).not.toMatchObject({ status: "draft" });
+    }
+    const id = await app.add("/task add me approve");
+    expect((await app.command(`/task note ${id} Draft is attached`)).data).toMatchObject({
+      lastNote: { text: "Draft is attached" },
+    });
+    expect((await app.command("/task add me Tell them --draft")).data).toMatchObject({
+      title: "Tell them",
+      status: "draft",
+    });
+  });
+
   it("takes every field of a task, behind the title, by the names of the fields too", async () => {
     const app = await opened();
     const first = await app.add("/task add me First");

@@ -6,7 +6,7 @@ import { HookgateError } from "../../lib/errors.js";
 import type { LaneRow } from "../conversation.js";
 import { withDeadline } from "../deadline.js";
 import { destinationProblem } from "../destination-problem.js";
-import { forward } from "./forward.js";
+import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { attemptOf, causeId, causeOf, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
@@ -23,6 +23,8 @@ export async function defaultRoute(
   if (route === "none") return unanswered(row, message, operator, inbound);
   const deliveries: NewDelivery[] = [];
   if ("forward" in route) {
+    // Where the copies go, nothing copies what people write: it is answered as without a route.
+    if (isEcho(message, route.forward, inbound)) return unanswered(row, message, operator, inbound);
     const copy = await forward(row, message, route.forward, inbound);
     if (copy) deliveries.push(copy);
     return settled("forwarded", deliveries);

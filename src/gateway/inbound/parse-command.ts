@@ -210,6 +210,7 @@ function readNamed(
     return { kind: "named", option, value: value.text, from, end: value.end };
   }
   if (option.type !== "boolean") return dashes ? problem(`\`--${name}\` needs a value: ${name}=…`) : undefined;
+  if (option.spelled && !dashes) return undefined;
   return { kind: "named", option, value: true, from: at, end: at + whole.length };
 }
 
@@ -271,7 +272,6 @@ function optionsOnly(spec: CommandSpec, text: string, from: number): [OptionSpec
   for (let at = skipSpace(text, from); at < text.length; ) {
     const named = readNamed(spec, text, at);
     if (named?.kind !== "named" || named.option.rest) return undefined;
-    if (named.option.spelled && /^\w/.test(text.slice(at)) && named.value === true) return undefined;
     switches.push([named.option, named.value]);
     const end = named.end;
     at = skipSpace(text, end);

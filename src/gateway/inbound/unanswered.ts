@@ -125,8 +125,8 @@ async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbo
 
 /**
  * Once per person, privately; in the room where the person cannot be reached privately (Telegram, before they wrote first), and then once
- * more when they write privately. The note is
- * stored before it is sent, so a crash in between loses it rather than repeating it.
+ * more when they write privately; and each time at START. The note is stored before it is sent, so a crash in between loses it rather than
+ * repeating it.
  */
 export async function introduced(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<NewDelivery[]> {
   if (!inbound.config.unanswered_note) return [];
@@ -135,8 +135,8 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   const deliveryId = `d_m${row.id}a`;
   const known = await keyValue.get(SCOPE, person);
   // The same message, handled again after a crash, introduces again under the same delivery id.
-  if (known !== undefined && known !== deliveryId && !(message.isDm && (await wasOutOfReach(known, inbound))))
-    return [];
+  const isAgain = known !== undefined && known !== deliveryId;
+  if (isAgain && !isStart(message, inbound) && !(message.isDm && (await wasOutOfReach(known, inbound)))) return [];
   await keyValue.set(SCOPE, person, deliveryId);
   const name = inbound.adapters.name(message.platform) ?? "Hookgate";
   const text = `I am ${name}, an automatic account. I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
@@ -145,6 +145,12 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
     orOpenly(row, note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText),
   ];
 }
+
+/** Telegram's button in a chat that is new or was emptied, where nothing else is to be seen. Answered each time, unless there is a flood of them. */
+const isStart = ({ isDm, text, platform, userId }: InboundMessage, { perMinute }: Inbound): boolean =>
+  isDm && /^\/start(\s|$)/i.test(text) && perMinute.add(`start:${platform}:${userId}`) <= MAX_STARTS;
+
+const MAX_STARTS = 3;
 
 /** The note was a line in a room, which asks the person to write privately. */
 async function wasOutOfReach(deliveryId: unknown, { store }: Inbound): Promise<boolean> {

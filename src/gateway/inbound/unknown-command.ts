@@ -1,4 +1,4 @@
-/** An operator calls an unknown command in private: a typo of theirs, which nothing else reports to them. */
+/** A message that begins as a command and is none: a typo of an operator, which nothing else reports to them, or Telegram's START. */
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { nearest } from "../../lib/nearest.js";
@@ -7,7 +7,10 @@ import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
 import { type Inbound, referenceTo } from "./receiving.js";
 
-/** `/start` shows what `/help` shows. Undefined for other messages; a text that is forwarded (`default_route`) is answered there. */
+/**
+ * Of an operator, `/start` shows what `/help` shows. Of a person whose messages are forwarded (`default_route`), it is answered and not
+ * forwarded: Telegram's own button sends it, and the person has not written anything yet. Undefined for other messages.
+ */
 export function unknownCommand(
   row: LaneRow,
   message: InboundMessage,
@@ -16,10 +19,16 @@ export function unknownCommand(
 ): Promise<Handling> | Handling | undefined {
   const name = /^\/([a-z][a-z0-9_-]{0,31})(?:\s|$)/i.exec(message.text)?.[1];
   const { role } = operator;
-  if (name === undefined || role === undefined || !message.isDm || inbound.config.default_route !== "none")
-    return undefined;
-  const help = name.toLowerCase() === "start" ? inbound.commands.find("help") : undefined;
-  // Telegram's own button sends it: the first thing that a person there sends to a bot.
+  const route = inbound.config.default_route;
+  if (name === undefined || !message.isDm) return undefined;
+  const isStart = name.toLowerCase() === "start";
+  if (isStart && role === undefined && typeof route === "object" && "forward" in route)
+    return settled(
+      "command",
+      inbound.config.unanswered_note ? [note(row, message, undefined, welcome(inbound, message), inbound)] : [],
+    );
+  if (role === undefined || route !== "none") return undefined;
+  const help = isStart ? inbound.commands.find("help") : undefined;
   if (help) {
     const call = { command: help, parsed: { kind: "options" as const, options: {} }, operator, message };
     return answerCommand(row, call, inbound);
@@ -33,6 +42,9 @@ export function unknownCommand(
   const told = note(row, message, undefined, text, inbound);
   return settled("command", [{ ...told, message: { text, replyToId: referenceTo(row, message) } }]);
 }
+
+const welcome = ({ adapters }: Inbound, { platform }: InboundMessage) =>
+  `I am ${adapters.name(platform) ?? "Hookgate"}, an automatic account. Write your message here: people read it, and their answer comes here.`;
 
 /** Answers for one person in a minute; more would be a flood. */
 const MAX_SLIPS = 5;
