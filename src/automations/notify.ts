@@ -48,13 +48,15 @@ export interface Notifier {
 const SCOPE = "automations.notify";
 const REPEAT_AFTER_MS = 3_600_000;
 
+type Counts = Partial<Record<RunOutcome["status"], number>>;
+
 /** The message about a hook at one place. */
 interface Thread {
   /** The first message ever: later ones answer it. */
   rootId: string;
   deliveryId: string;
-  /** Outcomes told in this message. */
-  count: number;
+  /** How often each outcome was told in this message. A message from before this was kept has none, and is counted from then on. */
+  counts?: Counts;
   since: number;
   isOver: boolean;
 }
@@ -89,20 +91,22 @@ export function createNotifier(options: NotifierOptions): Notifier {
     if (!isWanted) {
       // What went wrong is right again: said in the same message, and only when there was something wrong.
       if (!isOpen || outcome.status !== "succeeded") return;
-      const text = `✓ **${run.hookId}** works again, after ${times(thread.count)}.`;
+      const before = thread.counts === undefined ? "" : ` Before that: ${counted(thread.counts)}.`;
+      const text = `✓ **${run.hookId}** works again.${before}`;
       await options.edit(thread.deliveryId, { text }, { cause }).catch(() => undefined);
       await keyValue.set(SCOPE, key, { ...thread, isOver: true });
       return;
     }
-    const count = isOpen ? thread.count + 1 : 1;
-    const since = isOpen ? thread.since : clock.now();
-    const message = { text: textOf(run, outcome, { count, since, maySay }) };
+    const told = isOpen ? thread.counts : undefined;
+    const counts: Counts = { ...told, [outcome.status]: (told?.[outcome.status] ?? 0) + 1 };
+    const since = isOpen && told ? thread.since : clock.now();
+    const message = { text: textOf(run, outcome, { counts, since, maySay }) };
     if (isOpen) {
       const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(
         () => true,
         () => false, // it is gone: a new one takes its place
       );
-      if (isEdited) return keyValue.set(SCOPE, key, { ...thread, count });
+      if (isEdited) return keyValue.set(SCOPE, key, { ...thread, counts, since });
     }
     const replyToId = thread === undefined ? undefined : await options.messageIdOf(thread.rootId);
     const deliveryId = await options.send(
@@ -110,7 +114,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       { ...message, replyToId },
       { cause, deliveryId: newId("d", clock.now()) },
     );
-    await keyValue.set(SCOPE, key, { rootId: thread?.rootId ?? deliveryId, deliveryId, count, since, isOver: false });
+    await keyValue.set(SCOPE, key, { rootId: thread?.rootId ?? deliveryId, deliveryId, counts, since, isOver: false });
   }
 
   return {
@@ -162,14 +166,32 @@ function placesOf(text: string, run: AutomationRun): Address[] {
 function textOf(
   run: AutomationRun,
   outcome: RunOutcome,
-  { count, since, maySay }: { count: number; since: number; maySay: boolean },
+  { counts, since, maySay }: { counts: Counts; since: number; maySay: boolean },
 ): string {
+  const { status } = outcome;
   const reason = maySay ? (run.statusReason ?? reasonOf(outcome)) : undefined;
-  const often = count > 1 ? ` (${times(count)} since <t:${Math.floor(since / 1000)}:f>)` : "";
-  const word = outcome.status.replace("_", " ");
-  return [`⚠ **${run.hookId}** ${word}${often}`, reason && `> ${reason.slice(0, 500)}`, `run \`${run.id}\``]
+  const mark = status === "succeeded" ? "✓" : "⚠";
+  return [
+    `${mark} **${run.hookId}** ${wordOf(status)}${often(status, counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
+    reason && `> ${reason.slice(0, 500)}`,
+    `run \`${run.id}\``,
+  ]
     .filter(Boolean)
     .join("\n");
 }
+
+/** How often it ended so; where it ended otherwise, too, how often each. */
+function often(status: RunOutcome["status"], counts: Counts, since: string): string {
+  if (Object.keys(counts).length > 1) return ` (since ${since}: ${counted(counts)})`;
+  const count = counts[status] ?? 1;
+  return count > 1 ? ` (${times(count)} since ${since})` : "";
+}
+
+const counted = (counts: Counts) =>
+  Object.entries(counts)
+    .map(([status, count]) => `${wordOf(status)} ${times(count)}`)
+    .join(", ");
+
+const wordOf = (status: string) => status.replace("_", " ");
 
 const times = (count: number) => (count === 1 ? "one time" : `${count} times`);

@@ -454,6 +454,33 @@ hooks:
     await live.fire("guard");
     await until(async () => (await live.room()).length === 2, "the next trouble");
   });
+
+  test("the notice of a hook counts each of its outcomes by itself", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: nt
+    trigger: manual
+    notify: { on: [succeeded, failed, timed_out], to: ["web:web:general"] }
+    timeout: 3s
+    run: { shell: { sh: "test -e slow && sleep 9; test ! -e bad" } }
+`,
+    });
+    const notice = (sign: RegExp) =>
+      until(async () => (await live.room()).find((text) => sign.test(text)), String(sign));
+    await live.fire("nt");
+    await notice(/^✓ nt succeeded\n/);
+    live.write("bad", "");
+    await live.fire("nt");
+    await notice(/^⚠ nt failed \(since [^)]+: succeeded one time, failed one time\)/);
+    live.write("slow", "");
+    await live.fire("nt");
+    await notice(/^⚠ nt timed out \(since [^)]+: succeeded one time, failed one time, timed out one time\)/);
+    live.remove("slow");
+    await live.fire("nt");
+    await notice(/^⚠ nt failed \(since [^)]+: succeeded one time, failed 2 times, timed out one time\)/);
+    expect(await live.room()).toHaveLength(1);
+  });
 });
 
 async function commandOf({ app }: LiveApp, line: string): Promise<string> {
