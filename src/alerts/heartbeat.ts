@@ -39,7 +39,7 @@ export function createHeartbeat(parts: Telling, keyValue: KeyValueStore): { look
     const at = parseAddress(to);
     if (!at) return;
     const now = clock.now();
-    const text = `💓 Alerts are watched. Last sign of life ${moment(now, undefined)}, the next by ${moment(now + everyMs, undefined, "t")}.`;
+    const text = `💓 The gateway checks alerts. Last check ${moment(now, undefined)}, the next by ${moment(now + everyMs, undefined, "t")}.`;
     const cause = { kind: "alert" as const, id: "heartbeat", depth: 0 };
     const root = (await keyValue.get(SCOPE, to)) as string | undefined;
     if (root !== undefined) {

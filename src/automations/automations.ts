@@ -330,8 +330,9 @@ export function createAutomations(options: AutomationsOptions): Automations {
     triggers,
     async sweep(now) {
       const removed = await store.runs.sweep(now, (hookId) => {
-        const keep = live.get(hookId)?.definition.keep;
-        return { forMs: keep?.forMs ?? config().keep.for, runs: keep?.runs ?? config().keep.runs };
+        const own = live.get(hookId)?.definition.keep;
+        const { max_age, max_runs } = config().keep;
+        return { maxAgeMs: own?.maxAgeMs ?? max_age, maxRuns: own?.maxRuns ?? max_runs };
       });
       return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
     },

@@ -24,8 +24,8 @@ export const automationsConfig = z.strictObject({
     .describe("When the circuit breaker of a hook stops it."),
   keep: z
     .strictObject({
-      for: duration("30d").describe("How long runs are kept."),
-      runs: z.int().min(1).default(1_000).describe("How many runs of each hook are kept."),
+      max_age: duration("30d").describe("How long runs are kept."),
+      max_runs: z.int().min(1).default(1_000).describe("How many runs of each hook are kept."),
     })
     .prefault({})
     .describe("How much history is kept, for hooks without a `keep` of their own."),

@@ -180,7 +180,7 @@ export interface AutomationRunStore {
   /** The earliest dueAt or leaseUntil of what is not ended. `except` as for `take`. */
   nextDue(except?: readonly string[]): Promise<number | undefined>;
   /** Deletes ended runs that are older or more than their hook keeps; resolves with how many. */
-  sweep(now: number, keep: (hookId: string) => { forMs: number; runs: number }): Promise<number>;
+  sweep(now: number, keep: (hookId: string) => { maxAgeMs: number; maxRuns: number }): Promise<number>;
 }
 
 export interface TakenRun {

@@ -238,7 +238,7 @@ describe("what a reload takes over", () => {
     });
     live.write(
       "hookgate.yaml",
-      `automations: { watch: false, max_running: 2, keep: { runs: 1 } }\nmodels: { available: { small: { provider: anthropic, model: m, key_env: NOT_THERE } } }\nhooks: [${manual("one", "concurrency: 2,")}, ${agent}]\n`,
+      `automations: { watch: false, max_running: 2, keep: { max_runs: 1 } }\nmodels: { available: { small: { provider: anthropic, model: m, key_env: NOT_THERE } } }\nhooks: [${manual("one", "concurrency: 2,")}, ${agent}]\n`,
     );
     await reloaded(live);
     expect((await live.fire("asks")).statusReason).toContain("NOT_THERE");

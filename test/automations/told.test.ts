@@ -162,7 +162,7 @@ hooks:
     const live = await liveApp({
       "hookgate.yaml": `
 hooks:
-  - { id: brief, trigger: manual, keep: { runs: 2 }, run: { shell: { sh: "exit 0" } } }
+  - { id: brief, trigger: manual, keep: { max_runs: 2 }, run: { shell: { sh: "exit 0" } } }
   - { id: gone, trigger: manual, run: { shell: { sh: "exit 0" } } }
 `,
     });
@@ -170,7 +170,7 @@ hooks:
     await live.fire("gone");
     live.write(
       "hookgate.yaml",
-      `hooks:\n  - { id: brief, trigger: manual, keep: { runs: 2 }, run: { shell: { sh: "exit 0" } } }\n`,
+      `hooks:\n  - { id: brief, trigger: manual, keep: { max_runs: 2 }, run: { shell: { sh: "exit 0" } } }\n`,
     );
     await until(() => live.app.automations.get("gone") === undefined, "the hook being gone");
     await live.app.automations.sweep(Date.now());

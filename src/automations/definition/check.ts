@@ -104,7 +104,7 @@ export function checkDefinition(
       maxQueued: form.max_queued,
       retry: form.retry && { attempts: form.retry.attempts, backoffMs: form.retry.backoff },
       ...optional("notify", form.notify),
-      keep: { ...optional("forMs", form.keep.for), ...optional("runs", form.keep.runs) },
+      keep: { maxAgeMs: form.keep.max_age, maxRuns: form.keep.max_runs },
       ...optional("priority", form.priority),
       after: form.after,
       before: form.before,

@@ -93,7 +93,7 @@ export interface Definition {
   readonly retry?: { readonly attempts: number; readonly backoffMs: number };
   readonly notify?: Notify;
   /** How much of its history is kept; the defaults of `automations.keep` where it says nothing. */
-  readonly keep: { readonly forMs?: number; readonly runs?: number };
+  readonly keep: { readonly maxAgeMs?: number; readonly maxRuns?: number };
   readonly priority?: number;
   readonly after: readonly string[];
   readonly before: readonly string[];

@@ -53,8 +53,8 @@ const notify = z.strictObject({
 });
 
 const keep = z.strictObject({
-  for: someDuration().optional().describe("How long its runs are kept."),
-  runs: z.int().min(1).max(1_000_000).optional().describe("How many of its runs are kept."),
+  max_age: someDuration().optional().describe("How long its runs are kept."),
+  max_runs: z.int().min(1).max(1_000_000).optional().describe("How many of its runs are kept."),
 });
 
 export const definitionForm = z.strictObject({

@@ -24,10 +24,10 @@ export function createRunSweep({ database, read, write }: Connection): Automatio
       const next = await read(() => hookAfter.get(hookId)?.hookId ?? undefined);
       if (next === undefined) return removed;
       hookId = next;
-      const { forMs, runs } = keep(hookId);
-      const tooMany = await read(() => nth.get(hookId, runs)?.seq ?? 0);
+      const { maxAgeMs, maxRuns } = keep(hookId);
+      const tooMany = await read(() => nth.get(hookId, maxRuns)?.seq ?? 0);
       for (let some = CHUNK; some === CHUNK; removed += some)
-        some = await write(() => remove.run(hookId, tooMany, now - forMs, CHUNK).changes);
+        some = await write(() => remove.run(hookId, tooMany, now - maxAgeMs, CHUNK).changes);
     }
   };
 }
