@@ -34,7 +34,7 @@ export interface OrchestratorAppParts {
   env: Environment;
   /** The configuration file. */
   file: string;
-  store: Pick<Store, "tasks" | "outbox">;
+  store: Pick<Store, "tasks" | "outbox" | "keyValue">;
   registry: HookRegistry;
   attempts: Attempts;
   pending: Pending;
@@ -67,6 +67,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     store: store.tasks,
     registry: parts.registry,
     attempts: parts.attempts,
+    keyValue: store.keyValue,
     pending: parts.pending,
     chat: {
       send: gateway.send,

@@ -28,6 +28,7 @@ import { createShow } from "./show.js";
 import { createTask } from "./tasks/create.js";
 import { createFinish, type Finish } from "./tasks/finish.js";
 import { afterChange, handleChanges, TASK_KINDS } from "./tasks/notify-change.js";
+import { createRunEnds } from "./tasks/run-ends.js";
 import { step } from "./tasks/step.js";
 import { createTransitions, type Transitions } from "./tasks/transition.js";
 
@@ -100,8 +101,14 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   });
   const transitions = createTransitions({ store, registry, attempts: parts.attempts, committed, clock });
   const finish = createFinish(transitions, config, clock);
+  const runEnds = createRunEnds({
+    keyValue: parts.keyValue,
+    get: store.get,
+    finish,
+    maxCrashes: () => config().max_crashes,
+  });
   const rooms = createRooms(config, () => dispatch.look());
-  const stepParts = { ...parts, transitions, finish, rooms, running, stopping: stopping.signal };
+  const stepParts = { ...parts, transitions, finish, runEnds, rooms, running, stopping: stopping.signal };
   const dispatch = createDispatch({
     store,
     step: (task) => step(task, stepParts),
@@ -142,12 +149,13 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     ticking = clock.after(config().tick, tick);
   }
 
-  /** Runs whose gateway is gone, without a word. */
+  /** Runs whose gateway is gone: those that had ended, then those that were cut off. */
   async function recover(): Promise<void> {
+    await runEnds.recover();
     for (const task of await store.stale(owner))
       await finish.interrupted(task, {
         actor: { by: "orchestrator" },
-        how: "crash",
+        crashes: 1,
         why: "the gateway ended while it ran",
       });
   }

@@ -3,6 +3,7 @@ import type { Address } from "../domain/address.js";
 import type { Role } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
+import type { KeyValueStore } from "../domain/store.js";
 import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { EntityChanged } from "../domain/watched.js";
@@ -23,6 +24,7 @@ export interface OrchestratorParts {
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
   pending: Pick<Pending, "handle" | "added" | "resume" | "drained">;
   attempts: Attempts;
+  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   /** Cards. */
   chat: {
     send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;

@@ -116,6 +116,13 @@ describe("killed in a handler", () => {
     },
     { place: "task:fail before", make: given, act: (id) => say(`/task decline ${id}`) },
     { place: "task:complete before", make: given, act: (id) => say(`/task done ${id}`) },
+    // The end of a program: it is on disk, and the program does not run again.
+    { place: "task:transition>done before", act: () => add("work Do it") },
+    { place: "task:complete before", act: () => add("work Do it") },
+    { place: "task:transition>failed before", act: () => add("bad Do it") },
+    { place: "task:fail before", act: () => add("bad Do it") },
+    { place: "task:retry before", act: () => add("bad retries=1 Do it") },
+    { place: "task:transition>review before", act: () => add('work expect="when: result.ok" Do it') },
     { place: "assessment:run before", act: () => add('work expect="when: result.ok" Do it') },
     { place: "assessment:complete before", act: () => add('work expect="when: result.ok" Do it') },
     { place: "schedule:trigger before", act: () => say("/schedule run yearly") },
@@ -175,7 +182,7 @@ describe("killed in a handler", () => {
     const open = `SELECT id FROM missions WHERE ended_at IS NULL
       UNION SELECT id FROM tasks WHERE status NOT IN ('done', 'failed')
       UNION SELECT id FROM pending
-      UNION SELECT key || value FROM key_values WHERE scope = 'hooks.attempts'`;
+      UNION SELECT key || value FROM key_values WHERE scope IN ('hooks.attempts', 'task.ends')`;
     await until(
       () => rows(open).length === 0,
       () => JSON.stringify(rows(open)),

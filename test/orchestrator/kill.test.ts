@@ -25,9 +25,9 @@ describe("killed in a transition", () => {
     ["task:transition>assigned before", 1],
     ["task:spawn before", 1],
     ["task:transition>in_progress before", 1],
-    // The run had ended and nobody had written it down: it may have done anything, so it is started again, as the same run.
-    ["task:transition>done before", 2],
-    ["task:complete before", 2],
+    // The run had ended: hooks are asked again, and its program does not run again.
+    ["task:transition>done before", 1],
+    ["task:complete before", 1],
     // After the write: what is told is told again.
     ["task:create after", 1],
     ["task:transition>assigned after", 1],
@@ -110,9 +110,9 @@ describe("killed in a transition", () => {
       end: string;
       runs: number;
     }>([
-      { place: ">review before", make: draft(GOOD), end: "done", runs: 2 },
+      { place: ">review before", make: draft(GOOD), end: "done", runs: 1 },
       { place: ">review after", make: draft(GOOD), end: "done", runs: 1 },
-      { place: ">failed before", make: draft("bad Do it"), end: "failed", runs: 2 },
+      { place: ">failed before", make: draft("bad Do it"), end: "failed", runs: 1 },
       { place: ">failed after", make: draft("bad Do it"), end: "failed", runs: 1 },
       { place: ">pending before", make: draft("work Do it"), lost: true, end: "done", runs: 1 },
       { place: ">pending after", make: draft("work Do it"), end: "done", runs: 1 },
@@ -182,12 +182,15 @@ describe("killed in a transition", () => {
   );
 
   it("what must not run twice waits for a person, with the reason; what counts it as a failure has failed", async () => {
-    const gateway = await start({ work: { ...once, on_interrupt: "hold" }, other: { ...once, on_interrupt: "fail" } });
+    const crash = { shell: { sh: "echo run >> runs; kill -9 $PPID" } };
+    const gateway = await start({
+      work: { ...crash, on_interrupt: "hold" },
+      other: { ...crash, on_interrupt: "fail" },
+    });
     for (const [runner, end] of [
       ["work", "blocked"],
       ["other", "failed"],
     ] as const) {
-      killAt(gateway.folder, "task:transition>done before");
       const id = await add(gateway, `/task add ${runner} Do it`);
       await gone(gateway);
       await again(gateway);
@@ -200,6 +203,26 @@ describe("killed in a transition", () => {
       () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:fail" && phase === "after"),
       "task:fail being told",
     );
+  }, 90_000);
+
+  it("an end whose hooks take the gateway down waits for a person, who gets the result without another run", async () => {
+    const gateway = await start({ work: { ...once, on_interrupt: "hold" } }, { max_crashes: 1 });
+    killAt(gateway.folder, "task:complete before");
+    const id = await add(gateway, "/task add work Do it");
+    await gone(gateway);
+    killAt(gateway.folder, "task:complete before");
+    // It is gone again before it says that it is ready.
+    await gateway.start().catch(() => {});
+    await gone(gateway);
+    await again(gateway);
+    const task = await ends(gateway, id);
+    expect(task).toMatchObject({ status: "blocked", attempt: 1, result: { ok: true }, interrupted: { crashes: 2 } });
+    expect(task.reason).toContain("the gateway ended while hooks were asked about its end");
+    await command(gateway, `/task done ${id}`);
+    expect(await ends(gateway, id)).toMatchObject({ status: "done", result: { ok: true } });
+    const asked = calls(gateway.folder).filter(({ hook, phase }) => hook === "task:complete" && phase === "before");
+    expect(asked.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
+    expect(lines(gateway, "runs")).toHaveLength(1);
   }, 90_000);
 
   it("one that takes the gateway down with it is not started for ever", async () => {

@@ -42,7 +42,8 @@ export interface Finish {
 
 export interface Interruption {
   actor: Actor;
-  how: "stop" | "crash";
+  /** How many crashes did it; a stop is none. */
+  crashes: number;
   /** In words. */
   why: string;
   /** What it had brought by then. */
@@ -120,7 +121,10 @@ export function createFinish(
     });
   }
 
-  async function interrupted(task: Task, { actor, how, why, result }: Interruption): Promise<Transitioned> {
+  async function interrupted(
+    task: Task,
+    { actor, crashes: newCrashes, why, result }: Interruption,
+  ): Promise<Transitioned> {
     const { id, run } = task;
     const still = (now: Task) => now.status === "in_progress" && now.run?.id === run?.id;
     const { runners, max_crashes } = config();
@@ -129,7 +133,7 @@ export function createFinish(
     const ended = result === undefined ? {} : { result };
     if (policy === "fail") return fail(id, { actor, error: lastError, still, ...ended });
     const at = clock.now();
-    const crashes = (task.interrupted?.crashes ?? 0) + (how === "crash" ? 1 : 0);
+    const crashes = (task.interrupted?.crashes ?? 0) + newCrashes;
     const change = (): Changes => ({
       ...ended,
       run: undefined,
@@ -175,7 +179,7 @@ export function createFinish(
       if (how === "ended" && result.ok) return handIn(id, { actor, still, result, onVeto: "hold" });
       // Nothing else ends a run that is still its task's.
       if (how === "interrupted")
-        return interrupted(task, { actor, how: "stop", why: "the gateway stopped while it ran", result });
+        return interrupted(task, { actor, crashes: 0, why: "the gateway stopped while it ran", result });
       const error = result.error ?? "it gave no reason";
       return fail(id, { actor, error: `${WORDS[how]}${error}`, still, result });
     },

@@ -3,11 +3,13 @@ import type { OrchestratorParts } from "../parts.js";
 import type { Rooms } from "../rooms.js";
 import type { Running } from "../running.js";
 import type { Finish } from "./finish.js";
+import type { RunEnds } from "./run-ends.js";
 import type { Transitions } from "./transition.js";
 
 export interface StepParts extends OrchestratorParts {
   transitions: Transitions;
   finish: Finish;
+  runEnds: RunEnds;
   rooms: Rooms;
   running: Running;
   /** Ends the judging when the gateway stops. */

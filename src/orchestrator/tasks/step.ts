@@ -83,7 +83,7 @@ async function run(
   giveBack: () => void,
   parts: StepParts,
 ): Promise<boolean> {
-  const { clock, config, owner, transitions, running, finish } = parts;
+  const { clock, config, owner, transitions, running, runEnds } = parts;
   const runs = runnerNamed(name, parts);
   if (runs === undefined || parts.stopping.aborted) return false;
   const runId = task.interrupted?.runId ?? newId("r", clock.now());
@@ -108,7 +108,7 @@ async function run(
     runId,
     runner: runs,
     timeoutMs: started.task.maxDuration ?? runner.max_duration ?? config().max_duration,
-    ended: async (ending, durationMs) => void (await finish.concluded(task.id, runId, ending, durationMs)),
+    ended: (ending, durationMs) => runEnds.conclude(started.task, runId, ending, durationMs),
     over: giveBack,
   });
   return true;
