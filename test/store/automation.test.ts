@@ -152,7 +152,8 @@ describe("runs", () => {
     await runs.insert(run("waits", { hookId: "quiet", createdAt: 1 }));
     await runs.insert(run("old", { hookId: "quiet", status: "failed", createdAt: 1 }));
     await runs.insert(run("young", { hookId: "quiet", status: "failed", createdAt: 990 }));
-    const keep = (hookId: string) => (hookId === "loud" ? { maxAgeMs: 1e9, maxRuns: 3 } : { maxAgeMs: 100, maxRuns: 100 });
+    const keep = (hookId: string) =>
+      hookId === "loud" ? { maxAgeMs: 1e9, maxRuns: 3 } : { maxAgeMs: 100, maxRuns: 100 };
     expect(await runs.sweep(1000, keep)).toBe(6);
     expect((await runs.list({ limit: 99 })).map(({ id }) => id)).toEqual(["young", "waits", "loud7", "loud6", "loud5"]);
   });
