@@ -8,7 +8,7 @@ const OWN = [
   "test/automations/waiting-turn.test.ts",
   // They count promises, or bytes on the heap, of the whole process.
   "test/gateway/cost.test.ts",
-  "test/lib/short-lived.test.ts",
+  "test/fast/short-lived.test.ts",
   // It blocks the process to be late, and fails at times where other files ran before: a breaker is not open that should be. To be explained.
   "test/plugins/breaker.test.ts",
 ];

@@ -11,7 +11,7 @@ import { createHooks } from "hookable";
 import { AsyncSeriesHook } from "tapable";
 import { z } from "zod";
 import type { DispatchRecord } from "../src/domain/journal.js";
-import { immutable } from "../src/hooks/isolate.js";
+import { immutable } from "../src/fast/isolate.js";
 import { definePoint } from "../src/hooks/point.js";
 import { HookRegistry } from "../src/hooks/registry.js";
 

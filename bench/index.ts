@@ -6,6 +6,7 @@ const ROOT = resolve(import.meta.dirname, "..");
 const BENCHMARKS = [
   "bench/dispatch.ts",
   "bench/store.ts",
+  "bench/fast.ts",
   "bench/start.ts",
   "bench/gateway.ts",
   "bench/many-hooks.ts",

@@ -3,6 +3,7 @@
 export { type Address, formatAddress, parseAddress } from "./domain/address.js";
 export type { Cause, DispatchRecord, JournalPort, Outcome, RunRecord } from "./domain/journal.js";
 export type { Attachment, Button, Card, InboundMessage, OutboundMessage } from "./domain/message.js";
+export { immutable } from "./fast/isolate.js";
 export type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "./hooks/background.js";
 export type {
   BeforeDispatchPayload,
@@ -24,7 +25,6 @@ export type { Contribution, ContributionKind } from "./hooks/contribution.js";
 export { inDryRun } from "./hooks/dry-run.js";
 export { HookFailedError, UnknownHookError } from "./hooks/errors.js";
 export type { Explanation } from "./hooks/explain.js";
-export { immutable } from "./hooks/isolate.js";
 export type { Matcher } from "./hooks/matcher.js";
 export type { DispatchOptions } from "./hooks/options.js";
 export { definePoint, type HookPoint, type LifecyclePhase, type Model } from "./hooks/point.js";

@@ -4,8 +4,8 @@
  */
 import { Pool } from "undici";
 import type { GatewayPort } from "../../src/domain/adapter.js";
+import { exchange, headerOf } from "../../src/fast/exchange.js";
 import type { Clock } from "../../src/lib/clock.js";
-import { exchange, headerOf } from "../../src/lib/exchange.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { type Limited, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { fieldsOf, limitMs } from "./limit.js";

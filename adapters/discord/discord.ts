@@ -1,5 +1,4 @@
 /** The Discord adapter: puts the parts together for one run, and tears them down after it. */
-
 import type {
   Adapter,
   AdapterContext,
@@ -9,7 +8,7 @@ import type {
   SendResult,
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
-import { Aborts } from "../../src/lib/aborts.js";
+import { Aborts } from "../../src/fast/aborts.js";
 import { wait } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
+import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage } from "../../src/lib/errors.js";
-import { ExchangeError } from "../../src/lib/exchange.js";
 import { Limited, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { InvalidRequestPause } from "./refusals.js";
 

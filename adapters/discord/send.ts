@@ -8,7 +8,7 @@ import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
-import type { Aborts } from "../../src/lib/aborts.js";
+import type { Aborts } from "../../src/fast/aborts.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";

@@ -1,9 +1,9 @@
 /** All requests to the Bot API: its addresses, their time limits, and what an answer means. The methods are typed by grammY. */
 import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
-import { Aborts } from "../../src/lib/aborts.js";
+import { Aborts } from "../../src/fast/aborts.js";
+import { ANSWER_TOO_LARGE, type Answer, type ExchangeError, exchange } from "../../src/fast/exchange.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { ANSWER_TOO_LARGE, type Answer, type ExchangeError, exchange } from "../../src/lib/exchange.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
 const CONNECTIONS = 256;

@@ -1,6 +1,6 @@
 /** What the Bot API and the network say when something fails, in our words and without the token. */
+import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
-import { ExchangeError } from "../../src/lib/exchange.js";
 import { type Caller, Refusal, UnusableAnswer } from "./caller.js";
 
 /** A token that is refused may be accepted again: Telegram is asked so often. */

@@ -30,7 +30,7 @@ interface Turns {
   startOf(turn: number): number;
 }
 
-/** A moment in a zone takes tens of microseconds, and one answer may look at a thousand turns. */
+/** A moment in a zone is slow to compute, and one answer may look at a thousand turns. */
 const known = new WeakMap<RotaConfig, Turns>();
 
 function turnsOf(rota: RotaConfig): Turns | undefined {

@@ -10,7 +10,7 @@ import {
   type InteractionRef,
 } from "../domain/event.js";
 import type { InboundMessage } from "../domain/message.js";
-import { immutable } from "../hooks/isolate.js";
+import { immutable } from "../fast/isolate.js";
 import type { LaneRow } from "./conversation.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";

@@ -1,8 +1,8 @@
 /** One registration inside the kernel: its options checked and filled in. */
+import { ticksOf } from "../fast/deadline-wheel.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { CONTRIBUTION_KINDS, type ContributionKind } from "./contribution.js";
-import { ticksOf } from "./deadline-wheel.js";
 import { type CompiledMatcher, compileMatcher } from "./matcher.js";
 import { fieldsOf, type HookPoint, type LifecyclePhase, type Sees } from "./point.js";
 import type { Budget, Execution, FailurePolicy, HookInfo, RegisterOptions, Retry, Visibility } from "./registration.js";

@@ -1,10 +1,12 @@
 /** What every dispatch of a registry shares. */
 import type { JournalPort } from "../domain/journal.js";
+import type { DeadlineWheel } from "../fast/deadline-wheel.js";
+import type { Waits } from "../fast/waits.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { BackgroundPort } from "./background.js";
-import type { DeadlineWheel } from "./deadline-wheel.js";
-import type { Waits } from "./wait.js";
+import type { Entry } from "./entry.js";
+import type { HookRun } from "./run.js";
 
 /** Asked by `explain`; an answer changes nothing. */
 export interface PluginLimits {
@@ -20,7 +22,7 @@ export interface Kernel {
   readonly wheel: DeadlineWheel;
   readonly journal: JournalPort | undefined;
   readonly background: BackgroundPort;
-  readonly waits: Waits;
+  readonly waits: Waits<HookRun, Entry>;
   /** Which plugins' hooks may run for a conversation (a formatted address); undefined: all. */
   readonly allowedPlugins: ((conversation: string) => readonly string[] | undefined) | undefined;
   /** What else keeps plugins' hooks from being called, for explanations. */

@@ -166,7 +166,7 @@ export class Recording {
   }
 }
 
-/** Microseconds are enough. */
+/** To a thousandth of a millisecond. */
 function rounded(ms: number): number {
   return Math.round(Math.max(0, ms) * 1000) / 1000;
 }

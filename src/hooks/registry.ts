@@ -3,6 +3,7 @@
  * points.
  */
 import type { DispatchRecord, JournalPort } from "../domain/journal.js";
+import { DeadlineWheel } from "../fast/deadline-wheel.js";
 import { type Clock, systemClock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -12,7 +13,6 @@ import { type BackgroundPort, inMemoryBackground } from "./background.js";
 import { runBackground } from "./background-run.js";
 import { type Catalogue, catalogue } from "./catalogue/index.js";
 import { consoleLogger } from "./console-logger.js";
-import { DeadlineWheel } from "./deadline-wheel.js";
 import type { PhaseLimits } from "./dispatch/turn.js";
 import { RESOLVED } from "./dispatch/void.js";
 import { infoOf } from "./entry.js";

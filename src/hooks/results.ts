@@ -1,11 +1,11 @@
 /** What handlers may return, checked: a result of the wrong shape is the handler's error, and all of it is dropped. */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { copyOf, fieldsOf } from "../fast/isolate.js";
 import { HookgateError } from "../lib/errors.js";
 import { strictly } from "../lib/strictly.js";
 import { valueProblem } from "../lib/value-problem.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
-import { copyOf, fieldsOf } from "./isolate.js";
 import type { DispatchOptions } from "./options.js";
 import type { HookPoint } from "./point.js";
 import type { Execution } from "./registration.js";

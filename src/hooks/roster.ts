@@ -1,8 +1,8 @@
 /** Registrations: hook points by name, hooks by id, and the checks that refuse one. */
+import { ticksOf } from "../fast/deadline-wheel.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { ALIASES, resolveAlias } from "./aliases.js";
-import { ticksOf } from "./deadline-wheel.js";
 import { checkPolicy, checkTimeout, closingOf, type Entry, invalid, makeEntry, refresh, restoreOwn } from "./entry.js";
 import { UnknownHookError } from "./errors.js";
 import { PointHandlers } from "./handlers.js";

@@ -3,10 +3,10 @@
  * dispatches keep no list of their own. A synchronous handler is never seen running.
  */
 import type { Cause } from "../domain/journal.js";
-import { type DeadlineWheel, TICK_MS } from "./deadline-wheel.js";
+import { type DeadlineWheel, TICK_MS } from "../fast/deadline-wheel.js";
+import { SequenceWait, VoidWait } from "../fast/waits.js";
 import { TimedCall } from "./dispatch/timed-call.js";
 import { HookRun } from "./run.js";
-import { SequenceWait, VoidWait } from "./wait.js";
 
 export interface RunningHook {
   hookId: string;
@@ -29,7 +29,7 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
   const running: RunningHook[] = [];
   for (const { item, leftTicks } of wheel.armed()) {
     const isRun = item instanceof SequenceWait || item instanceof VoidWait || item instanceof TimedCall;
-    const run = isRun ? item.awaitedRun() : undefined;
+    const run: HookRun | undefined = isRun ? item.awaitedRun() : undefined;
     if (run === undefined) continue;
     const { id: hookId, runId, dispatchId, attempt, hook: point, cause } = run;
     const forTicks = Math.max(0, HookRun.entryOf(run).timeoutTicks - leftTicks);

@@ -1,6 +1,6 @@
 /** The audit log, newest entries first. */
 import type { AuditEntry, AuditStore } from "../domain/store.js";
-import { boundedMap } from "./bounded-map.js";
+import { boundedMap } from "../fast/bounded-map.js";
 import type { Connection } from "./connection.js";
 
 /** How long one row counts repetitions of the same refusal. */

@@ -1,10 +1,10 @@
 /** One SQLite file and what the repositories need of it: grouped writes, reads of committed data, errors for people. */
 import { dirname } from "node:path";
 import type Database from "better-sqlite3";
+import { GroupCommit, type GroupCommitOptions, type TransactionParts } from "../fast/group-commit.js";
 import { makePrivateFile, makePrivateFolder, requireWritable } from "../lib/private-files.js";
 import { openSqlite } from "./driver.js";
-import { storeError } from "./errors.js";
-import { GroupCommit, type GroupCommitOptions, type TransactionParts } from "./group-commit.js";
+import { isBusy, storeError } from "./errors.js";
 
 export interface Connection {
   readonly file: string;
@@ -78,9 +78,10 @@ export function openDatabase(
 export function connect(
   file: string,
   database: Database.Database,
-  options: Omit<GroupCommitOptions, "file">,
+  options: Omit<GroupCommitOptions, "file" | "errorOf" | "isBusy">,
 ): Connection {
-  const commits = new GroupCommit(database, { file, ...options });
+  const errorOf = (thrown: unknown) => storeError(thrown, file);
+  const commits = new GroupCommit(database, { file, errorOf, isBusy, ...options });
   return {
     file,
     database,
@@ -92,7 +93,7 @@ export function connect(
       try {
         return job();
       } catch (thrown) {
-        const error = storeError(thrown, file);
+        const error = errorOf(thrown);
         options.onError?.(error);
         throw error;
       }

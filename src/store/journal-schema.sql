@@ -1,6 +1,6 @@
 -- The history of a gateway, a file of its own: the records of dispatches, and counts of hooks that outlive them.
 
--- Records in packs (journal/pack.ts). `traits` stands before `pack`, so that asking it does not read the pack.
+-- Records in packs (src/fast/pack/pack.ts). `traits` stands before `pack`, so that asking it does not read the pack.
 CREATE TABLE segments (
   n INTEGER PRIMARY KEY AUTOINCREMENT,
   records INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL,

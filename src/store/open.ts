@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Store } from "../domain/store.js";
+import type { WalSync } from "../fast/group-commit.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -48,7 +49,7 @@ import { GATEWAY_SCHEMA, requireSchema } from "./schema.js";
 import { createSlaStore } from "./sla/sla.js";
 import { createGiveUp, endUnreadable } from "./unreadable.js";
 import { createVerify } from "./verify.js";
-import { createWalSync, type Disk, type WalSync } from "./wal-sync.js";
+import { createWalSync, type Disk } from "./wal-sync.js";
 import { createWebChat } from "./web-chat.js";
 
 export interface StoreOptions {

@@ -4,8 +4,8 @@
  */
 import { DELIVERY_ENDS } from "../domain/pending.js";
 import type { OutboxStore } from "../domain/store.js";
+import { TransientMap } from "../fast/transient-map.js";
 import { newId } from "../lib/id.js";
-import { TransientMap } from "../lib/transient-map.js";
 import type { Connection } from "./connection.js";
 import type { AddPending } from "./pending.js";
 

@@ -8,13 +8,8 @@
  * (https://www.sqlite.org/walformat.html#wal_locks), and checkpoints sync the log by themselves before they reuse it.
  */
 import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import type { WalSync } from "../fast/group-commit.js";
 import type { Clock } from "../lib/clock.js";
-
-export interface WalSync {
-  /** Calls `done` when everything that is in the log now is on disk: at once, or later. `isHurried`: there is nothing else to do meanwhile. */
-  sync(isHurried: boolean, done: (error?: unknown) => void): void;
-  close(): void;
-}
 
 /** Slower than this and it is not done on this thread. */
 const QUICK_MS = 0.3;

@@ -70,10 +70,18 @@ it("each file and each test in the table of invariants exists", () => {
     }
 });
 
-it.each(["agent", "alerts", "alerts/sla", "automations", "gateway", "hooks", "orchestrator", "pending", "store"])(
-  "src/%s has a README that architecture.md links to",
-  (folder) => {
-    expect(readmes).toContain(`src/${folder}/README.md`);
-    expect(read("docs/architecture.md")).toContain(`](../src/${folder}/README.md)`);
-  },
-);
+it.each([
+  "agent",
+  "alerts",
+  "alerts/sla",
+  "automations",
+  "fast",
+  "gateway",
+  "hooks",
+  "orchestrator",
+  "pending",
+  "store",
+])("src/%s has a README that architecture.md links to", (folder) => {
+  expect(readmes).toContain(`src/${folder}/README.md`);
+  expect(read("docs/architecture.md")).toContain(`](../src/${folder}/README.md)`);
+});

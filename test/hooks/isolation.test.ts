@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { copyOf, isolate } from "../../src/hooks/isolate.js";
+import { copyOf, isolate } from "../../src/fast/isolate.js";
 import { definePoint, HookRegistry, immutable } from "../../src/index.js";
 import { seen, sending, setUp } from "./points.js";
 

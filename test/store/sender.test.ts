@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { Pack } from "../../src/fast/pack/pack.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { openJournalDatabase } from "../../src/store/journal/database.js";
 import type { WriterLink } from "../../src/store/journal/link.js";
-import { Pack } from "../../src/store/journal/pack.js";
 import type { JournalReply } from "../../src/store/journal/protocol.js";
 import { Sender } from "../../src/store/journal/sender.js";
 import { createJournalWriter } from "../../src/store/journal/writer.js";

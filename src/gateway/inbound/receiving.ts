@@ -4,7 +4,7 @@ import { addressOf, type InboundEvent } from "../../domain/event.js";
 import { answerId, type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
-import { immutable } from "../../hooks/isolate.js";
+import { immutable } from "../../fast/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { PerMinute } from "../../lib/per-minute.js";
 import type { Verdict } from "../access.js";

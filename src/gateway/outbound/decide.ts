@@ -2,8 +2,8 @@
 import { HOOKS_MAY_CRASH } from "../../domain/letters.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
+import { isolate } from "../../fast/isolate.js";
 import { HookFailedError, loggableError } from "../../hooks/errors.js";
-import { isolate } from "../../hooks/isolate.js";
 import { errorMessage } from "../../lib/errors.js";
 import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";

@@ -1,7 +1,7 @@
 /** The fields that every outbound hook payload carries, and the options of its dispatch. */
 import { type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { Delivery } from "../../domain/store.js";
-import { isolate } from "../../hooks/isolate.js";
+import { isolate } from "../../fast/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 
 export interface HookTarget {

@@ -1,6 +1,6 @@
 /** It was given up or cancelled: delivery_failed. Nothing waits for its hooks. */
 import type { Delivery } from "../../domain/store.js";
-import { isolate } from "../../hooks/isolate.js";
+import { isolate } from "../../fast/isolate.js";
 import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 

@@ -3,7 +3,7 @@
  * ambiguous. One shared timer a limit, none per request.
  */
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
-import { Bag, type InBag } from "../../lib/bag.js";
+import { Bag, type InBag } from "../../fast/bag.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { GatewayConfig } from "../config.js";

@@ -1,15 +1,15 @@
 /** One firing of a hook point, as far as all five models share it: which hooks are skipped, what a failure does, and what handlers see. */
 import { isOfStranger } from "../../domain/access.js";
 import type { Cause, Outcome } from "../../domain/journal.js";
+import type { Armed } from "../../fast/deadline-wheel.js";
+import { type IsolationNote, isolate, isolateOwned } from "../../fast/isolate.js";
 import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage, type HookgateError, lookable } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
-import type { Armed } from "../deadline-wheel.js";
 import type { Entry } from "../entry.js";
 import { HookConditionError, HookFailedError, HookNotCalledError } from "../errors.js";
-import { type IsolationNote, isolate, isolateOwned } from "../isolate.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";

@@ -3,9 +3,9 @@
  * failed handler changed can be taken back, and later changes of a late one have no effect. `runBeforeSync` is here too; `after` is a void
  * dispatch with another context (void.ts).
  */
+import { copyOf } from "../../fast/isolate.js";
 import type { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
-import { copyOf } from "../isolate.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";

@@ -1,9 +1,9 @@
 /** Handlers run in order and return a partial result; who has seen a value may replace it, who has not may not. */
 import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "../../domain/journal.js";
+import { copyOf, isolate } from "../../fast/isolate.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
-import { copyOf, isolate } from "../isolate.js";
 import { overall, type RunEnd } from "../recording.js";
 import { checkPatch, type Fields, resultError } from "../results.js";
 import { HookRun } from "../run.js";

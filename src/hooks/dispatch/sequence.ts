@@ -4,7 +4,7 @@
  * Synchronous until the first thenable. From then on one `Wait` is what the handlers' promises call back, one after the
  * other; at a deadline the dispatch goes on with another.
  */
-
+import { type SequenceWait, takeSequenceWait } from "../../fast/waits.js";
 import type { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import { HookFailedError } from "../errors.js";
@@ -12,7 +12,6 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { deadlineError, HookRun } from "../run.js";
-import { type SequenceWait, takeSequenceWait } from "../wait.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { decisionIn } from "./no-effect.js";
 import { TimedCall } from "./timed-call.js";
@@ -42,7 +41,7 @@ export class Sequence<Result> extends Dispatch {
   /** How many entries had their turn. */
   private at: number;
   private isOver: boolean;
-  private wait: SequenceWait | undefined;
+  private wait: SequenceWait<HookRun, Entry> | undefined;
   /** The run that is waited for. */
   private awaited: HookRun | undefined;
   private awaitedSinceMs: number;
@@ -136,7 +135,7 @@ export class Sequence<Result> extends Dispatch {
   }
 
   private waitFor(pending: Promise<unknown>): void {
-    const { onValue, onError } = this.wait as SequenceWait;
+    const { onValue, onError } = this.wait as SequenceWait<HookRun, Entry>;
     pending.then(onValue, onError);
     // The handler itself made the caller give up.
     if (this.isOver) this.giveUp(this.failure);

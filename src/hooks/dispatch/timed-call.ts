@@ -1,5 +1,5 @@
 /** One handler on its own deadline, independent of others: turn handlers, detached runs, background runs. */
-import { Armed, type DeadlineWheel } from "../deadline-wheel.js";
+import { Armed, type DeadlineWheel } from "../../fast/deadline-wheel.js";
 import { deadlineError, HookRun, lateError } from "../run.js";
 import { isThenable, promiseOf } from "./dispatch.js";
 

@@ -1,22 +1,24 @@
 /** All handlers at once; the caller waits until all have settled. `after` of the lifecycle model is this, with its own context. */
+import { takeVoidWait, type VoidWait } from "../../fast/waits.js";
 import { lookable } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { overall } from "../recording.js";
-import { HookRun } from "../run.js";
-import { takeVoidWait, type VoidWait } from "../wait.js";
+import { deadlineError, HookRun } from "../run.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { LifecycleRun } from "./lifecycle.js";
 import { decisionIn } from "./no-effect.js";
 import { TimedCall } from "./timed-call.js";
 
+type Waited = VoidWait<HookRun, Entry>;
+
 export class VoidDispatch extends Dispatch {
   /** Unsettled handlers that the caller waits for. */
   private waiting: number;
   /** Those under way, kept when the caller may give up. */
-  private open: Set<VoidWait> | undefined;
+  private open: Set<Waited> | undefined;
   private resolve: (() => void) | undefined;
   private reject: ((error: unknown) => void) | undefined;
   private unwatch: (() => void) | undefined;
@@ -135,23 +137,34 @@ export class VoidDispatch extends Dispatch {
     this.warnOnce(entry, `it returned ${decision}, which has no effect: ${why}.`);
   }
 
-  /** Why what a handler brings now comes too late; undefined when it comes in time. */
-  lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown {
+  lateness(wait: Waited, run: HookRun, startedMs: number): unknown {
     return this.lateError(run, startedMs, wait);
   }
 
-  onValue(wait: VoidWait, run: HookRun, startedMs: number, value: unknown): void {
+  onValue(wait: Waited, run: HookRun, startedMs: number, value: unknown): void {
     this.passed(HookRun.entryOf(run), startedMs, value);
     this.settled(wait);
   }
 
-  onError(wait: VoidWait, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
-    this.fail(HookRun.entryOf(run), startedMs, error, outcome);
+  onError(wait: Waited, run: HookRun, startedMs: number, error: unknown): void {
+    this.fail(HookRun.entryOf(run), startedMs, error, "failed");
+    this.settled(wait);
+  }
+
+  deadlineError(run: HookRun): unknown {
+    return deadlineError(run);
+  }
+
+  /** Its signal fires. */
+  onAbandoned(wait: Waited, run: HookRun, startedMs: number, reason: unknown): void {
+    HookRun.abandon(run, reason);
+    this.fail(HookRun.entryOf(run), startedMs, reason, "timed_out");
     this.settled(wait);
   }
 
   /** Recorded when the last one is; the caller, which the stop ends too, gets no answer. */
   onCutOff(run: HookRun, startedMs: number, reason: Error): void {
+    HookRun.abandon(run, reason);
     this.reportDetached(HookRun.entryOf(run), startedMs, reason, "interrupted");
     if (--this.waiting === 0) this.recording?.end(this, { outcome: "interrupted" });
   }
@@ -160,7 +173,7 @@ export class VoidDispatch extends Dispatch {
     this.ignoreLate(HookRun.entryOf(run), error);
   }
 
-  private settled(wait: VoidWait): void {
+  private settled(wait: Waited): void {
     this.open?.delete(wait);
     if (--this.waiting > 0) return;
     this.unwatch?.();

@@ -18,7 +18,7 @@ export function boundaryBefore(text: string, from: number, at: number): number {
   return boundary > from ? boundary : codePointBefore(text, from, at);
 }
 
-/** Both neighbours are Latin: nothing combines, and no Segmenter (some 20 µs a call) is needed. */
+/** Both neighbours are Latin: nothing combines, and no Segmenter, which is slow, is needed. */
 function isSimple(text: string, at: number): boolean {
   return text.charCodeAt(at - 1) < 0x300 && text.charCodeAt(at) < 0x300;
 }

@@ -8,14 +8,14 @@ import { gfm } from "micromark-extension-gfm";
 import { clean } from "./clean.js";
 import { literal, type PhrasingContent, type Root, type RootContent } from "./nodes.js";
 
-/** Longer texts are not read as Markdown: at about 10 µs a character the event loop would stand still. */
+/** Longer texts are not read as Markdown: it would take so long that the event loop stands still. */
 const MARKDOWN_MAX = 65_536;
 /** Texts up to this are parsed whole; longer ones in groups of blocks (references do not reach over groups). */
 const GROUP_MAX = 16_384;
 /** Delimiters in one block; the parser's time grows with their square. */
 const DELIMITERS_MAX = 600;
 /**
- * What one text may cost: a line or a character that may start markup is 1 (some 10 µs on a fast machine), a mark of a list, quote or
+ * What one text may cost: a line or a character that may start markup is 1, a mark of a list, quote or
  * heading 5, a bare address 10. What comes after that is literal text, so that no message stops the event loop for long.
  */
 const COST_MAX = 6_000;
@@ -79,7 +79,7 @@ const options: Options = {
 /** Characters that may be markup, wherever they stand; and what a line or the text must not begin or end with to be plain. */
 const MARKUP = /[\\`*_~<[\]&|\t\r\0]|\p{Surrogate}|(?:^|\n)(?:[ \-+=#>\n]|\d{1,9}[.)])| \n|[ \n]$|^\p{Cf}*$/u;
 
-/** True when reading the text as Markdown would give just the text. Costs a fraction of a microsecond on a chat line. */
+/** True when reading the text as Markdown would give just the text. */
 export function isPlainText(text: string): boolean {
   return !MARKUP.test(text);
 }

@@ -1,6 +1,6 @@
 /** Keeps secrets out of the journal's file. Done by the writer, for a pack at once: almost always there is nothing to hide. */
+import type { Pack } from "../../fast/pack/pack.js";
 import { secretMask } from "../../lib/secret.js";
-import type { Pack } from "./pack.js";
 
 export function createHide(secrets: readonly (string | undefined)[]): (pack: Pack) => Pack {
   const mask = secretMask(secrets);

@@ -4,7 +4,7 @@
 export type Histogram = Record<number, number>;
 
 const PER_DOUBLING = 8;
-/** Everything below a microsecond is one bucket. */
+/** Everything below it is one bucket. */
 const LOWEST_MS = 0.001;
 
 export function addLatency(histogram: Histogram, latencyMs: number): void {

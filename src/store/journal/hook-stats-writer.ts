@@ -1,8 +1,8 @@
 /** Counts per hook: by the hour (fires, failures, latencies) and for ever (fires, when last and how it went). */
 import type { Database } from "better-sqlite3";
 import type { Outcome } from "../../domain/journal.js";
+import { isFailure } from "../../fast/pack/records.js";
 import { addLatency, type Histogram } from "./histogram.js";
-import { isFailure } from "./records.js";
 
 export const HOUR_MS = 3_600_000;
 /** Hours kept in memory; the rest is read again when a late record comes in. */

@@ -8,11 +8,11 @@ import {
   type Outcome,
   rootOf,
 } from "../../domain/journal.js";
+import { Pack } from "../../fast/pack/pack.js";
+import { type Header, hasFailed } from "../../fast/pack/records.js";
 import { historyError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
-import { Pack } from "./pack.js";
-import { type Header, hasFailed } from "./records.js";
 import type { SegmentRow } from "./segments.js";
 import { foreignRunTrait, idTrait, mayHold, traitsOf } from "./traits.js";
 

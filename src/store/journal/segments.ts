@@ -3,9 +3,9 @@
  * gateway makes small batches; small segments at the end are joined now and then, so that a search need not ask thousands.
  */
 import type { Database } from "better-sqlite3";
-import { Pack } from "./pack.js";
-import { Packer } from "./packer.js";
-import type { Header } from "./records.js";
+import { Pack } from "../../fast/pack/pack.js";
+import { Packer } from "../../fast/pack/packer.js";
+import type { Header } from "../../fast/pack/records.js";
 import { Traits } from "./traits.js";
 
 const SMALL_RECORDS = 200;

@@ -4,7 +4,7 @@
  * more than everything else that the journal does: it is written for every dispatch, and searched when a person asks.
  */
 import { type DispatchFilter, rootOf } from "../../domain/journal.js";
-import { type Header, isFailure } from "./records.js";
+import { type Header, isFailure } from "../../fast/pack/records.js";
 
 const BITS_PER_TRAIT = 12;
 const PROBES = 5;

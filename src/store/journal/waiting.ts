@@ -1,8 +1,8 @@
 /** Records that wait for the writer: in packs that are full, and in one that is being filled. */
 import type { DispatchRecord, RunNames } from "../../domain/journal.js";
-import { Pack } from "./pack.js";
-import { Packer } from "./packer.js";
-import { hasFailed } from "./records.js";
+import { Pack } from "../../fast/pack/pack.js";
+import { Packer } from "../../fast/pack/packer.js";
+import { hasFailed } from "../../fast/pack/records.js";
 
 const FULL_RECORDS = 1000;
 const FULL_SIZE = 4 * 1024 * 1024;

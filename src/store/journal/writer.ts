@@ -1,11 +1,11 @@
 /** Writes the journal's file. Runs in the worker thread (or, for temporary databases, in the gateway's own). */
 import type { Database } from "better-sqlite3";
+import { Pack } from "../../fast/pack/pack.js";
+import type { Header } from "../../fast/pack/records.js";
 import { historyError } from "../errors.js";
 import { createHide } from "./hide.js";
 import { createHookStatsWriter, HOUR_MS } from "./hook-stats-writer.js";
-import { Pack } from "./pack.js";
 import type { JournalReply, JournalRequest, WriterFacts } from "./protocol.js";
-import type { Header } from "./records.js";
 import { createSegmentWriter, type SegmentWriter } from "./segments.js";
 
 const SESSION_MS = 7 * 24 * HOUR_MS;

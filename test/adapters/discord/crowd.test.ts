@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../../adapters/discord/outcome.js";
-import { ExchangeError } from "../../../src/lib/exchange.js";
+import { ExchangeError } from "../../../src/fast/exchange.js";
 import { startFakeDiscord } from "../../fakes/discord/server.js";
 import { type CrowdedPlatform, describeCrowd, NEVER_MS } from "../crowd.js";
 import { startRig } from "./rig.js";

@@ -1,4 +1,4 @@
-/** What the writer of a pack remembers of each point that it has seen in it. */
+/** What the writer of a pack remembers of each point that it has seen in it. Benchmark: bench/fast.ts (pack). */
 import type { DispatchRecord, RunNames } from "../../domain/journal.js";
 import { type Frame, frameOf, isFrameOf } from "./frame.js";
 import { Slot } from "./slot.js";

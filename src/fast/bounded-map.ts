@@ -1,4 +1,4 @@
-/** A memory of the last few: only a hint, so a caller that does not find an entry here reads the database. */
+/** A memory of the last few: only a hint, so a caller that does not find an entry here reads the database. Benchmark: bench/fast.ts. */
 const MAX_KNOWN = 2_000;
 
 export interface BoundedMap<T> {
@@ -7,7 +7,7 @@ export interface BoundedMap<T> {
   take(key: string): T | undefined;
 }
 
-/** The map itself holds numbers only, and nothing is deleted from it: see lib/transient-map.ts. */
+/** The map itself holds numbers only, and nothing is deleted from it: see transient-map.ts. */
 export function boundedMap<T>(max = MAX_KNOWN): BoundedMap<T> {
   /** How many came before it. */
   let numbers = new Map<string, number>();

@@ -2,6 +2,8 @@
  * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what they
  * have in common once (frame.ts, slot.ts). The searched columns of each record come first. Platforms' raw payloads are left out, and
  * nothing is ever too long.
+ *
+ * Benchmark: bench/fast.ts (pack).
  */
 import type { DispatchRecord, RunNames, RunRecord } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";

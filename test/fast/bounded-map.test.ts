@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { boundedMap } from "../../src/store/bounded-map.js";
+import { boundedMap } from "../../src/fast/bounded-map.js";
 
 describe("a memory of the last few", () => {
   it("gives each of the last ones once, also after many times as many", () => {

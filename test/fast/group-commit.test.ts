@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/lib/clock.js";
 import { connect, openDatabase } from "../../src/store/connection.js";
 import { openSqlite } from "../../src/store/driver.js";
-import { temporaryFolder } from "./support/open-test-store.js";
+import { temporaryFolder } from "../store/support/open-test-store.js";
 
 function setUp() {
   const file = join(temporaryFolder(), "t.db");

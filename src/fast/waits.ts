@@ -2,16 +2,16 @@
  * What a dispatch waits with: the callbacks for one handler's promise, and its deadline. Used again and again, so that
  * waiting for a handler allocates nothing and arming its deadline is a few writes. Safe, because a native promise calls
  * back once; a wait whose handler is late is never used again.
+ *
+ * Benchmark: bench/dispatch.ts.
  */
 import { Armed, type DeadlineWheel } from "./deadline-wheel.js";
-import type { Entry } from "./entry.js";
-import { deadlineError, HookRun } from "./run.js";
 
-/** The free waits of a registry. */
-export interface Waits {
+/** The free waits of a registry. `Run`: one execution of a handler. `Entry`: its registration. */
+export interface Waits<Run, Entry> {
   readonly wheel: DeadlineWheel;
-  readonly sequence: SequenceWait[];
-  readonly void: VoidWait[];
+  readonly sequence: SequenceWait<Run, Entry>[];
+  readonly void: VoidWait<Run, Entry>[];
 }
 
 /** How many of a kind are kept. */
@@ -25,7 +25,7 @@ function putBack<Wait extends Armed>(wheel: DeadlineWheel, free: Wait[], wait: W
 }
 
 /** A dispatch that runs one handler after the other. */
-interface Sequential {
+interface Sequential<Run, Entry> {
   onValue(value: unknown): void;
   onError(error: unknown): void;
   onDeadline(): void;
@@ -36,42 +36,45 @@ interface Sequential {
   /** A handler that timed out returned something after all. */
   onLateValue(entry: Entry, value: unknown): void;
   /** The run that is waited for. */
-  awaitedRun(): HookRun | undefined;
+  awaitedRun(): Run | undefined;
 }
 
-export function takeSequenceWait(waits: Waits, sequence: Sequential): SequenceWait {
+export function takeSequenceWait<Run, Entry>(
+  waits: Waits<Run, Entry>,
+  sequence: Sequential<Run, Entry>,
+): SequenceWait<Run, Entry> {
   const wait = waits.sequence.pop() ?? new SequenceWait(waits);
   wait.sequence = sequence;
   return wait;
 }
 
 /** Waits for the handlers of a sequence, one after the other. */
-export class SequenceWait extends Armed {
-  private readonly waits: Waits;
-  sequence: Sequential | undefined;
+export class SequenceWait<Run, Entry> extends Armed {
+  private readonly waits: Waits<Run, Entry>;
+  sequence: Sequential<Run, Entry> | undefined;
   /** The entry whose promise is all that it still waits for: past its deadline, or abandoned. The result is dropped. */
   private late: Entry | undefined;
   readonly onValue: (value: unknown) => void;
   readonly onError: (error: unknown) => void;
 
-  constructor(waits: Waits) {
+  constructor(waits: Waits<Run, Entry>) {
     super();
     this.waits = waits;
     this.sequence = undefined;
     this.late = undefined;
     this.onValue = (value) => {
-      const sequence = this.sequence as Sequential;
+      const sequence = this.sequence as Sequential<Run, Entry>;
       if (this.late === undefined) sequence.onValue(value);
       else if (value !== undefined) sequence.onLateValue(this.late, value);
     };
     this.onError = (error) => {
-      const sequence = this.sequence as Sequential;
+      const sequence = this.sequence as Sequential<Run, Entry>;
       if (this.late === undefined) sequence.onError(error);
       else sequence.onLate(this.late, error);
     };
   }
 
-  awaitedRun(): HookRun | undefined {
+  awaitedRun(): Run | undefined {
     return this.sequence?.awaitedRun();
   }
 
@@ -97,15 +100,27 @@ export class SequenceWait extends Armed {
 }
 
 /** A dispatch that runs all its handlers at once. */
-interface Parallel {
-  lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown;
-  onValue(wait: VoidWait, run: HookRun, startedMs: number, value: unknown): void;
-  onError(wait: VoidWait, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void;
-  onCutOff(run: HookRun, startedMs: number, reason: Error): void;
-  onLate(run: HookRun, error: unknown): void;
+interface Parallel<Run, Entry> {
+  /** Why what a handler returns now comes too late; undefined when it comes in time. */
+  lateness(wait: VoidWait<Run, Entry>, run: Run, startedMs: number): unknown;
+  onValue(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, value: unknown): void;
+  onError(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, error: unknown): void;
+  /** The error of a handler that is at its deadline. */
+  deadlineError(run: Run): unknown;
+  /** The handler is no longer waited for. */
+  onAbandoned(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, reason: unknown): void;
+  /** The process ends while the handler runs. */
+  onCutOff(run: Run, startedMs: number, reason: Error): void;
+  /** A handler that is no longer waited for was rejected after all. */
+  onLate(run: Run, error: unknown): void;
 }
 
-export function takeVoidWait(waits: Waits, dispatch: Parallel, run: HookRun, startedMs: number): VoidWait {
+export function takeVoidWait<Run, Entry>(
+  waits: Waits<Run, Entry>,
+  dispatch: Parallel<Run, Entry>,
+  run: Run,
+  startedMs: number,
+): VoidWait<Run, Entry> {
   const wait = waits.void.pop() ?? new VoidWait(waits);
   wait.dispatch = dispatch;
   wait.run = run;
@@ -114,16 +129,16 @@ export function takeVoidWait(waits: Waits, dispatch: Parallel, run: HookRun, sta
 }
 
 /** Waits for one of the handlers that run at once. */
-export class VoidWait extends Armed {
-  private readonly waits: Waits;
-  dispatch: Parallel | undefined;
-  run: HookRun | undefined;
+export class VoidWait<Run, Entry> extends Armed {
+  private readonly waits: Waits<Run, Entry>;
+  dispatch: Parallel<Run, Entry> | undefined;
+  run: Run | undefined;
   startedMs: number;
   private isLate: boolean;
   readonly onValue: (value: unknown) => void;
   readonly onError: (error: unknown) => void;
 
-  constructor(waits: Waits) {
+  constructor(waits: Waits<Run, Entry>) {
     super();
     this.waits = waits;
     this.dispatch = undefined;
@@ -133,22 +148,22 @@ export class VoidWait extends Armed {
     this.onValue = (value) => {
       if (this.isLate) return; // a late result is discarded
       const { run, startedMs } = this;
-      const late = this.dispatch?.lateness(this, run as HookRun, startedMs);
+      const late = this.dispatch?.lateness(this, run as Run, startedMs);
       if (late !== undefined) this.abandon(late);
-      else this.release()?.onValue(this, run as HookRun, startedMs, value);
+      else this.release()?.onValue(this, run as Run, startedMs, value);
     };
     this.onError = (error) => {
       const { run, startedMs } = this;
-      if (this.isLate) this.dispatch?.onLate(run as HookRun, error);
-      else this.release()?.onError(this, run as HookRun, startedMs, error, "failed");
+      if (this.isLate) this.dispatch?.onLate(run as Run, error);
+      else this.release()?.onError(this, run as Run, startedMs, error);
     };
   }
 
-  awaitedRun(): HookRun | undefined {
+  awaitedRun(): Run | undefined {
     return this.run;
   }
 
-  private release(): Parallel | undefined {
+  private release(): Parallel<Run, Entry> | undefined {
     const { dispatch } = this;
     this.dispatch = undefined;
     this.run = undefined;
@@ -157,25 +172,22 @@ export class VoidWait extends Armed {
   }
 
   override expire(): void {
-    this.abandon(deadlineError(this.run as HookRun));
+    this.abandon(this.dispatch?.deadlineError(this.run as Run));
   }
 
-  /** Stops waiting: the signal fires, what comes later is dropped. */
+  /** Stops waiting: what comes later is dropped. */
   abandon(reason: unknown): void {
-    const run = this.run as HookRun;
     this.isLate = true;
     this.waits.wheel.disarm(this);
-    HookRun.abandon(run, reason);
-    this.dispatch?.onError(this, run, this.startedMs, reason, "timed_out");
+    this.dispatch?.onAbandoned(this, this.run as Run, this.startedMs, reason);
   }
 
-  /** The process ends while the handler runs: its signal fires. */
+  /** The process ends while the handler runs. */
   cutOff(reason: Error): void {
     const { run } = this;
     if (run === undefined || this.isLate) return;
     this.isLate = true;
     this.waits.wheel.disarm(this);
-    HookRun.abandon(run, reason);
     this.dispatch?.onCutOff(run, this.startedMs, reason);
   }
 }

@@ -1,4 +1,4 @@
-/** Dispatches as they lie in the journal's file, many together: what one searches by is read without reading all the rest. */
+/** Dispatches as they lie in the journal's file, many together: what one searches by is read without reading all the rest. Benchmark: bench/fast.ts (pack). */
 import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
 import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLACE, HAS_REASON, IS_UNANSWERED } from "./frame.js";
 import type { ValueReader } from "./value-reader.js";

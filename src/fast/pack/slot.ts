@@ -3,6 +3,8 @@
  * Records of a point look alike. So the keys of an object are compared with those that stood there last, one by one in their
  * order, which needs no look into the table of texts, and stand in the pack once, as a shape; and a text that is the same
  * again need not be looked up.
+ *
+ * Benchmark: bench/fast.ts (pack).
  */
 
 /** An object that has more, or at one place so many that differ, is a table of something: its keys are written with it. */

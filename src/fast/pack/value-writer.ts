@@ -5,6 +5,8 @@
  *
  * A value begins with a number: a tag in its lowest bits, and above them what the tag says. It is given with the slot where it
  * stands (slot.ts), which makes no difference to what is read back.
+ *
+ * Benchmark: bench/fast.ts (pack).
  */
 import type { Slot } from "./slot.js";
 import {

@@ -1,6 +1,6 @@
 /** A process that posts to the server of its first argument, as often as the second says, one after the other. */
 import { Pool } from "undici";
-import { exchange } from "../../src/lib/exchange.js";
+import { exchange } from "../../src/fast/exchange.js";
 
 const [origin = "", times = "1"] = process.argv.slice(2);
 const pool = new Pool(origin);

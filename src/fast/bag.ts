@@ -1,6 +1,8 @@
 /**
  * What comes and goes with every message, where no key is needed: a `Set` would take part of it into the old generation
  * (see transient-map.ts). In no order.
+ *
+ * Benchmark: bench/fast.ts.
  */
 export interface InBag {
   /** Where it is in its bag; kept by that. */

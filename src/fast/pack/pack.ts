@@ -2,6 +2,8 @@
  * A pack: dispatches together. First four numbers of four bytes (see below), then what packer.ts writes: what the records have in
  * common (glossary.ts) and the records; then the lengths of all texts in UTF-16, then the texts with a line break after each: as UTF-8,
  * unless there is half a character among them, which only UTF-16 can say.
+ *
+ * Benchmark: bench/fast.ts (pack).
  */
 import type { DispatchRecord } from "../../domain/journal.js";
 import { PackedRecords } from "./packed-records.js";

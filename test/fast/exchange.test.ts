@@ -7,8 +7,8 @@ import { type AddressInfo, createServer as createNetServer, type Server, type So
 import { join, resolve } from "node:path";
 import { Pool } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Aborts } from "../../src/lib/aborts.js";
-import { ANSWER_TOO_LARGE, type Answer, ExchangeError, exchange, headerOf } from "../../src/lib/exchange.js";
+import { Aborts } from "../../src/fast/aborts.js";
+import { ANSWER_TOO_LARGE, type Answer, ExchangeError, exchange, headerOf } from "../../src/fast/exchange.js";
 import { until } from "../support/until.js";
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;

@@ -6,6 +6,8 @@
  * the old objects is dead: all that such a map ever held is kept there, with everything it refers to, until a full collection.
  * So the built-in map holds numbers here, of places in a list; and a key that was deleted keeps its place for a while,
  * because the next message is mostly of the same conversation.
+ *
+ * Benchmark: bench/fast.ts.
  */
 const MAX_IDLE = 1_000;
 

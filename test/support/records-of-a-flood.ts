@@ -1,33 +1,11 @@
-/** What a message costs the journal, in what can be counted: bytes on the disk, and texts looked up on the gateway's thread. */
-import { expect, test, vi } from "vitest";
+/** What hooks record while many messages are answered, for tests and benchmarks of the journal. */
 import type { DispatchRecord } from "../../src/domain/journal.js";
-import { immutable } from "../../src/hooks/isolate.js";
+import { immutable } from "../../src/fast/isolate.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
-import { Pack } from "../../src/store/journal/pack.js";
-import { Packer } from "../../src/store/journal/packer.js";
-import { ManualClock } from "../support/manual-clock.js";
-
-const MESSAGES = 100;
-
-test("the five records of a message take few bytes and few lookups, and are read back as they were", async () => {
-  const records = await recordsOfAFlood();
-  expect(records).toHaveLength(MESSAGES * 5);
-  const packer = new Packer();
-  const lookups = vi.spyOn(Map.prototype, "get");
-  for (const record of records) packer.add(record, "usual");
-  const looked = lookups.mock.calls.length;
-  lookups.mockRestore();
-  const pack = new Pack(packer.take());
-  // 422 and 37. Before objects had shapes, and records frames: 730 and 200.
-  expect(pack.bytes.length / MESSAGES).toBeLessThan(440);
-  expect(looked / MESSAGES).toBeLessThan(40);
-  records.forEach((record, i) => {
-    expect(pack.dispatch(i)).toEqual(record);
-  });
-});
+import { ManualClock } from "./manual-clock.js";
 
 /** Of messages that are answered through eight hooks, in the order that a flood gives them: those of a point many in a row. */
-async function recordsOfAFlood(): Promise<DispatchRecord[]> {
+export async function recordsOfAFlood(messages: number): Promise<DispatchRecord[]> {
   const records: DispatchRecord[] = [];
   const clock = new TickingClock();
   const hooks = new HookRegistry({ clock, journal: { record: (record) => void records.push(record) } });
@@ -40,7 +18,7 @@ async function recordsOfAFlood(): Promise<DispatchRecord[]> {
   hooks.registerModifying("message_sending", () => null, by("redact"));
   hooks.registerModifying("message_sending", async () => null, by("look"));
   hooks.registerVoid("message_sent", () => {}, by("count-sent"));
-  const all = Array.from({ length: MESSAGES }, (_, i) => messageOf(20_000 + i, clock));
+  const all = Array.from({ length: messages }, (_, i) => messageOf(20_000 + i, clock));
   for (const { message, options } of all)
     await hooks.fireVoid("message_received", { message, access: "allowed" }, undefined, options("message_received"));
   for (const { message, options } of all)

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DispatchRecord } from "../../src/domain/journal.js";
-import { Pack } from "../../src/store/journal/pack.js";
-import { Packer } from "../../src/store/journal/packer.js";
-import { bareDispatch as dispatch, NOW } from "./support/bare-dispatch.js";
+import type { DispatchRecord } from "../../../src/domain/journal.js";
+import { Pack } from "../../../src/fast/pack/pack.js";
+import { Packer } from "../../../src/fast/pack/packer.js";
+import { bareDispatch as dispatch, NOW } from "../../store/support/bare-dispatch.js";
 
 function packed(...dispatches: DispatchRecord[]): Pack {
   const packer = new Packer();
