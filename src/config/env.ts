@@ -85,7 +85,8 @@ export const isOfPlatform = (variable: string) => /^(DISCORD|TELEGRAM)_/.test(va
 
 /**
  * Reads the environment (and `.env` of the working directory, which never overrides what is set). Bad variables of a platform
- * count as unset; any other bad one, and there is no environment. `rest`: all bad ones count as unset, for further checks.
+ * count as unset; any other bad one, and there is no environment. `rest`: all bad ones count as unset, for further checks. A bot token that
+ * was not copied well stays set: its platform is on, with a problem, and its value is masked.
  */
 export function readEnvironment(source?: Record<string, string | undefined>): {
   env?: Environment;
@@ -114,7 +115,27 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
         ),
       ),
   };
-  return { rest, problems, env: bad.every(isOfPlatform) ? rest : undefined };
+  return { rest, problems: [...problems, ...badlyCopied(rest)], env: bad.every(isOfPlatform) ? rest : undefined };
+}
+
+/** What the platforms' tokens have no other characters than; Telegram's test servers take a token with `/test` behind it. */
+const TOKEN_CHARACTERS = { DISCORD_TOKEN: /[\w.-]/, TELEGRAM_TOKEN: /[\w:/-]/ };
+
+/** Such a token would fail before a request leaves this machine, as if the network were at fault. */
+function badlyCopied(env: z.infer<typeof environment>): EnvironmentProblem[] {
+  return Object.entries(TOKEN_CHARACTERS).flatMap(([variable, known]) => {
+    const characters = [...(env[variable as keyof typeof TOKEN_CHARACTERS] ?? "")];
+    const index = characters.findIndex((character) => !known.test(character));
+    if (index < 0) return [];
+    const message = `this token has ${inWords(characters[index] as string)} at position ${index + 1}, which bot tokens do not have: copy the whole token again`;
+    return [{ variable, message }];
+  });
+}
+
+function inWords(character: string): string {
+  if (character === " ") return "a blank";
+  if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(character)) return `the character "${character}"`;
+  return `an invisible character (U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")})`;
 }
 
 /** Where the variables are read from besides the environment, links followed. */

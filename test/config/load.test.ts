@@ -183,6 +183,22 @@ describe("loadConfig", () => {
     expect(whole.problems).toHaveLength(3);
   });
 
+  it("names the character that no bot token has, with its place, and switches the platform off with that reason", () => {
+    const of = (env: Record<string, string>) => {
+      const { problems } = load("", env);
+      return problems.map(({ path, message, platform }) => `${platform} ${path}: ${message}`);
+    };
+    expect(of({ TELEGRAM_TOKEN: "7654321:AAF ake", DISCORD_TOKEN: "MTE.abc.def…" })).toEqual([
+      'discord DISCORD_TOKEN: this token has the character "…" at position 12, which bot tokens do not have: copy the whole token again',
+      "telegram TELEGRAM_TOKEN: this token has a blank at position 12, which bot tokens do not have: copy the whole token again",
+    ]);
+    expect(of({ TELEGRAM_TOKEN: "<1:x>" })).toEqual([expect.stringContaining('the character "<" at position 1,')]);
+    expect(of({ DISCORD_TOKEN: "MTE.a\u200bb" })).toEqual([
+      expect.stringContaining("an invisible character (U+200B) at position 6,"),
+    ]);
+    expect(of({ TELEGRAM_TOKEN: " 7654321:AA-Fa_ke/test ", DISCORD_TOKEN: "MTE.a-b.c_d" })).toEqual([]);
+  });
+
   it("tells the line of broken YAML", () => {
     const { problems } = load("gateway:\n  ttl: [1\nweb: {}");
     expect(problems[0]?.line).toBeGreaterThanOrEqual(2);
