@@ -449,7 +449,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       url: http.url,
       chatUrl,
       newToken: env.HOOKGATE_TOKEN ? undefined : await firstTime(store, consoleToken),
-      loginLink: `${chatUrl.replace(/\/+$/, "")}/#token=${encodeURIComponent(consoleToken)}`,
+      loginLink: platforms.web && `${chatUrl.replace(/\/+$/, "")}/#token=${encodeURIComponent(consoleToken)}`,
       firstSteps: (signal) => firstSteps({ gateway, claims, clock, logger }, signal),
       gateway,
       logger,

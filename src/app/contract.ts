@@ -32,12 +32,12 @@ export interface AppOptions {
 export interface App {
   /** The address of the server in this process. */
   readonly url: string;
-  /** The address that people open: `http.public_url` when it is set. */
+  /** The address that people open, and programs call: `http.public_url` when it is set. */
   readonly chatUrl: string;
   /** The login token, when this start created it and it was not shown yet. */
   readonly newToken: string | undefined;
-  /** Opens the web chat logged in. It holds the token: for the terminal only. */
-  readonly loginLink: string;
+  /** Opens the web chat logged in; undefined while the web chat is off. It holds the token: for the terminal only. */
+  readonly loginLink: string | undefined;
   /** Waits a few seconds at most for the platforms to connect; what the start then shows. Rejects when `signal` aborts. */
   firstSteps(signal: AbortSignal): Promise<FirstSteps>;
   readonly gateway: Gateway;

@@ -68,8 +68,9 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
   });
 }
 
-function webOf({ web }: Platforms) {
-  return web ? { web: { port: web.port, pageFolder: pageFolder() } } : {};
+function webOf({ all, web }: Platforms) {
+  const isWebBroken = web === undefined && all.some(({ platform }) => platform === "web");
+  return { isWebBroken, web: web && { port: web.port, pageFolder: pageFolder() } };
 }
 
 /** In dist, all that is bundled lies in dist/src; the page lies in dist/adapters. */

@@ -11,11 +11,18 @@ import type { Valid } from "./reload.js";
 /** Throws CONFIG_INVALID with all that the operator must fix. */
 export function needValid(loaded: LoadedConfig): Valid {
   const { config, env, problems } = loaded;
-  const ofPlatforms = problems.filter(({ event, person }) => event === undefined && person === undefined);
-  // A gateway that serves no platform would only hide what is wrong.
-  if (config && env && (ofPlatforms.length === 0 || platformsOn(config, env, problems).length > 0))
-    return { config, env, brokenEvents: brokenEventsOf(problems) };
+  if (config && env && !isWithoutPlatform(loaded)) return { config, env, brokenEvents: brokenEventsOf(problems) };
   throw invalid(problems);
+}
+
+/** Problems of platforms leave none that is on: a gateway that serves no platform would only hide what is wrong. */
+export function isWithoutPlatform({
+  config,
+  env,
+  problems,
+}: Pick<LoadedConfig, "config" | "env" | "problems">): boolean {
+  const ofPlatforms = problems.some(({ event, person }) => event === undefined && person === undefined);
+  return ofPlatforms && config !== undefined && env !== undefined && platformsOn(config, env, problems).length === 0;
 }
 
 function invalid(problems: readonly ConfigProblem[]): HookgateError {

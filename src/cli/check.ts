@@ -1,6 +1,7 @@
 /** `hookgate check`: the configuration, its plugins, hooks and plans; every problem at once, with its place. */
 import type { ListedProblem } from "../app/problems.js";
-import { formatProblem, isOfAll, loadConfig } from "../config/load.js";
+import { isWithoutPlatform } from "../app/valid.js";
+import { formatProblem, isOfAll, type LoadedConfig, loadConfig } from "../config/load.js";
 import { configWarnings } from "../config/warnings.js";
 import { examine } from "./examine.js";
 import { EXIT, type ExitCode } from "./exit.js";
@@ -22,26 +23,30 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
   else if (isGood) terminal.out(`${file ?? "No hookgate.yaml: the defaults hold. The environment"} is good.`);
   else {
     for (const problem of problems) terminal.error(formatProblem(problem));
-    terminal.error(`${problems.length} ${problems.length === 1 ? "problem" : "problems"}.${consequence(problems)}`);
+    terminal.error(
+      `${problems.length} ${problems.length === 1 ? "problem" : "problems"}.${consequence(problems, loaded)}`,
+    );
   }
   return isGood ? EXIT.done : EXIT.usage;
 }
 
 /** What a start makes of the problems. */
-function consequence(problems: readonly ListedProblem[]): string {
-  if (problems.some((problem) => problem.of === "configuration"))
-    return " Hookgate does not start, and a running gateway does not apply this configuration, until they are fixed.";
+function consequence(problems: readonly ListedProblem[], loaded: LoadedConfig): string {
+  const refused = "Hookgate does not start, and a running gateway does not apply this configuration";
+  if (problems.some((problem) => problem.of === "configuration")) return ` ${refused}, until they are fixed.`;
+  if (isWithoutPlatform(loaded))
+    return ` Until ${problems.length === 1 ? "it is" : "they are"} fixed, no platform is on, so ${refused}.`;
   const named = (wanted: (problem: ListedProblem) => string | undefined) => [
     ...new Set(problems.flatMap((one) => wanted(one) ?? [])),
   ];
   const critical = named((problem) => problem.critical);
   if (critical.length > 0)
-    return ` Hookgate does not start, and a running gateway does not apply this configuration: the critical ${critical.join(" and the critical ")} ${critical.length === 1 ? "is" : "are"} broken.`;
+    return ` ${refused}: the critical ${critical.join(" and the critical ")} ${critical.length === 1 ? "is" : "are"} broken.`;
   const off = named(({ platform }) => platform);
-  const refused = named(({ event }) => event);
+  const events = named(({ event }) => event);
   return [
     off.length > 0 && ` Until they are fixed, off: ${off.join(", ")}. Other platforms go on.`,
-    refused.length > 0 && ` Until they are fixed, refused: the events ${refused.join(", ")}. Others go on.`,
+    events.length > 0 && ` Until they are fixed, refused: the events ${events.join(", ")}. Others go on.`,
     problems.some((problem) => isOfAll(problem) && problem.of !== "stray") &&
       " Hookgate starts, leaves out what cannot be loaded, and lists all problems in /status until they are fixed.",
   ]

@@ -69,13 +69,15 @@ async function greet(app: App, terminal: Terminal, stopping: AbortSignal): Promi
   const { ownerCode, away } = await app.firstSteps(stopping);
   const say = terminal.isTty ? terminal.out : terminal.error;
   const bold = (text: string) => (terminal.isTty ? `\u001b[1m${text}\u001b[22m` : text);
-  const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  chat         ${bold(chatUrl)}`];
+  // Without the web chat, that address leads programs to the API, and people nowhere.
+  const address = loginLink === undefined ? `api          ${chatUrl}` : `chat         ${bold(chatUrl)}`;
+  const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  ${address}`];
   if (newToken !== undefined)
     lines.push(
       `  login token  ${bold(newToken)}`,
       "               `npx hookgate token` shows it again. HOOKGATE_TOKEN sets one of your own.",
     );
-  if (terminal.isTty) lines.push(`  log in       ${bold(loginLink)}`);
+  if (terminal.isTty && loginLink !== undefined) lines.push(`  log in       ${bold(loginLink)}`);
   if (ownerCode !== undefined)
     lines.push(
       `  owner code   ${bold(ownerCode)}`,

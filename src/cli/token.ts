@@ -1,5 +1,6 @@
 /** `hookgate token`: the login token and, when the gateway runs, a link that logs in; `--reset` replaces the token. */
 
+import { z } from "zod";
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
 import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
@@ -47,12 +48,12 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
 
 /**
  * A link sends the token to the program that listens there, so it is shown only when that has just proven to be the gateway. Undefined
- * when it has; else what to do instead, in words.
+ * when it has, and has a web chat; else what to do instead, in words.
  */
 async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {
   try {
-    await callGateway({ name: "status", options: {} }, place, ANSWER_MS);
-    return undefined;
+    const { data } = await callGateway({ name: "status", options: {} }, place, ANSWER_MS);
+    return whyNoChat(data);
   } catch (error) {
     if (!(error instanceof HookgateError)) throw error;
     if (error.code === "NOT_RUNNING" && isRefusal(error.cause))
@@ -62,6 +63,28 @@ async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {
     return undefined; // an answer that the gateway has signed, such as a refusal
   }
 }
+
+/** The page at the link would only show that the web chat is off. */
+function whyNoChat(data: unknown): string | undefined {
+  const status = gatewayStatus.safeParse(data);
+  if (!status.success) return undefined; // of another version
+  const web = status.data.adapters.find(({ platform }) => platform === "web");
+  if (web === undefined)
+    return "The web chat is switched off, so there is no link. `web.enabled: true` in hookgate.yaml and a restart switch it on.";
+  if (web.phase !== "offline") return undefined;
+  return `The web chat is off, so there is no link: ${web.reason ?? "it cannot start"}\n${web.hint ?? "`npx hookgate status` shows its state."}`;
+}
+
+const gatewayStatus = z.object({
+  adapters: z.array(
+    z.object({
+      platform: z.string(),
+      phase: z.string(),
+      reason: z.string().optional(),
+      hint: z.string().optional(),
+    }),
+  ),
+});
 
 /** The codes of callGateway for what has not proven to be the gateway. */
 const NOT_PROVEN = ["NOT_RUNNING", "TIMEOUT", "UNAUTHORIZED", "NOT_HOOKGATE"];

@@ -28,8 +28,10 @@ export interface HttpParts {
   hasStarted(): boolean;
   /** How many problems the configuration in force has, a rejected newer one included. */
   problems(): Promise<number>;
-  /** Absent when the web chat is switched off. */
+  /** Absent when the web chat is off. */
   web: WebPort | undefined;
+  /** The web chat is off because its settings cannot be used; else it is switched off. */
+  isWebBroken: boolean;
   auth: Auth;
   people: People;
   uploads: Uploads;
@@ -115,8 +117,14 @@ export function openRoute<P = unknown, Q = unknown, B = unknown>(
 }
 
 /** The web chat, for routes that are its. */
-export function needWeb({ web }: HttpParts): WebPort {
+export function needWeb({ web, isWebBroken }: HttpParts): WebPort {
   if (web) return web;
+  if (isWebBroken)
+    throw new HookgateError({
+      code: "WEB_OFFLINE",
+      message: "the web chat is off, because its settings have a mistake",
+      hint: "`npx hookgate check` shows the mistake. Fix it and restart the gateway.",
+    });
   throw new HookgateError({
     code: "ROUTE_NOT_FOUND",
     message: "the web chat is switched off",

@@ -37,7 +37,7 @@ import { createWishes } from "./wishes.js";
 export interface HttpServerOptions
   extends Pick<
     HttpParts,
-    "config" | "gateway" | "checkStore" | "hasStarted" | "problems" | "metrics" | "clock" | "logger"
+    "config" | "gateway" | "checkStore" | "hasStarted" | "problems" | "isWebBroken" | "metrics" | "clock" | "logger"
   > {
   host: string;
   /** 0 = any that is free. */
@@ -54,8 +54,8 @@ export interface HttpServerOptions
   sessionKey: string;
   keyValue: KeyValueStore;
   audit: AuditStore;
-  /** The web chat; absent = switched off. */
-  web?: { port: NonNullable<HttpParts["web"]>; pageFolder: string };
+  /** Undefined while the web chat is off. */
+  web: { port: NonNullable<HttpParts["web"]>; pageFolder: string } | undefined;
   uploadsFolder: string;
   webhook?: Webhook;
   ingest?: HttpParts["ingest"];
@@ -112,6 +112,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     hasStarted: options.hasStarted,
     problems: options.problems,
     web: options.web?.port,
+    isWebBroken: options.isWebBroken,
     auth: createAuth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,
@@ -151,7 +152,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let otherLoopback: OtherLoopback | undefined;
 
   async function build(): Promise<void> {
-    answerErrors(app, parts, options.shown, options.web !== undefined);
+    answerErrors(app, parts, options.shown);
     const unguarded = new Set(
       routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
     );
@@ -285,9 +286,8 @@ function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
 
 function answerErrors(
   app: FastifyInstance,
-  { logger }: HttpParts,
+  { web, isWebBroken, logger }: HttpParts,
   shown: (text: string) => string,
-  hasPage: boolean,
 ): void {
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = mapTexts(errorAnswer(error), shown);
@@ -308,8 +308,11 @@ function answerErrors(
     const { pathname } = new URL(request.url, "http://localhost");
     // A browser that was sent to a mistyped address; programs ask for JSON, or for anything.
     const isVisit = request.method === "GET" && request.headers.accept?.includes("text/html") === true;
-    if (hasPage && isVisit && !pathname.startsWith("/api/"))
-      return reply.code(404).type("text/html; charset=utf-8").send(NOTHING_HERE);
+    if (isVisit && !pathname.startsWith("/api/")) {
+      reply.type("text/html; charset=utf-8");
+      if (web === undefined) return reply.code(isWebBroken ? 503 : 404).send(webIsOff(isWebBroken));
+      return reply.code(404).send(NOTHING_HERE);
+    }
     const missing = `there is nothing at ${request.method} ${pathname}`;
     return answerError(request, reply, errorAnswer(new HookgateError({ code: "ROUTE_NOT_FOUND", message: missing })));
   });
@@ -329,6 +332,29 @@ const NOTHING_HERE = `<!doctype html>
   </body>
 </html>
 `;
+
+/** For anyone who has the address: no setting and no path. The page's own style is not served while it is off. */
+function webIsOff(isBroken: boolean): string {
+  const why = isBroken ? "its settings have a mistake" : "it is switched off in the gateway's configuration";
+  const fix = isBroken
+    ? "run <code>npx hookgate check</code>, which shows the mistake, fix it"
+    : "set <code>web.enabled: true</code> in hookgate.yaml";
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>The web chat is off – Hookgate</title>
+  </head>
+  <body>
+    <h1>The web chat is off</h1>
+    <p>The gateway runs, and its web chat is off, because ${why}.</p>
+    <p>If you run this gateway: ${fix}, then restart the gateway and reload this page.</p>
+    <p>If another person runs it, ask that person to do this.</p>
+  </body>
+</html>
+`;
+}
 
 function answerError(request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
   reply.code(answer.status);

@@ -97,6 +97,112 @@ describe("without the web chat", () => {
   });
 });
 
+describe("a bot token that was not copied well", () => {
+  it("is named as that in the banner, /status, doctor and check, nothing of it is shown, and no request is made", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-copied-"));
+    const env = {
+      DISCORD_TOKEN: "MTExMjIyMzMz.abcdef…",
+      DISCORD_API_URL: "http://127.0.0.1:1/api",
+      TELEGRAM_TOKEN: "7654321:AAFakeTele gramToken",
+      TELEGRAM_API_URL: "http://127.0.0.1:1",
+    };
+    const why = {
+      discord: 'this token has the character "…" at position 20',
+      telegram: "this token has a blank at position 19",
+    };
+    const gateway = await gatewayProcess({ folder, config: {}, env });
+    onTestFinished(async () => {
+      await gateway.kill();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await gateway.start();
+    await gateway.ready();
+    const banner = await until(() => /^ {2}Hookgate [\s\S]*?\n\n/m.exec(gateway.output())?.[0], "the banner");
+    const live = { ...env, HOOKGATE_PORT: new URL(gateway.url).port, HOOKGATE_TOKEN: TOKEN };
+    const [checked, doctor] = [
+      await runCli(["check"], { cwd: folder, env }),
+      await runCli(["doctor"], { cwd: folder, env: live }),
+    ];
+    const shown = {
+      banner,
+      status: (await invoke(gateway.url, "/status")).text.replaceAll("\\", ""),
+      check: checked.err,
+      doctor: doctor.out,
+    };
+    for (const [place, text] of Object.entries(shown)) {
+      expect(text, place).toContain(why.discord);
+      expect(text, place).toContain(why.telegram);
+      expect(text, place).not.toMatch(/be reached|network|AAFake|MTEx/);
+    }
+    expect(banner).toMatch(/^ {2}telegram {5}offline: misconfigured: TELEGRAM_TOKEN: /m);
+    expect(checked.code).toBe(2);
+  });
+});
+
+describe("a web chat whose settings cannot be used", () => {
+  it("is shown as off at its address, without a link to it in the banner and in `hookgate token`", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-web-off-"));
+    const fake = await startFakeDiscord();
+    const env = { DISCORD_TOKEN: fake.token, DISCORD_API_URL: fake.apiUrl };
+    const gateway = await gatewayProcess({ folder, config: { web: { roooms: [] } }, env });
+    onTestFinished(async () => {
+      await gateway.kill();
+      await fake.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await gateway.start();
+    await gateway.ready();
+    const banner = await until(() => /^ {2}Hookgate [\s\S]*?\n\n/m.exec(gateway.output())?.[0], "the banner");
+    expect(banner).not.toMatch(/^ {2}chat /m);
+    expect(banner).toMatch(/^ {2}web {10}offline: misconfigured: web\.roooms/m);
+
+    const visit = await fetch(gateway.url, { headers: { accept: "text/html,*/*;q=0.8" } });
+    expect([visit.status, visit.headers.get("content-type")]).toEqual([503, "text/html; charset=utf-8"]);
+    const page = await visit.text();
+    expect(page).toContain("The web chat is off");
+    expect(page).toContain("because its settings have a mistake");
+    expect(page).toContain("npx hookgate check");
+    expect(page).not.toContain("roooms");
+    const rooms = await fetch(`${gateway.url}/api/rooms`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    expect(await rooms.json()).toMatchObject({
+      error: { code: "WEB_OFFLINE", hint: expect.stringContaining("check") },
+    });
+
+    const live = { ...env, HOOKGATE_PORT: new URL(gateway.url).port, HOOKGATE_TOKEN: TOKEN };
+    const token = await runCli(["token"], { cwd: folder, env: live });
+    expect(token).toMatchObject({ code: 0, out: `login token  ${TOKEN}\n` });
+    expect(token.err).toContain("The web chat is off, so there is no link: misconfigured: web.roooms");
+    expect(token.err).toContain("hookgate check");
+  });
+
+  it("says who switched it off when no setting is wrong", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-no-web-"));
+    const gateway = await gatewayProcess({ folder, config: { web: { enabled: false } } });
+    onTestFinished(async () => {
+      await gateway.kill();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await gateway.start();
+    await gateway.ready();
+    const visit = await fetch(gateway.url, { headers: { accept: "text/html" } });
+    expect(visit.status).toBe(404);
+    expect(await visit.text()).toContain("switched off in the gateway's configuration");
+    const live = { HOOKGATE_PORT: new URL(gateway.url).port, HOOKGATE_TOKEN: TOKEN };
+    expect((await runCli(["token"], { cwd: folder, env: live })).err).toContain("The web chat is switched off");
+  });
+
+  it("is why nothing starts when no other platform is on, as hookgate check says", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-web-only-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, "hookgate.yaml"), "web: { roooms: [] }");
+    const { code, err } = await runCli(["check"], { cwd: folder });
+    expect(code).toBe(2);
+    expect(err).toContain("1 problem. Until it is fixed, no platform is on, so Hookgate does not start,");
+    expect(err).not.toContain("Other platforms go on");
+    expect((await runCli(["start"], { cwd: folder })).code).toBe(2);
+  });
+});
+
 describe("a person of the web chat whose token is missing", () => {
   it("cannot log in; the web chat goes on, and /status and check name the person", async () => {
     const folder = mkdtempSync(join(tmpdir(), "hookgate-person-"));

@@ -24,7 +24,12 @@ export const routes: readonly Route[] = [
 
 /** For docs/http-api.md: with the page and the webhook, which are no part of the API's declarations. */
 export const routeTable: readonly { method: string; path: string; access: string; summary: string }[] = [
-  { method: "GET", path: "/", access: "anyone", summary: "The page of the web chat." },
+  {
+    method: "GET",
+    path: "/",
+    access: "anyone",
+    summary: "The page of the web chat; while it is off, a page that shows why.",
+  },
   ...routes.map(({ method, path, access, shownAccess, summary }) => ({
     method,
     path,
