@@ -156,7 +156,7 @@ export interface NewDelivery {
   visibleTo?: string;
   /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and operators are not bothered with it. */
   isCourtesy?: boolean;
-  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a forward, its `author` (a user id). */
+  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply and a forward, its `author` (a user id). */
   answers?: { isOperator: boolean; author?: string };
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;

@@ -1,5 +1,7 @@
 /** Messages that end without being sent or answered: each end is reported at once, with its reason. */
 import { describe, expect, it } from "vitest";
+import type { InboundMessage } from "../../src/domain/message.js";
+import type { HookRegistry } from "../../src/hooks/registry.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { startRig } from "./rig.js";
@@ -110,6 +112,54 @@ describe("a message", () => {
       );
     },
   );
+
+  describe.each([
+    [
+      "cancelled",
+      (registry: HookRegistry) => void registry.registerModifying("message_sending", () => ({ cancel: true })),
+    ],
+    [
+      "suppressed",
+      (registry: HookRegistry) => void registry.registerClaiming("before_dispatch", () => ({ handled: true })),
+    ],
+    [
+      "held",
+      (registry: HookRegistry) =>
+        void registry.registerModifying("message_sending", () => Promise.reject(new Error("the guard is down")), {
+          failurePolicy: "fail-closed",
+        }),
+    ],
+  ])("that a hook claimed, with a reply that is %s,", (ending, withhold) => {
+    const claimed = async (facts: Partial<InboundMessage>, unanswered_note = true) => {
+      const rig = await startRig({
+        gateway: { unanswered_note },
+        access: { loop: { dms: "everyone", chats: ["*"], mention: "always" } },
+        hooks(registry) {
+          registry.registerClaiming("inbound_claim", () => ({ handled: true, reply: "secretword" }));
+          withhold(registry);
+        },
+      });
+      await rig.say("wh", { messageId: "m1", ...facts });
+      await rig.idle();
+      const shown = rig.platform.texts().join("");
+      expect(shown).not.toContain("secretword");
+      return shown;
+    };
+
+    it("has its sender notified who has a role, with the command that shows why", async () => {
+      const direct = await claimed({ isDm: true, userId: "3" });
+      expect(direct).toContain(`The answer to your message was ${ending}.`);
+      expect(direct).toContain("`/hooks why m1` shows what happened.");
+      expect(await claimed({ userId: "1" })).toContain(`The answer to your message was ${ending}.`);
+    });
+
+    it("says nothing to who would get no note that no hook answered", async () => {
+      expect(await claimed({ isDm: true, userId: "7" })).toBe("");
+      expect(await claimed({ userId: "3" })).toBe("");
+      expect(await claimed({ isGroupMention: false, userId: "1" })).toBe("");
+      expect(await claimed({ isDm: true, userId: "1" }, false)).toBe("");
+    });
+  });
 
   it("that is held and discarded by an operator fires delivery_failed, once", async () => {
     const failed: string[] = [];

@@ -1,10 +1,12 @@
 /** Turns what a hook or a route wants said into a delivery in the same conversation. */
 
+import { hasRole } from "../../domain/identity.js";
 import { REPLY_MARK } from "../../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
+import { judge } from "./judge.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
 
 /** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */
@@ -29,5 +31,14 @@ export function reply(
     },
     inbound,
   );
+  if (mark === REPLY_MARK && isNotified(message, inbound))
+    delivery.answers = { isOperator: true, author: message.userId };
   return [delivery];
+}
+
+/** Who gets a note when no hook answers gets one when the answer is withheld: a person with a role; in rooms, an operator who mentioned the gateway. */
+function isNotified(message: InboundMessage, inbound: Inbound): boolean {
+  const { role } = judge(message, inbound).operator;
+  if (role === undefined || !inbound.config.unanswered_note) return false;
+  return message.isDm || (message.isGroupMention && hasRole(role, "operator"));
 }

@@ -1,6 +1,7 @@
 /**
  * Notifies the person whose command or press gets no answer because hooks withheld it, so that a failing guard does not lock operators
- * out and no platform shows a pending answer forever; and the operator whose message was not passed on to another chat, because hooks
+ * out and no platform shows a pending answer forever; the person with a role whose message a hook answered with a reply that hooks
+ * withheld; and the operator whose message was not passed on to another chat, because hooks
  * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
  * the hook that failed would withhold it, too.
  */
@@ -68,11 +69,18 @@ function notPassedOn({ id, address }: Delivery, ending: Withheld, reason: string
   return `${shown}\n\n\`/outbox show ${id}\` has the details. ${next}`;
 }
 
-function textFor({ id, answers }: Delivery, ending: Withheld, reason: string): string {
+function textFor({ id, answers, cause }: Delivery, ending: Withheld, reason: string): string {
   if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
+  if (cause.kind === "reply") return replyText(id, cause.id, ending, reason);
   const shown = `**The command ran, but its answer was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
   if (ending !== "held") return `${shown}\n\n\`/outbox show ${id}\` has the details.`;
   return `${shown}\n\nCommands still work: \`/hooks disable\` with the id of the failing hook lets answers through without that guard, \`/outbox release ${id}\` sends this one after it is fixed.`;
+}
+
+function replyText(id: string, messageId: string, ending: Withheld, reason: string): string {
+  const shown = `**The answer to your message was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
+  const release = ending === "held" ? ` \`/outbox release ${id}\` sends it.` : "";
+  return `${shown}\n\n\`/hooks why ${messageId}\` shows what happened.${release}`;
 }
 
 /** The platform waits for its answer. A press on a button changes its message in place: nothing is pending then. */
