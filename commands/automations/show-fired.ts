@@ -52,7 +52,9 @@ export async function showFired(
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
       dryRun
         ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
-        : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} shows its state.`,
+        : run.status === "queued"
+          ? `It is tried again; ${code(`/run ${run.id}`)} shows its state.`
+          : refusedText(run),
     ],
     data: {
       ...automationRunData(run, reading),
@@ -79,3 +81,14 @@ export async function showFired(
 /** In place of the status: a dry run that comes as far as the handler ends there. */
 export const dryOutcome = ({ status }: AutomationRun, dryRun: boolean): string =>
   dryRun && status === "succeeded" ? outcomeText("dry_run") : statusText(status);
+
+/** Gates count the starts of a hook, those by hand among them. */
+function refusedText({ status, statusReason = "", attempts }: AutomationRun): string | undefined {
+  if (status !== "skipped" || attempts.length > 0) return undefined;
+  const [, left] = /^cooldown: (.+) left of /.exec(statusReason) ?? [];
+  if (left !== undefined)
+    return `It did not run, because its \`cooldown\` holds for runs by hand, too. It can run again in ${left}.`;
+  return statusReason.startsWith("rate: ")
+    ? "It did not run, because its `max_per_hour` holds for runs by hand, too."
+    : undefined;
+}

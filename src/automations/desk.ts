@@ -45,7 +45,7 @@ export interface AutomationDesk {
   problems(): readonly TriggerProblem[];
   readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "started">;
   /**
-   * Runs a hook now, regardless of its cooldown, and resolves with its row when it has ended. Rejects with HOOK_RUNNING when it has no
+   * Runs a hook now, and resolves with its row when it has ended; skipped where its cooldown or its hourly rate refuses it. Rejects with HOOK_RUNNING when it has no
    * room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
    */
   fire(firing: HandFiring): Promise<AutomationRun>;

@@ -1,4 +1,4 @@
-/** A person fires a configured hook: no cooldown, but one that is running is not started twice. Dry, its steps run and nothing else. */
+/** A person fires a configured hook: its gates hold, and one that is running is not started twice. Dry, its steps run and nothing else. */
 import { type AutomationRun, DUE_POINT, isUnfinished } from "../domain/automation.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { type Clock, wait } from "../lib/clock.js";

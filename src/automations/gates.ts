@@ -38,8 +38,10 @@ export interface Pass {
 
 export interface Entrance {
   definition: Definition;
-  /** A person asked for it: no cooldown. */
+  /** A person asked for it: an open breaker does not refuse it. */
   isManual: boolean;
+  /** It continues a stored run that has started before: the cooldown, which counts from start to start, is not its own. */
+  isRetry: boolean;
   /** It was stored beforehand: the global cap makes it wait, and never refuses it. */
   isStored: boolean;
   signal: AbortSignal;
@@ -101,7 +103,7 @@ export class Gates {
   /** What would refuse it now; undefined when nothing would. Takes nothing. For "why" and "next". */
   async look(definition: Definition): Promise<Refusal | undefined> {
     await this.#starts.learn(definition.id, this.#now);
-    const entrance = { definition, isManual: definition.trigger.kind === "manual" };
+    const entrance = { definition, isManual: definition.trigger.kind === "manual", isRetry: false };
     const full = entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition);
     return full ?? this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
   }
@@ -112,7 +114,7 @@ export class Gates {
       await this.#starts.learn(definition.id, this.#now);
     const busy = definition.whenBusy === "skip" ? this.#slots.busy(definition) : undefined;
     if (busy !== undefined) return busy;
-    const entrance = { definition, isManual: false };
+    const entrance = { definition, isManual: false, isRetry: false };
     return this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
   }
 
@@ -143,11 +145,11 @@ export class Gates {
     return this.breakers.check({ hookId: definition.id, isManual }, this.#now);
   }
 
-  #checkStarts({ definition, isManual }: Pick<Entrance, "definition" | "isManual">): Refusal | undefined {
+  #checkStarts({ definition, isRetry }: Pick<Entrance, "definition" | "isRetry">): Refusal | undefined {
     const now = this.#now;
     const { id, cooldownMs, maxPerHour } = definition;
     const left = cooldownMs - (now - this.#starts.last(id));
-    if (!isManual && left > 0)
+    if (!isRetry && left > 0)
       return {
         kind: "refused",
         gate: "cooldown",

@@ -107,7 +107,9 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
   }
   try {
     const onWait = (limit: string) => start.waits?.(limit);
-    const gate = await parts.gates.enter({ definition, isManual, isStored: stored !== undefined, signal, onWait });
+    const isStored = stored !== undefined;
+    const isRetry = isStored && start.attempt > 1;
+    const gate = await parts.gates.enter({ definition, isManual, isRetry, isStored, signal, onWait });
     start.waits?.(undefined);
     return gate;
   } catch {

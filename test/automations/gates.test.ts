@@ -30,8 +30,8 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
   });
   const enter = (
     definition: Definition,
-    changes: { isManual?: boolean; isStored?: boolean; signal?: AbortSignal } = {},
-  ) => gates.enter({ definition, isManual: false, isStored: false, signal: never, ...changes });
+    changes: { isManual?: boolean; isRetry?: boolean; isStored?: boolean; signal?: AbortSignal } = {},
+  ) => gates.enter({ definition, isManual: false, isRetry: false, isStored: false, signal: never, ...changes });
   const pass = async (definition: Definition, changes = {}): Promise<Pass> => {
     const result = await enter(definition, changes);
     if (result.kind === "refused") throw new Error(`${result.gate}: ${result.reason}`);
@@ -62,14 +62,15 @@ describe("gates", () => {
     expect(said(await enter(strict))).toBe("open");
   });
 
-  test("a cooldown counts from start to start, and who fires by hand does not wait for it", async () => {
+  test("a cooldown counts from start to start, also for who fires by hand, and not for a run that is tried again", async () => {
     const { enter, pass, clock } = await setUp();
     const slow = hook("slow", { cooldownMs: 60_000 });
     const running = await pass(slow);
     await clock.advance(59_000);
     running.leave(undefined);
     expect(said(await enter(slow))).toBe("cooldown: 1 s left of 1 min");
-    expect(said(await enter(slow, { isManual: true }))).toBe("open");
+    expect(said(await enter(slow, { isManual: true }))).toBe("cooldown: 1 s left of 1 min");
+    expect(said(await enter(slow, { isRetry: true }))).toBe("open");
   });
 
   test("a restart does not forget when a hook started", async () => {

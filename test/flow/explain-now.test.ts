@@ -313,7 +313,7 @@ hooks:
 it("a hook that only a person fires would run while all hooks are paused, and every id of its firing leads to it", async () => {
   const { live, ask } = await lab(`
 hooks:
-  - { id: man, trigger: manual, cooldown: 1h, run: { shell: { command: ["true"] } } }
+  - { id: man, trigger: manual, run: { shell: { command: ["true"] } } }
   - { id: auto, trigger: { every: 1h }, run: { shell: { command: ["true"] } } }
 `);
   const { data } = await invoke(live.app.url, "/fire-hook man live=true", TOKEN);
@@ -335,4 +335,22 @@ hooks:
   expect(await ask("/fire-hook man live=true")).toContain("man ✓ succeeded");
   await ask("/hooks disable man");
   expect(first(await ask("/hooks why man"))).toContain("would not run when a person fires it");
+});
+
+it("a cooldown holds for a hook that a person fires, and /fire-hook, /hooks why and /runs agree on it", async () => {
+  const { ask } = await lab(`
+hooks:
+  - { id: deploy, trigger: manual, cooldown: 1h, run: { shell: { command: ["true"] } } }
+`);
+  expect(await ask("/fire-hook deploy live=true")).toContain("deploy ✓ succeeded");
+  expect(await ask("/hooks why deploy")).toMatch(/gates: cooldown would refuse it now: .* left of 1 h/);
+  const again = await ask("/fire-hook deploy live=true");
+  expect(again).toContain("deploy – skipped");
+  expect(again).toMatch(
+    /It did not run, because its cooldown holds for runs by hand, too\. It can run again in (1 h|\d+ min( \d+ s)?)\./,
+  );
+  expect(await ask("/fire-hook deploy")).toContain("dry run");
+  const runs = await ask("/runs deploy");
+  expect(runs).toMatch(/skipped/);
+  expect(runs.match(/succeeded/g)).toHaveLength(1);
 });
