@@ -45,15 +45,22 @@ export async function lastOf(
   { store }: CommandDeps,
   filter: Omit<DispatchFilter, "limit" | "before">,
   phase?: HookInfo["phase"],
+  isOther: (one: DispatchRecord) => boolean = () => false,
 ): Promise<DispatchRecord | undefined> {
   let byHand: DispatchRecord | undefined;
   for await (const one of newestDispatches(store.journal, filter)) {
     if (isAttempt(one) || one.dryRun || (phase !== undefined && one.phase !== phase)) continue;
-    if (!isByHand(one)) return one;
-    byHand ??= one;
+    if (isByHand(one)) byHand ??= one;
+    else if (!isOther(one)) return one;
   }
   return byHand;
 }
+
+/** A change that another watch found: each hook with files has its own. */
+const isOfOtherWatch =
+  (hookId: string) =>
+  ({ payload }: DispatchRecord): boolean =>
+    typeof payload === "object" && payload !== null && "watchId" in payload && payload.watchId !== hookId;
 
 /** Another phase of the point may have fired later, or without this one. */
 function pointName({ registry }: CommandDeps, { hook, phase }: HookInfo): string {
@@ -205,10 +212,12 @@ function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
 
 export async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
-  // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
-  const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
+  // A trigger fires for one hook alone: what its point fired for another says nothing about this one.
+  const trigger = deps.automations?.get(hook.id)?.trigger;
+  const isOwn = trigger !== undefined && (OWN_POINTS.has(hook.hook) || trigger.kind === "files");
   const own = isOwn ? { hookId: hook.id } : undefined;
-  const found = await lastOf(deps, { ...own, point: hook.hook }, hook.phase);
+  const isOther = trigger?.kind === "files" ? isOfOtherWatch(hook.id) : undefined;
+  const found = await lastOf(deps, { ...own, point: hook.hook }, hook.phase, isOther);
   const point = pointName(deps, hook);
   const last = found && (await readableDispatch(deps, context, found));
   const explanation = explain(deps, hook, last);
@@ -232,7 +241,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     `${neverText(row)}.${isOwn ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
-  const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
+  const isManual = trigger?.kind === "manual";
   return answer({
     text: [
       running

@@ -8,13 +8,14 @@ import type { Automations } from "../automations/automations.js";
 import type { BrokenHook, LoadedHooks } from "../automations/definition/load.js";
 import { readHooks } from "../automations/definition/read-hooks.js";
 import { eventName } from "../automations/triggers/event-point.js";
-import type { Environment } from "../config/env.js";
+import { dotEnvFile, type Environment } from "../config/env.js";
 import { brokenEvent, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { Adapter } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { Store } from "../domain/store.js";
 import type { AnyPoint } from "../hooks/signatures.js";
+import { databaseFiles, ownFilesOf } from "../store/files.js";
 import { directAddress } from "./direct.js";
 import type { NoteNoThread } from "./thread-notes.js";
 
@@ -31,6 +32,7 @@ export function hooksOf(
       events: Object.keys(config.events),
       brokenEvents: brokenEventsOf(problems),
       secret: env.variable,
+      ownFiles: ownFilesOf(databaseFiles(env.DATABASE_URL), dotEnvFile()),
       models: Object.keys(config.models.available),
       defaultModel: availableDefault(config.models),
       unpriced: Object.entries(config.models.available).flatMap(([name, { price }]) =>

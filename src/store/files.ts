@@ -210,6 +210,15 @@ export function ownFileTest(files: DatabaseFiles, ...others: readonly string[]):
     (dirname(path) === files.folder && names.has(basename(path).replace(ASIDE, "")));
 }
 
+/** The same for a path of a configuration, which may lead through links or not be there yet; and the files in the folder of the database. */
+export function ownFilesOf(files: DatabaseFiles, ...others: readonly string[]) {
+  const isOwn = ownFileTest(files, ...others);
+  return {
+    includes: (path: string) => isOwn(realPath(path)),
+    besideDatabase: [...ownNames(files)].map((name) => join(files.folder, name)),
+  };
+}
+
 function isReadable(folder: string): boolean {
   try {
     accessSync(folder, constants.R_OK);

@@ -354,3 +354,32 @@ hooks:
   expect(runs).toMatch(/skipped/);
   expect(runs.match(/succeeded/g)).toHaveLength(1);
 });
+
+it("a hook that watches files of the gateway only is not in force, and what a glob leaves to it is explained by its own files", async () => {
+  const live = await liveApp(
+    {
+      "hookgate.yaml": `
+hooks:
+  - { id: db, trigger: { files: { paths: ["test.db", "*.db-wal"] } }, run: { shell: { command: ["true"] } } }
+  - { id: glob, trigger: { files: { paths: ["test.*"] } }, run: { shell: { command: ["true"] } } }
+  - { id: in, trigger: { files: { paths: ["test.db", "in.txt"], debounce: 100ms } }, run: { shell: { command: ["true"] } } }
+  - { id: other, trigger: { files: { paths: ["other.txt"], debounce: 100ms } }, run: { shell: { command: ["true"] } } }
+`,
+    },
+    { mayBreak: true },
+  );
+  const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
+  expect(await ask("/hooks why db")).toContain(
+    "trigger.files.paths: names only files of the gateway itself (its database, uploads, .env), and their changes start no hook: name other files",
+  );
+  const glob = await ask("/hooks why glob");
+  expect(glob).toContain("glob would not run");
+  expect(glob).toContain("all of the gateway itself, whose changes start no hook");
+  live.write("in.txt", "1");
+  await live.ended("in");
+  live.write("other.txt", "1");
+  await live.ended("other");
+  const own = await ask("/hooks why in");
+  expect(first(own)).toBe("in ran for the last file.changed.");
+  expect(own).not.toContain("is none of");
+});

@@ -1,6 +1,6 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DUE_POINT } from "../../domain/automation.js";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
 import { orchestratorShutdown } from "../../hooks/catalogue/orchestration.js";
@@ -18,7 +18,7 @@ import { HERE } from "../outgoing/chat-address.js";
 import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";
 import { isTemplate } from "../template/is-template.js";
 import { eventName } from "../triggers/event-point.js";
-import { selectionOf } from "../triggers/watch/selection.js";
+import { type Selection, selectionOf } from "../triggers/watch/selection.js";
 import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
 import { matchOf } from "./check-match.js";
 import { compileTemplates } from "./check-templates.js";
@@ -36,12 +36,20 @@ export interface Surroundings {
   readonly brokenEvents?: ReadonlyMap<string, string>;
   /** An environment variable. */
   secret(name: string): string | undefined;
+  /** The gateway's own files, whose changes start no hook. */
+  readonly ownFiles?: OwnFiles;
   /** Names under `models:`. */
   readonly models: readonly string[];
   /** The one that is asked when none is named. */
   readonly defaultModel?: string | undefined;
   /** The models without a price. */
   readonly unpriced?: readonly string[];
+}
+
+interface OwnFiles {
+  includes(path: string): boolean;
+  /** Those in the folder of its database, by their real paths. */
+  readonly besideDatabase: readonly string[];
 }
 
 export type Checked = { issues: Issue[] } | { definition: Definition };
@@ -64,7 +72,7 @@ export function checkDefinition(
   // Where it is not known what starts it, nothing is known of payloads and phases.
   if (unsure.has("on") || unsure.has("trigger") || unsure.has("phase")) return { issues };
   const trigger = triggerOf(form, issues);
-  checkWatched(trigger, where.folder, issues);
+  checkWatched(trigger, where.folder, around.ownFiles, issues);
   const point = trigger && pointOf(trigger, around, issues);
   if (trigger === undefined || point === undefined) return { issues };
   const phase = phaseOf(form, trigger, point, issues);
@@ -191,15 +199,36 @@ function pointOf(
   }
 }
 
-/** Everything on a machine changes all the time, and no limit of watched files would hold it. */
-function checkWatched(trigger: Trigger | undefined, folder: string, issues: Issue[]): void {
+/** Everything on a machine changes all the time, and no limit of watched files would hold it. What the gateway itself writes starts no hook. */
+function checkWatched(
+  trigger: Trigger | undefined,
+  folder: string,
+  ownFiles: OwnFiles | undefined,
+  issues: Issue[],
+): void {
   if (trigger?.kind !== "files") return;
+  const selections = trigger.paths.map((pattern) => selectionOf(pattern, trigger.ignore, folder));
+  if (ownFiles && selections.every((selection) => isOwnOnly(selection, ownFiles)))
+    issues.push({
+      path: ["trigger", "files", "paths"],
+      message:
+        "names only files of the gateway itself (its database, uploads, .env), and their changes start no hook: name other files",
+    });
   trigger.paths.forEach((pattern, index) => {
     const { root, depth } = selectionOf(pattern, trigger.ignore, folder);
     if (root !== dirname(root) || depth !== Number.POSITIVE_INFINITY) return;
     const message = `"${pattern}" is every file of this machine, so it cannot be watched: name a folder, such as ./in`;
     issues.push({ path: ["trigger", "files", "paths", index], message });
   });
+}
+
+/** Beyond doubt: it names such a file, a place among the uploads, or by their ending the files that SQLite keeps beside the database. */
+function isOwnOnly({ pattern, root, selects }: Selection, { includes, besideDatabase }: OwnFiles): boolean {
+  if (includes(root)) return true;
+  return (
+    /-(wal|shm|journal)$/.test(pattern) &&
+    besideDatabase.some((path) => includes(join(root, basename(path))) && selects(join(root, basename(path))))
+  );
 }
 
 /** The nearest only: there are too many to list. */

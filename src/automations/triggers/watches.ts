@@ -69,12 +69,16 @@ export function createWatches(parts: WatchParts): Watches {
       [...open.values()].flatMap(({ hookId, watch }) => [
         ...watch.problems().map((message) => ({ hookId, message })),
         ...watch.waitsFor().map((pattern) => waitingNote(hookId, pattern)),
+        ...(watch.isOwnOnly() ? [{ hookId, message: OWN_ONLY, isNote: true as const }] : []),
       ]),
     async stop() {
       await Promise.all([...open.values()].map(({ watch }) => watch.stop()));
     },
   };
 }
+
+const OWN_ONLY =
+  "the files that `paths` names at present are all of the gateway itself, whose changes start no hook; another file there does";
 
 /** For a check, which watches nothing. */
 export function notThereYet({ id, trigger, folder }: Definition): TriggerProblem[] {

@@ -41,6 +41,8 @@ export interface Source {
   readonly problem: string | undefined;
   /** What it waits for is not there yet; it is watched as soon as it is. */
   readonly isWaiting: boolean;
+  /** All that is there now are files of the gateway itself. */
+  readonly isOwnOnly: boolean;
   stop(): Promise<void>;
 }
 
@@ -53,6 +55,8 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   let place: Place = { kind: "nowhere" };
   let isStopped = false;
   let isPolling = false;
+  let hasOwn = false;
+  let hasOther = false;
   /** Turns of opening and closing, one after the other. */
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (step: () => Promise<void>) => {
@@ -105,6 +109,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       ignored: (path, stats) => {
         if (path === watchedRoot) return false;
         if (!isFolder) return path !== real;
+        if (parts.isOwnFile(path) && selection.selects(shown(path))) hasOwn = true;
         return ignores(path) || (stats?.isFile() === true && !selection.selects(shown(path)));
       },
     });
@@ -117,6 +122,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     const isWithinDepth = (path: string) => relative(real, path).split(sep).length <= selection.depth;
     const touched = (path: string, stats: Stats | undefined) => {
       if (!stats || !isSelected(path)) return;
+      hasOther = true;
       fresh.told(path, stats);
       parts.touched(shown(path), snapshotOf(shown(path), stats));
     };
@@ -215,6 +221,10 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     },
     get isWaiting() {
       return problem === undefined && place.kind !== "folder" && place.kind !== "file";
+    },
+    get isOwnOnly() {
+      const isOwnFile = place.kind !== "nowhere" && parts.isOwnFile(place.real);
+      return isOwnFile || (hasOwn && !hasOther);
     },
     async stop() {
       isStopped = true;

@@ -45,6 +45,8 @@ export interface Watch {
   problems(): string[];
   /** The patterns whose folder does not exist yet. */
   waitsFor(): string[];
+  /** Every pattern has only files of the gateway itself at present. */
+  isOwnOnly(): boolean;
   stop(): Promise<void>;
 }
 
@@ -224,6 +226,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     ready: start(),
     problems: () => [...sources.flatMap(({ source }) => source.problem ?? []), ...[ownOutput.problem() ?? []].flat()],
     waitsFor: () => sources.flatMap(({ pattern, source }) => (source.isWaiting ? pattern : [])),
+    isOwnOnly: () => sources.every(({ source }) => source.isOwnOnly),
     async stop() {
       await Promise.all(sources.map(({ source }) => source.stop()));
       await work.stop();
