@@ -2,7 +2,7 @@
  * `skip_if` and `skip_when`: whether the handler need not run. Something that failed is neither empty nor ok, and a green step does not
  * hide a red one beside it: as long as a step failed, or is not ok and no condition asks for that, the handler runs.
  */
-import { conditionProblems } from "../hooks/impossible-condition.js";
+import { conditionProblems } from "../hooks/conditions/impossible-condition.js";
 import { compileCondition } from "../hooks/predicate.js";
 import { HookgateError } from "../lib/errors.js";
 import type { JsonSchema } from "../lib/json-schema.js";

@@ -2,8 +2,8 @@
 import { resolveAlias } from "../hooks/aliases.js";
 import { hookDue } from "../hooks/catalogue/automation.js";
 import { orchestratorShutdown } from "../hooks/catalogue/orchestration.js";
+import { impossibleMatches } from "../hooks/conditions/impossible-match.js";
 import { closingOf, invalid, makeEntry } from "../hooks/entry.js";
-import { impossibleMatches } from "../hooks/impossible-match.js";
 import { type Matcher, neverCarried, platformProblems } from "../hooks/matcher.js";
 import { failureStopsNothing, type HookPoint, type LifecyclePhase } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";

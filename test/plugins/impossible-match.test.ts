@@ -1,7 +1,7 @@
 /** Matchers of plugins that no payload fits: refused or reported, with the line and what was meant. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { impossibleMatches } from "../../src/hooks/impossible-match.js";
+import { impossibleMatches } from "../../src/hooks/conditions/impossible-match.js";
 import type { Matcher } from "../../src/hooks/matcher.js";
 import { definePoint } from "../../src/hooks/point.js";
 import { pluginRig } from "./rig.js";

@@ -1,9 +1,9 @@
 /** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
 
 import { DUE_POINT } from "../../domain/automation.js";
-import { impossibleMatches } from "../../hooks/impossible-match.js";
+import { impossibleMatches } from "../../hooks/conditions/impossible-match.js";
+import { unguardedFields } from "../../hooks/conditions/optional-field.js";
 import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
-import { unguardedFields } from "../../hooks/optional-field.js";
 import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";

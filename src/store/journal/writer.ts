@@ -2,8 +2,8 @@
 import type { Database } from "better-sqlite3";
 import { Pack } from "../../fast/pack/pack.js";
 import type { Header } from "../../fast/pack/records.js";
+import { secretMask } from "../../lib/secret.js";
 import { historyError } from "../errors.js";
-import { createHide } from "./hide.js";
 import { createHookStatsWriter, HOUR_MS } from "./hook-stats-writer.js";
 import type { JournalReply, JournalRequest, WriterFacts } from "./protocol.js";
 import { createSegmentWriter, type SegmentWriter } from "./segments.js";
@@ -19,7 +19,9 @@ export function createJournalWriter(database: Database, { file, session, secrets
   const lastBatch = database
     .prepare<[string], { batch: number }>("SELECT batch FROM batches WHERE session = ?")
     .get(session)?.batch;
-  const hide = createHide(secrets);
+  const mask = secretMask(secrets);
+  // For a pack at once: almost always there is nothing to hide. Each text has a line of its own, so nothing around it makes a secret look like none.
+  const hide = (pack: Pack) => (mask(pack.text) === pack.text ? pack : pack.withTexts(mask));
   const segments = createSegmentWriter(database);
   const write = createWrite(database, segments, session);
   const sweep = createSweep(database, segments);

@@ -4,16 +4,15 @@ import type { Task } from "../../domain/task.js";
 import type { TaskEvent, TaskStore } from "../../domain/task-store.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";
-import { createTaskEvents } from "./task-events.js";
 import { createTaskQueries } from "./task-queries.js";
-import { type TaskValues, valuesOf } from "./task-rows.js";
+import { eventOf, type TaskValues, valuesOf } from "./task-rows.js";
 
 const COLUMNS =
   "version, status, priority, assign_to, mission_id, task_group, due_at, run_id, lease_owner, lease_until, ended_at, data";
 const CHUNK = 500;
 
 export function createTasks(connection: Connection, addPending: AddPending): TaskStore {
-  const { database, write } = connection;
+  const { database, read, write } = connection;
   const insert = database.prepare<[string, ...TaskValues]>(
     `INSERT INTO tasks (id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
@@ -41,6 +40,9 @@ export function createTasks(connection: Connection, addPending: AddPending): Tas
   const forget = ["tasks WHERE id", "task_events WHERE task_id", "task_dependencies WHERE task_id"].map((where) =>
     database.prepare<[string]>(`DELETE FROM ${where} = ?`),
   );
+  const eventsOf = database.prepare<[string, number], { data: string }>(
+    "SELECT data FROM (SELECT seq, data FROM task_events WHERE task_id = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq",
+  );
   const note = (event: TaskEvent) => void insertEvent.run(event.id, event.taskId, JSON.stringify(event));
   const dependsOn = ({ id, dependsOn: ids }: Task) => {
     for (const other of ids ?? []) depend.run(other, id);
@@ -48,7 +50,7 @@ export function createTasks(connection: Connection, addPending: AddPending): Tas
 
   return {
     ...createTaskQueries(connection),
-    ...createTaskEvents(connection),
+    events: (taskId, limit) => read(() => eventsOf.all(taskId, limit).map(eventOf)),
     insert: (task, event, timing, pending = []) =>
       write(() => {
         if (insert.run(task.id, ...valuesOf(task, timing)).changes === 0) return false;

@@ -1,6 +1,6 @@
 /** Times and durations in a CEL condition that compare with nothing: CEL finds that out at each event only, and the hook never runs or never skips. */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
-import { once } from "../lib/on-first-use.js";
+import { once } from "../../lib/on-first-use.js";
 
 export interface TypedField {
   /** As it is written: `payload.message.receivedAt`. */
