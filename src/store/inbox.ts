@@ -50,7 +50,7 @@ export function createInbox(
   const insertSight = createInsertSight(database);
   const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string]>(
     `INSERT INTO inbox (chat, event_id, bot, platform, lane, status, attempts, due_at, received_at, event)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const known = database.prepare<EventKey, { id: number }>(
     "SELECT id FROM inbox WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?",
@@ -142,7 +142,8 @@ export function createInbox(
       const { platform, botId, chatId } = addressOf(event);
       const json = JSON.stringify(event);
       return commit(() => {
-        const before = seen.find(event);
+        // Asked before the insert: AUTOINCREMENT uses up a number also for a row that conflicts, and people would miss that message.
+        const before = seen.find(event) ?? known.get(chatId, event.eventId, botId, platform)?.id;
         if (before !== undefined) return { id: before, duplicate: true };
         const status = started ? "running" : "waiting";
         const attempts = started ? 1 : 0;
@@ -158,8 +159,7 @@ export function createInbox(
           receivedAt,
           json,
         );
-        if (added.changes > 0) return { id: Number(added.lastInsertRowid), duplicate: false };
-        return { id: known.get(chatId, event.eventId, botId, platform)?.id ?? 0, duplicate: true };
+        return { id: Number(added.lastInsertRowid), duplicate: false };
       });
     },
     start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),

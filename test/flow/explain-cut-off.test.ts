@@ -155,6 +155,10 @@ it("a hook that ended the process may have run, and so may its point", async () 
     return text.includes("claimed by lab.last") ? text : undefined;
   }, "the answer");
   expect(path).toMatch(new RegExp(`had ${row} tried again, after handling it was given up: .*crash the gateway`));
+  // The platform delivered the message again after each crash: that uses up no number.
+  await say("next");
+  const next = `What happened to m${Number(row.slice(1)) + 1}`;
+  await until(async () => (await asked("/hooks why last"))?.includes(next), next);
 });
 
 it("a hook that ended the process while an answer was on its way out may have run", async () => {

@@ -8,6 +8,8 @@ describe("inbox", () => {
     expect(first).toEqual({ id: expect.any(Number), duplicate: false });
     expect(await inbox.accept(messageEvent("1"), LANE, 2000, false)).toEqual({ id: first.id, duplicate: true });
     expect(await inbox.unfinished(0, 10)).toHaveLength(1);
+    // The second hand-over uses up no id.
+    expect(await inbox.accept(messageEvent("2"), LANE, 3000, false)).toEqual({ id: first.id + 1, duplicate: false });
   });
 
   test("the same event handed over twice in one turn of the loop is stored once", async () => {
