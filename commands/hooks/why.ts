@@ -16,7 +16,7 @@ import { readableDispatch, readableEnd, readableLetter, readableRun } from "../a
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
-import { notRecordedText } from "../journey/not-recorded.js";
+import { hasWork, notRecordedText, noWorkText, showOf, type Work } from "../journey/not-recorded.js";
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
 import { isHookOrPoint, resolveTarget } from "../resolve.js";
@@ -30,7 +30,9 @@ import { explainRemoved } from "./why-removed.js";
 import { explainUnrecorded } from "./why-unrecorded.js";
 
 /** A message is named so, and no hook is. */
-const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r|f|m)_[\w:/.-]+)$/i;
+const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r|f|m|assess)_[\w:/.-]+)$/i;
+
+const IS_MISSION = /^m_[0-9a-z]+$/;
 
 /** A slip in an id of a message: `m86,m85`, `-1`. */
 const LOOKS_LIKE_MESSAGE = /^(-\d|m\d|d_)/i;
@@ -96,7 +98,7 @@ async function whyPoint(
 /** The whole path of one message. */
 export async function whatHappened(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
   const taskId = await taskOf(deps, asked);
-  if (taskId === asked || /^m_[^:/]+$/.test(asked)) return unknownId(deps, context, asked);
+  if (taskId === asked || IS_MISSION.test(asked)) return unknownId(deps, context, asked);
   const found = await readJourney(deps, context, asked);
   return withRemark(found, "journey" in found ? await showPath(deps, found.journey, taskId) : found.answer);
 }
@@ -195,14 +197,26 @@ function whichChat(deps: CommandDeps, asked: string, places: readonly Candidate[
 
 /** What other ids that the product prints belong to. */
 const ELSEWHERE: readonly (readonly [RegExp, string, string])[] = [
-  [/^t_/, "a task", "/task show"],
   [/^al_/, "an alert", "/alerts show"],
-  [/^m_/, "a mission", "/mission show"],
   [/^r_/, "a run of a configured hook", "/run"],
 ];
 
+function workNamed(asked: string): Work | undefined {
+  if (/^t_[^:/]+$/.test(asked)) return { kind: "task", id: asked };
+  return IS_MISSION.test(asked) ? { kind: "mission", id: asked } : undefined;
+}
+
 async function unknownId(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
   const data = { message: asked, found: false };
+  const work = workNamed(asked);
+  if (work !== undefined) {
+    if (!(await hasWork(deps, work))) return answer({ text: [noWorkText(work)], data, outcome: "failed" });
+    const line = showOf(work);
+    const text = [
+      `${code(clip(asked, 80))} is the id of a ${work.kind}, and not of a message: ${code(line)} shows it.`,
+    ];
+    return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
+  }
   const [, what, command] = ELSEWHERE.find(([form]) => form.test(asked)) ?? [];
   if (command !== undefined) {
     const line = `${command} ${word(clip(asked, 80))}`;

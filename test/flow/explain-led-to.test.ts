@@ -150,3 +150,17 @@ it("finds a hook at work on the task that a command creates, and does not deny i
   expect(point).toContain(`Whether task:create fired for ${row} is not known.`);
   expect(`${why}${point}`).not.toMatch(/did not (run|fire)|does not fire|No hook was enabled/);
 });
+
+it("knows the task of a dispatch that is not on record, and does not call the dispatch a task", async () => {
+  rmSync(file("hold"), { force: true });
+  const id = /\bt_\w+/.exec(await ask('/task add worker "Quick"'))?.[0] as string;
+  // No hook is registered at task:complete, so the dispatch is not recorded.
+  const dispatch = `${id}:4:done:task:complete`;
+  for (const one of [dispatch, `assess_${id}_1_run`]) {
+    const why = await ask(`/hooks why w.tcb ${one}`);
+    expect(why).toContain(`${one} is the id of a dispatch of the task ${id}, and no such dispatch is on record`);
+    expect(why).toContain(`Whether a hook ran in it is not known. /task show ${id} shows the task.`);
+  }
+  expect(await ask(`/run ${dispatch}`)).toContain(`is the id of a dispatch of the task ${id}`);
+  expect(await ask(`/task show ${id}`)).toContain("Quick");
+});

@@ -190,7 +190,11 @@ it("a firing by hand is not the last firing of the point, and names itself where
   expect(await ask(`/replay ${row}`)).toMatch(
     new RegExp(`${row} is a message, and not a dispatch\\.\\s+Name one of its dispatches: .*${row}:inbound_claim`),
   );
-  expect(await ask("/hooks why m_nosuch")).toContain("is the id of a mission");
+  expect(await ask("/hooks why m_nosuch")).toContain("There is no mission m_nosuch");
+  expect(await ask("/hooks why ops.alpha t_nosuch")).toContain("There is no task t_nosuch");
+  expect(await ask("/hooks why ops.alpha t_nosuch:4:done:task:complete")).toMatch(
+    /is the id of a dispatch of the task t_nosuch, and no such dispatch is on record: .* There is no task t_nosuch/,
+  );
   for (const action of ["enable", "disable"])
     expect(await ask(`/hooks ${action} inbound_claim`)).toMatch(
       /"inbound_claim" is a hook point, and not a hook\.\s+\/hooks order inbound_claim lists its hooks\./,
