@@ -101,6 +101,16 @@ describe("ctx.cancel", () => {
     ]);
   });
 
+  it.each(["", "   "])("cancels without a reason and warns when it is %j", async (given) => {
+    const { hooks, log } = setUp();
+    hooks.register(deciding(({ cancel }: { cancel(reason: unknown): void }) => cancel(given)));
+    const result = await hooks.runBefore("task:create", { title: "x" });
+    expect(result).toEqual({ cancelled: true, cancelledBy: "guard", data: { title: "x" } });
+    expect(warnings(log)).toEqual([
+      'Hook "guard" at task:create: ctx.cancel got an empty reason. It is cancelled without one; pass a text.',
+    ]);
+  });
+
   it("takes null for no reason", async () => {
     const { hooks, log } = setUp();
     hooks.register(deciding(({ cancel }: { cancel(reason: unknown): void }) => cancel(null)));

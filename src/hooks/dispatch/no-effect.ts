@@ -40,7 +40,9 @@ function isWithin(value: object, data: unknown, depth: number): boolean {
 /** The reason of a cancel as text; `problem` when it was given as something else. */
 export function reasonOf(given: unknown): { reason: string | undefined; problem?: string } {
   if (given === undefined || given === null) return { reason: undefined };
-  if (typeof given === "string") return { reason: given };
+  if (typeof given === "string" && given.trim() !== "") return { reason: given };
+  if (typeof given === "string")
+    return { reason: undefined, problem: "ctx.cancel got an empty reason. It is cancelled without one; pass a text." };
   const problem = `ctx.cancel expects the reason as text, and got ${kindOf(given)}. It is cancelled; pass a text.`;
   if (given instanceof Error) return { reason: given.message, problem };
   return { reason: shown(given), problem };
