@@ -66,7 +66,7 @@ async function answer(rig: Rig, text: string, facts: Partial<InboundMessage> = {
 
 it("asks for one field after the other, runs the command with all of them, and takes its questions away", async () => {
   const rig = await asked();
-  expect(question(rig)?.text).toMatch(/^<@1\|Ada> \*\*Snooze\*\* How long\?/);
+  expect(question(rig)?.text).toMatch(/^<@1\|Ada> \*\*Snooze\*\*: How long\?\n/);
   await answer(rig, "30");
   expect(question(rig)?.text).toContain("Why?");
   expect(question(rig)?.text).toContain("`-` for none");
@@ -78,6 +78,11 @@ it("asks for one field after the other, runs the command with all of them, and t
     details: { options: { id: "a1", for: 30, why: "it can wait" } },
     outcome: "done",
   });
+});
+
+it("asks a question that has its question mark already as it is", async () => {
+  const rig = await asked({}, [{ id: "why", label: "What do you need to know?", required: true }]);
+  expect(question(rig)?.text).toContain("**Snooze**: What do you need to know?\nReply");
 });
 
 it("no answer is a message for anybody else: no hook may claim it, no route gets it", async () => {

@@ -23,7 +23,8 @@ export function ask(row: LaneRow, message: InboundMessage, asking: Asking, inbou
     field?.value && `(\`${field.value}\` for instance)`,
     field?.required ? "" : "or reply `-` for none",
   ];
-  const question = `**${form.title}** ${field?.label ?? ""}?\n${ways.filter(Boolean).join(" ")}; \`/cancel\` in reply ends it. Open for ${formatDuration(config.prompt_life)}.`;
+  const label = field?.label ?? "";
+  const question = `**${form.title}**: ${label}${label.endsWith("?") ? "" : "?"}\n${ways.filter(Boolean).join(" ")}; \`/cancel\` in reply ends it. Open for ${formatDuration(config.prompt_life)}.`;
   return newDelivery(
     row,
     "q",
