@@ -60,12 +60,24 @@ async function list(deps: CommandDeps, context: CommandContext): Promise<Command
   const all = readableReasons(context, await schedulesOf(deps).list());
   const now = deps.clock.now();
   const lines = await Promise.all(
-    all.map(async (one) => `- ${code(one.id)}: ${describe(one, now)}${await refusedStart(deps, context, one)}`),
+    all.map(
+      async (one) =>
+        `- ${code(one.id)}: ${describe(one, now)}${whyNoStart(deps, one)}${await refusedStart(deps, context, one)}`,
+    ),
   );
   return answer({
     text: [all.length === 0 ? "There are no schedules." : `**${count(all.length, "schedule")}**`, lines.join("\n")],
     data: { schedules: all },
   });
+}
+
+/** Its times come, and start nothing. */
+function whyNoStart(deps: CommandDeps, { planId }: Schedule): string {
+  const plan = missionsOf(deps)
+    .plans()
+    .find(({ id }) => id === planId);
+  if (plan === undefined) return `; it **cannot start**: there is no plan ${code(planId)} any more`;
+  return "problems" in plan ? "; it **cannot start**: its plan is broken (/mission plans shows why)" : "";
 }
 
 /** A hook may refuse a mission after its schedule has started it. */
@@ -157,7 +169,7 @@ async function remove(deps: CommandDeps, context: CommandContext): Promise<Comma
   return answer({ text: [`${code(id)} is gone.`], data: { id, removed: true } });
 }
 
-/** A plan that is broken is said by whoever begins it. */
+/** A plan that is broken is reported when it is used. */
 function needRoleFor(deps: CommandDeps, context: CommandContext, planId: string): void {
   const plan = missionsOf(deps)
     .plans()

@@ -40,13 +40,17 @@ export function createPlans(folder: string, around: PlanSurroundings): Plans {
           hint: `Plans are the YAML and JSON files in ${folder ?? "the folder missions beside hookgate.yaml"}.`,
         });
       if ("plan" in found) return found.plan;
-      throw new HookgateError({
-        code: "PLAN_INVALID",
-        message: `The plan "${id}" has ${found.problems.length} problem${found.problems.length === 1 ? "" : "s"}:\n${found.problems.map(problemText).join("\n")}`,
-        hint: "Nothing was started. Fix the file and run it again.",
-      });
+      throw invalidPlan(found, "Nothing was started. Fix the file and run it again.");
     },
   };
+}
+
+export function invalidPlan({ id, problems }: { id: string; problems: PlanProblem[] }, hint: string): HookgateError {
+  return new HookgateError({
+    code: "PLAN_INVALID",
+    message: `The plan "${id}" has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(problemText).join("\n")}`,
+    hint,
+  });
 }
 
 export function problemText({ file, line, column, path, message }: PlanProblem): string {

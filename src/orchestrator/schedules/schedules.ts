@@ -8,6 +8,7 @@ import { newId } from "../../lib/id.js";
 import { nearest } from "../../lib/nearest.js";
 import { localTimezone, timezoneProblem } from "../../lib/timezone.js";
 import { createWork } from "../../lib/work.js";
+import { invalidPlan, type PlanFile } from "../missions/plans.js";
 import type { ScheduleParts } from "./parts.js";
 import { dispatchIdOf, nextTime, withNext } from "./times.js";
 import { begin, trigger } from "./trigger.js";
@@ -31,7 +32,7 @@ export interface NewSchedule {
 
 export interface ScheduleDesk {
   list(): Promise<Schedule[]>;
-  /** Throws PLAN_NOT_FOUND, CRON_INVALID, ID_TAKEN. */
+  /** Throws PLAN_NOT_FOUND, PLAN_INVALID, CRON_INVALID, and ID_TAKEN also when a schedule without a name has the plan and times of another. */
   add(schedule: NewSchedule): Promise<Schedule>;
   /** Its times pass by; `undefined` when on again. */
   pause(id: string, by: string | undefined): Promise<Schedule>;
@@ -125,6 +126,10 @@ export function createSchedules(parts: ScheduleParts): Schedules {
       needPlan(missions.plans(), planId);
       const taken = new Set(before.map((one) => one.id));
       if (id !== undefined && taken.has(id)) throw idTaken(id);
+      const same = before.find(
+        (one) => one.planId === planId && one.expression === times.cron && one.timezone === timezone,
+      );
+      if (id === undefined && same !== undefined) throw sameTimes(same);
       return plan({
         id: id ?? freeId(planId, taken),
         planId,
@@ -207,8 +212,11 @@ function needGood(times: { cron: string; timezone: string }): void {
 
 const asSentence = (problem: string) => `${problem[0]?.toUpperCase()}${problem.slice(1)}.`;
 
-function needPlan(files: readonly { id: string }[], id: string): void {
-  if (files.some((file) => file.id === id)) return;
+function needPlan(files: readonly PlanFile[], id: string): void {
+  const found = files.find((file) => file.id === id);
+  if (found !== undefined && "problems" in found)
+    throw invalidPlan(found, "No schedule was added. Fix the file and add the schedule again.");
+  if (found !== undefined) return;
   const near = nearest(
     id,
     files.map((file) => file.id),
@@ -226,6 +234,15 @@ function idTaken(id: string): HookgateError {
     code: "ID_TAKEN",
     message: `There is a schedule "${id}" already.`,
     hint: "Give it another name.",
+  });
+}
+
+/** A second one by the same times would start each mission twice, mostly by a command that was sent again. */
+function sameTimes({ id, planId, expression }: Schedule): HookgateError {
+  return new HookgateError({
+    code: "ID_TAKEN",
+    message: `The schedule "${id}" starts the plan "${planId}" at these times already.`,
+    hint: `To start it twice at each time, name the second schedule: /schedule add ${planId} "${expression}" name=second`,
   });
 }
 

@@ -1,4 +1,6 @@
 /** Schedules through the started app, on a clock that can leap: what stands in plans and what people add, vetoes, pauses, time that was missed. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Schedule } from "../../../src/domain/schedule.js";
 import { until } from "../../support/until.js";
@@ -134,6 +136,14 @@ it("people add, pause, take up, run and remove schedules; who may what is checke
   const added = await app.command('/schedule add plain "0 9 * * *" Europe/Berlin');
   expect(added).toMatchObject({ outcome: "done", data: { id: "plain", nextAt: at("2026-01-11T08:00:00Z") } });
   expect((await app.command('/schedule add plain "@daily" UTC')).data.id).toBe("plain-2");
+  const again = await app.command('/schedule add plain "@daily" UTC');
+  expect(again).toMatchObject({
+    outcome: "failed",
+    text: expect.stringContaining('The schedule "plain-2" starts the plan "plain" at these times already.'),
+  });
+  expect(again.text).toContain("name=second");
+  expect((await app.command('/schedule add plain "@daily" UTC name=second')).data.id).toBe("second");
+  await app.command("/schedule remove second");
 
   expect(await app.command("/schedule pause plain", "bob")).toMatchObject({
     text: expect.stringMatching(/\*\*paused\*\* by Bob\b/),
@@ -178,6 +188,25 @@ it("an admin adds no schedule for a plan that only an owner may begin: not by co
   expect((await app.command("/schedule list")).data.schedules).toEqual([]);
   expect(await app.command('/schedule add plain "0 9 * * *" UTC', "bob")).toMatchObject({ outcome: "done" });
   expect(await app.command('/schedule add owners "0 9 * * *" UTC')).toMatchObject({ outcome: "done" });
+});
+
+it("a broken plan gets no schedule, and /schedule list marks those whose plan broke or is gone", async () => {
+  const broken = { groups: [{ name: "only", tasks: [{ id: "one", assignTo: "gone" }] }] };
+  const app = await missionApp(
+    { release: { groups }, removed: { groups }, broken },
+    { runners: RUNNERS, startMs: at("2026-01-10T12:00:00Z") },
+  );
+  const refused = await app.command('/schedule add broken "0 3 * * SUN"');
+  expect(refused).toMatchObject({ outcome: "failed", text: expect.stringContaining('no runner or person "gone"') });
+  expect(refused.text).toContain("No schedule was added.");
+  for (const plan of ["release", "removed"]) await app.command(`/schedule add ${plan} "0 3 * * SUN" UTC`);
+  expect((await app.command("/schedule list")).text).not.toContain("cannot start");
+  app.write("missions/release.json", JSON.stringify(broken));
+  rmSync(join(app.folder, "missions/removed.json"));
+  const { text, data } = await app.command("/schedule list");
+  expect(data.schedules.map(({ id }: { id: string }) => id)).toEqual(["release", "removed"]);
+  expect(text).toMatch(/`release`: plan .*; it \*\*cannot start\*\*: its plan is broken \(\/mission plans shows why\)/);
+  expect(text).toMatch(/`removed`: plan .*; it \*\*cannot start\*\*: there is no plan `removed` any more/);
 });
 
 it("a plan that was broken meanwhile fails at its time, visibly, and is carried out when it is mended", async () => {
