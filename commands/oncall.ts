@@ -14,6 +14,8 @@ export const oncall = defineCommand({
   summary: "Who is on call, until when, and who is next",
   role: "viewer",
   actions: { who: { summary: "Who is on call, and until when", run: who } },
+  // `/oncall support` asks for that rota.
+  yields: true,
   options: [{ name: "rota", summary: "Which rota; all when left out", type: "string", complete: "rotas" }],
 });
 

@@ -511,6 +511,7 @@ describe("a command that lacks something", () => {
     ["/sla unmute dates", /is not muted/],
     ["/oncall who", /no rota[\s\S]*alerts.rotas/],
     ["/oncall who nope", /no rota "nope"[\s\S]*alerts.rotas/],
+    ["/oncall nope", /no rota "nope"[\s\S]*alerts.rotas/],
   ])("%s says what to do", async (line, part) => {
     expect((await run(line)).text.replaceAll("`", "")).toMatch(part);
   });
