@@ -1,10 +1,11 @@
 /** `/help [command]`: the commands by subject, from the same declarations as everything else. */
 import { type CommandSpec, mayUse, type OptionSpec, usageOf } from "../src/domain/command.js";
+import type { Operator } from "../src/domain/identity.js";
 import type { CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
 import { defineCommand } from "./define.js";
+import type { CommandDeps } from "./deps.js";
 import { COMMAND_GROUPS, groupsOf } from "./groups.js";
-
 import { pageButtons, pageOf, pageText } from "./page.js";
 import { task } from "./task.js";
 import { hasWork } from "./tasks/act.js";
@@ -39,10 +40,7 @@ export const help = defineCommand({
         Number(options.page ?? 1),
         at === undefined ? Number.POSITIVE_INFINITY : PAGE_SIZE,
       );
-    if (operator.role === undefined) {
-      const isWorker = deps.tasks !== undefined && (await hasWork(deps.tasks, operator));
-      return introduction(mine.filter(({ name }) => isWorker || name !== task.spec.name));
-    }
+    if (operator.role === undefined) return introduction(await offeredTo(operator, mine, deps.tasks));
     const groups = groupsOf(mine);
     if (options.group === undefined) return showGroups(groups, mine);
     const one = groups.find(({ id }) => id === options.group);
@@ -50,6 +48,17 @@ export const help = defineCommand({
     return answer({ text: ["Your role allows no command of this group."], data: { commands: [] }, buttons: [[ALL]] });
   },
 });
+
+/** What a person may use. `/task` needs no role, and is offered without one only to people who were given a task. */
+export async function offeredTo(
+  operator: Operator,
+  specs: readonly CommandSpec[],
+  tasks: CommandDeps["tasks"],
+): Promise<readonly CommandSpec[]> {
+  const mine = specs.filter((spec) => mayUse(operator.role, spec));
+  if (operator.role !== undefined || (tasks !== undefined && (await hasWork(tasks, operator)))) return mine;
+  return mine.filter(({ name }) => name !== task.spec.name);
+}
 
 /** For people without a role: what this account is, the few commands they may use, and how to get more. */
 function introduction(mine: readonly CommandSpec[]): CommandAnswer {

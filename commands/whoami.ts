@@ -37,6 +37,7 @@ export const whoami = defineCommand({
             : []),
         ].join("\n"),
         config !== "" && `${whatFor(operator.role)}:\n${block(config, "yaml")}`,
+        operator.role === undefined && OWN_GATEWAY,
       ],
       data: {
         ...operator,
@@ -49,6 +50,8 @@ export const whoami = defineCommand({
     });
   },
 });
+
+const OWN_GATEWAY = `If you run the gateway yourself: ${code("/claim CODE")} makes you an owner at once. The start of the gateway prints the code, and ${code("npx hookgate claim")} prints another.`;
 
 /** Who has a role is not offered one. */
 function whatFor(role: Role | undefined): string {

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";
+import { offeredTo } from "../commands/help.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import type { LinkTo } from "./alerts/sla/conversations/as-entity.js";
@@ -404,6 +405,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       processes,
       hasStarted: () => hasStarted,
       problems: async () => (await problems.list()).length,
+      offeredTo: (operator, all) => offeredTo(operator, all, tasks),
       metrics,
       shown,
       clock,

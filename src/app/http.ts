@@ -14,7 +14,10 @@ import { peopleOf, uploadsFolder } from "./people.js";
 import type { Valid } from "./reload.js";
 
 interface Parts
-  extends Pick<HttpServerOptions, "gateway" | "hasStarted" | "problems" | "metrics" | "shown" | "clock" | "logger"> {
+  extends Pick<
+    HttpServerOptions,
+    "gateway" | "hasStarted" | "problems" | "offeredTo" | "metrics" | "shown" | "clock" | "logger"
+  > {
   loaded: LoadedConfig;
   /** As it is now: a reload changes it. What the server itself needs is read once. */
   valid(): Valid;
@@ -36,6 +39,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
     checkStore: () => store.check(),
     hasStarted: parts.hasStarted,
     problems: parts.problems,
+    offeredTo: parts.offeredTo,
     metrics: parts.metrics,
     shown: parts.shown,
     people: peopleOf(loaded, { config, env }, parts.consoleToken),

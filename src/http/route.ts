@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { WebPort } from "../../adapters/web/port.js";
 import type { Ingest } from "../automations/ingest/ingest.js";
+import type { CommandSpec } from "../domain/command.js";
+import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Clock } from "../lib/clock.js";
@@ -28,6 +30,8 @@ export interface HttpParts {
   hasStarted(): boolean;
   /** How many problems the configuration in force has, a rejected newer one included. */
   problems(): Promise<number>;
+  /** Which of these commands a person is offered in the web chat. */
+  offeredTo(operator: Operator, commands: readonly CommandSpec[]): Promise<readonly CommandSpec[]>;
   /** Absent when the web chat is off. */
   web: WebPort | undefined;
   /** The web chat is off because its settings cannot be used; else it is switched off. */

@@ -37,7 +37,7 @@ import { createWishes } from "./wishes.js";
 export interface HttpServerOptions
   extends Pick<
     HttpParts,
-    "config" | "gateway" | "checkStore" | "hasStarted" | "problems" | "isWebBroken" | "metrics" | "clock" | "logger"
+    "config" | "gateway" | "checkStore" | "hasStarted" | "problems" | "isWebBroken" | "offeredTo" | "metrics" | "clock" | "logger"
   > {
   host: string;
   /** 0 = any that is free. */
@@ -113,6 +113,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     problems: options.problems,
     web: options.web?.port,
     isWebBroken: options.isWebBroken,
+    offeredTo: options.offeredTo,
     auth: createAuth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,

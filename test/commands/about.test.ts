@@ -152,6 +152,7 @@ describe("/whoami", () => {
     const parsed = configSchema.parse(parse(config));
     expect(parsed.operators.operator).toEqual(["telegram:9007199254740993"]);
     expect(parsed.telegram.access.chats).toEqual(["-1001234567890123"]);
+    expect(shown).toContain("If you run the gateway yourself: `/claim CODE` makes you an owner at once.");
   });
 
   it("names platform roles, and the parent of a thread", async () => {
@@ -182,6 +183,7 @@ describe("/whoami", () => {
     expect(data).toMatchObject({ person: "web:1", role: "owner" });
     expect(data).toMatchObject({ config: undefined });
     expect(shown).toContain("role: **owner**");
+    expect(shown).not.toContain("/claim");
   });
 });
 

@@ -380,6 +380,17 @@ describe("commands over HTTP", () => {
     expect((await app.call(OWNER, "POST", "/api/command", { line: "/a", name: "b" })).status).toBe(400);
   });
 
+  it("offer a person without a role the commands of /help, and /task with a first task of their own", async () => {
+    const offered = async () => {
+      const { commands } = (await app.call(BOB, "GET", "/api/commands")).body;
+      return commands.map(({ name }: { name: string }) => name);
+    };
+    expect(await offered()).toEqual(["help", "whoami", "claim"]);
+    const given = await app.call(OWNER, "POST", "/api/command", { line: '/task add person:web:2 "Look at it"' });
+    expect(given.body.outcome).toBe("done");
+    expect(await offered()).toEqual(["help", "whoami", "claim", "task"]);
+  });
+
   it("offer their table and their values", async () => {
     const { commands } = (await app.call(OWNER, "GET", "/api/commands")).body;
     expect(commands.map(({ name }: { name: string }) => name)).toContain("fire-hook");

@@ -1,6 +1,6 @@
 /** Operator commands: the table, completion, and running one for a program or the command line. */
 import { z } from "zod";
-import { mayUse, type OptionValue } from "../../domain/command.js";
+import type { OptionValue } from "../../domain/command.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { readJson } from "../../lib/json-depth.js";
@@ -60,11 +60,10 @@ export const commandRoutes = [
   personRoute({
     method: "GET",
     path: "/api/commands",
-    summary: "The operator commands that the current user may use.",
+    summary: "The operator commands that the current user may use; `/task` without a role only for people who were given a task.",
     async handle(parts, { person }) {
-      const { role } = operatorOf(person, parts.gateway);
       const commands = needWeb(parts).commands();
-      return { commands: commands.filter((one) => mayUse(role, one)) };
+      return { commands: await parts.offeredTo(operatorOf(person, parts.gateway), commands) };
     },
   }),
   personRoute({
