@@ -37,6 +37,7 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
     ...alertMatchers(config),
     ...unreachedSteps(config, examined.env, on),
     ...runnerPrograms(examined),
+    ...runnerVariables(examined),
   ];
 }
 
@@ -195,5 +196,20 @@ function runnerPrograms({ config, env, file }: Examined): SettingProblem[] {
   return Object.entries(config.orchestrator.runners).flatMap(([name, { shell }]): SettingProblem[] => {
     const missing = shell === undefined ? [] : missingProgram(shell, { folder, searchPath });
     return missing.map((message) => ({ path: ["orchestrator", "runners", name, "shell"], message }));
+  });
+}
+
+/** Secrets that runners name and the environment does not have: each of their tasks fails. */
+function runnerVariables({ config, env }: Examined): SettingProblem[] {
+  return Object.entries(config.orchestrator.runners).flatMap(([name, { shell, http }]): SettingProblem[] => {
+    const named = [
+      ...(shell?.secrets ?? []).map((variable, index) => ({ variable, path: ["shell", "secrets", index] })),
+      ...(["bearer_env", "sign_env"] as const).map((key) => ({ variable: http?.[key], path: ["http", key] })),
+    ];
+    return named.flatMap(({ variable, path }): SettingProblem[] => {
+      if (variable === undefined || env.variable(variable) !== undefined) return [];
+      const message = `the environment variable ${variable} is missing, so tasks of this runner fail: set it and restart`;
+      return [{ path: ["orchestrator", "runners", name, ...path], message }];
+    });
   });
 }

@@ -300,6 +300,14 @@ const MISTAKES: Record<string, Mistake> = {
     config: { orchestrator: { runners: { build: { shell: { command: ["no-such-make"] } } } } },
     found: /runners\.build\.shell: there is no program "no-such-make"/,
   },
+  "a runner without the secret of its requests": {
+    config: { orchestrator: { runners: { deploy: { http: { url: "https://example.org", sign_env: "NO_SUCH" } } } } },
+    found: /runners\.deploy\.http\.sign_env: the environment variable NO_SUCH is missing, so tasks of this runner fail/,
+  },
+  "a runner without the secret of its program": {
+    config: { orchestrator: { runners: { make: { shell: { sh: "true", secrets: ["NONE_SUCH"] } } } } },
+    found: /runners\.make\.shell\.secrets\.0: the environment variable NONE_SUCH is missing/,
+  },
   // Plugins and plans.
   "a missing plugin": {
     config: { plugins: ["./none-at-all.js"] },
