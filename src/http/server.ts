@@ -37,7 +37,16 @@ import { createWishes } from "./wishes.js";
 export interface HttpServerOptions
   extends Pick<
     HttpParts,
-    "config" | "gateway" | "checkStore" | "hasStarted" | "problems" | "isWebBroken" | "offeredTo" | "metrics" | "clock" | "logger"
+    | "config"
+    | "gateway"
+    | "checkStore"
+    | "hasStarted"
+    | "problems"
+    | "isWebBroken"
+    | "offeredTo"
+    | "metrics"
+    | "clock"
+    | "logger"
   > {
   host: string;
   /** 0 = any that is free. */

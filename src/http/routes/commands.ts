@@ -60,7 +60,8 @@ export const commandRoutes = [
   personRoute({
     method: "GET",
     path: "/api/commands",
-    summary: "The operator commands that the current user may use; `/task` without a role only for people who were given a task.",
+    summary:
+      "The operator commands that the current user may use; `/task` without a role only for people who were given a task.",
     async handle(parts, { person }) {
       const commands = needWeb(parts).commands();
       return { commands: await parts.offeredTo(operatorOf(person, parts.gateway), commands) };
