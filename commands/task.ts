@@ -107,6 +107,12 @@ export const task = defineCommand({
     },
     // No boolean: the bare word may be the first of a title.
     { name: "yes", summary: "cancel with a state or all: true cancels without asking", type: "string" },
+    {
+      name: "selection",
+      summary:
+        "cancel with a state or all: set by the button of the question, so that it decides on the same tasks only",
+      type: "string",
+    },
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],

@@ -1,5 +1,4 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
-import { createHash } from "node:crypto";
 import { parseAddress } from "../../src/domain/address.js";
 import type { LetterFilter } from "../../src/domain/letters.js";
 import type { Button } from "../../src/domain/message.js";
@@ -7,6 +6,7 @@ import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration, parseDuration } from "../../src/lib/duration.js";
 import { badUsage, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { selectionOf } from "../selection.js";
 import { plain } from "../text.js";
 import { conversationText } from "../who.js";
 
@@ -51,11 +51,22 @@ export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen
 }
 
 /** Leads to the question about messages that may crash the gateway; in the question, to what it asks for. */
-export function riskyButton(verb: string, amount: number, line: string, { namesCrash, crashLine }: Chosen): Button {
-  const label = `${verb} ${amount === 1 ? "it" : `these ${amount.toLocaleString("en-US")}`}`;
+export function riskyButton(
+  verb: string,
+  ids: readonly string[],
+  line: string,
+  { namesCrash, crashLine }: Chosen,
+): Button {
+  const label = `${verb} ${ids.length === 1 ? "it" : `these ${ids.length.toLocaleString("en-US")}`}`;
   return namesCrash
-    ? commandButton(label, `${line}${crashLine} yes=true`, "danger")
+    ? commandButton(label, `${line}${crashLine} yes=true selection=${selectionOf(ids)}`, "danger")
     : commandButton(label, `${line}${crashLine}`);
+}
+
+/** The question whose button was pressed: whether to take the risk of a crash, or what became of those in doubt. */
+export function answeredQuestion({ options }: CommandContext): "risk" | "doubt" | undefined {
+  if (options.selection === undefined) return undefined;
+  return options.confirmed === undefined ? "risk" : "doubt";
 }
 
 /** An id names one message, whatever the options would select. */
@@ -66,22 +77,6 @@ export function needNoSelection(chosen: Chosen, id: string): void {
       "Leave them out, or write `all` instead of the id.",
     );
 }
-
-/** Names the messages that a question is about, for its buttons: a press must not decide on others. */
-export function selectionOf(ids: readonly string[]): string {
-  return createHash("sha256")
-    .update([...ids].sort().join(" "))
-    .digest("hex")
-    .slice(0, 12);
-}
-
-/** Other messages were in that state when the question was asked. Not so where the command was typed. */
-export function hasChanged({ options }: CommandContext, ids: readonly string[]): boolean {
-  return typeof options.selection === "string" && options.selection !== selectionOf(ids);
-}
-
-/** Before a question that is asked again. */
-export const CHANGED = "The messages are not the same as when you were asked; nothing was done.";
 
 export const isNarrowed = ({ line }: Chosen) => line !== "";
 

@@ -7,11 +7,12 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton } from "../answer.js";
 import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
+import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
-import { CHANGED, type Chosen, chosenBy, hasChanged, isNarrowed, needNoSelection, selectionOf } from "./filter.js";
+import { type Chosen, chosenBy, isNarrowed, needNoSelection } from "./filter.js";
 import { findLetter, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
@@ -80,7 +81,7 @@ function confirmPurge(
   const shares = what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
   return answer({
     text: [
-      isStale && CHANGED,
+      isStale && changedText("messages"),
       `Delete ${count(amount, "message")}${which}${words}${shares}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: amount, what },

@@ -5,20 +5,12 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";
-import {
-  CHANGED,
-  type Chosen,
-  chosenBy,
-  hasChanged,
-  isNarrowed,
-  needNoSelection,
-  riskyButton,
-  selectionOf,
-} from "./filter.js";
+import { answeredQuestion, type Chosen, chosenBy, isNarrowed, needNoSelection, riskyButton } from "./filter.js";
 import { doubtText, findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
 import { waitText } from "./pauses-of.js";
 
@@ -84,17 +76,21 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
 async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
   const { yes } = context.options;
   const all = await chosenDeliveries(deps, context, ["held"], chosen);
-  const takesRisky = chosen.namesCrash && yes === true;
+  const question = answeredQuestion(context);
+  const mayCrash = all.flatMap((one) => (one.mayCrash ? [one.id] : []));
+  const isRiskStale = question === "risk" && hasChanged(context, mayCrash);
+  const takesRisky = chosen.namesCrash && yes === true && !isRiskStale;
   const risky = all.filter(({ mayCrash }) => mayCrash && !takesRisky);
   const held = all.filter(({ mayCrash }) => !mayCrash || takesRisky);
   const inDoubt = held.flatMap(({ id, isAmbiguous }) => (isAmbiguous ? [id] : []));
   const unclear = inDoubt.length;
-  const isStale = hasChanged(context, inDoubt);
+  const isStale = isRiskStale || (question === "doubt" && hasChanged(context, inDoubt));
   const confirmed = isStale ? undefined : context.options.confirmed;
   // Confirmed: they did arrive, which can be true only of those that may have.
-  const isAnswer = context.options.selection !== undefined;
-  const wanted = held.filter(({ isAmbiguous }) =>
-    isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true && !isAnswer,
+  const wanted = held.filter(({ isAmbiguous, mayCrash }) =>
+    isAmbiguous
+      ? typeof confirmed === "boolean"
+      : confirmed !== true && (question === "risk" ? mayCrash : question === undefined),
   );
   const ends: FormerEnd[] = [];
   const damaged: string[] = [];
@@ -110,7 +106,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   const done = confirmed === true ? "counted as sent" : "on the way again";
   return answer({
     text: [
-      isStale && CHANGED,
+      isStale && changedText("messages"),
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 && `${count(released, "message")} ${done}.`,
       wanted.length === 0 &&
@@ -137,7 +133,16 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
             `/outbox release all${chosen.line}${takesRisky ? " yes=true" : ""} selection=${selectionOf(inDoubt)}`,
           )
         : [],
-      risky.length > 0 ? [riskyButton("Release", risky.length, "/outbox release all", chosen)] : [],
+      risky.length > 0
+        ? [
+            riskyButton(
+              "Release",
+              risky.map(({ id }) => id),
+              "/outbox release all",
+              chosen,
+            ),
+          ]
+        : [],
     ],
   });
 }

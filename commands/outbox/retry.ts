@@ -8,11 +8,12 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
+import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { code, count, plain } from "../text.js";
 import { placeText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
-import { type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
+import { answeredQuestion, type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
 import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
 import { waitText } from "./pauses-of.js";
 
@@ -67,19 +68,32 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
   ]);
   const ends: FormerEnd[] = [];
   const damaged: string[] = [];
-  // Oldest first: what was said first goes out first.
-  for (const { id, reason } of deliveries) {
+  const question = answeredQuestion(context);
+  // Oldest first: what was said first goes out first. The questions are about messages of the inbox.
+  for (const { id, reason } of question === undefined ? deliveries : []) {
     context.signal.throwIfAborted();
     if (await isUnreadable(deps, id)) damaged.push(id);
     else if (await deps.release(id, false)) ends.push({ id, status: "dead", reason });
   }
   // What may end the process is left out, unless the reason names the crash and the operator said yes.
-  const takesRisky = chosen.namesCrash && context.options.yes === true;
+  const isRiskStale =
+    question === "risk" &&
+    hasChanged(
+      context,
+      rows.flatMap(({ id, mayCrash }) => (mayCrash ? [`m${id}`] : [])),
+    );
+  const takesRisky = chosen.namesCrash && context.options.yes === true && !isRiskStale;
   const risky = rows.filter(({ mayCrash }) => mayCrash && !takesRisky);
   const safe = rows.filter(({ mayCrash }) => !mayCrash || takesRisky);
   // Only a person can see whether they were handled since the backup.
-  const unclear = context.options.confirmed === false ? [] : safe.filter(({ isAmbiguous }) => isAmbiguous);
-  for (const { id, reason } of safe.filter((row) => !unclear.includes(row))) {
+  const inDoubt = safe.flatMap(({ id, isAmbiguous }) => (isAmbiguous ? [`m${id}`] : []));
+  const isStale = isRiskStale || (question === "doubt" && hasChanged(context, inDoubt));
+  const isDecided = context.options.confirmed === false && !isStale;
+  const unclear = isDecided ? [] : inDoubt;
+  const wanted = safe.filter(({ isAmbiguous, mayCrash }) =>
+    isAmbiguous ? isDecided : question === "risk" ? mayCrash : question === undefined,
+  );
+  for (const { id, reason } of wanted) {
     context.signal.throwIfAborted();
     if (await isUnreadable(deps, id)) damaged.push(`m${id}`);
     else if (await deps.revive(id)) ends.push({ id: `m${id}`, status: "dead", reason });
@@ -89,6 +103,7 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
   const line = `/outbox retry ${asked}${chosen.line}${takesRisky ? " yes=true" : ""} confirmed=false`;
   return answer({
     text: [
+      isStale && changedText("messages"),
       retried.length > 0
         ? `${count(retried.length, "message")} on the way again.`
         : risky.length + unclear.length + damaged.length === 0 && `There is nothing dead to try again${chosen.words}.`,
@@ -104,8 +119,19 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
     },
     isQuestion: retried.length === 0 && (unclear.length > 0 || (risky.length > 0 && chosen.namesCrash)),
     buttons: [
-      unclear.length > 0 ? [commandButton("They were not handled: handle them", line, "danger")] : [],
-      risky.length > 0 ? [riskyButton("Try", risky.length, `/outbox retry ${asked}`, chosen)] : [],
+      unclear.length > 0
+        ? [commandButton("They were not handled: handle them", `${line} selection=${selectionOf(inDoubt)}`, "danger")]
+        : [],
+      risky.length > 0
+        ? [
+            riskyButton(
+              "Try",
+              risky.map(({ id }) => `m${id}`),
+              `/outbox retry ${asked}`,
+              chosen,
+            ),
+          ]
+        : [],
     ],
   });
 }

@@ -3,6 +3,7 @@ import type { CancelledRest, Delivery } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { code, count } from "../text.js";
 import { conversationText, operatorName } from "../who.js";
 import { chosenDeliveries } from "./chosen.js";
@@ -19,9 +20,11 @@ export async function withdrawWaiting(
   const { line, words } = chosen;
   const waiting = (await chosenDeliveries(deps, context, ["waiting"], chosen)).map(({ id }) => id);
   if (waiting.length === 0) return answer({ text: [`Nothing is waiting${words}.`], data: { withdrawn: 0 } });
-  if (context.options.yes !== true)
+  const isStale = hasChanged(context, waiting);
+  if (isStale || context.options.yes !== true)
     return answer({
       text: [
+        isStale && changedText("messages"),
         `Cancel ${count(waiting.length, "message")} that ${waiting.length === 1 ? "waits" : "wait"}${words}? They will not be sent. \`yes=true\` cancels without asking.`,
       ],
       data: { withdrawn: 0, wouldWithdraw: waiting.length, what: "waiting" },
@@ -30,7 +33,7 @@ export async function withdrawWaiting(
         [
           commandButton(
             `Cancel ${waiting.length.toLocaleString("en-US")}`,
-            `/outbox purge waiting${line} yes=true`,
+            `/outbox purge waiting${line} yes=true selection=${selectionOf(waiting)}`,
             "danger",
           ),
           commandButton("Show them", `/outbox list waiting${line}`),

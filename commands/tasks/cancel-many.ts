@@ -4,6 +4,7 @@ import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton, word } from "../answer.js";
+import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { count, plain } from "../text.js";
 import { actorOf, mayHearHere, type TaskDesk, textOf } from "./parts.js";
 
@@ -37,10 +38,13 @@ export async function cancelMany(
   ].join("");
   if (tasks.length === 0)
     return answer({ text: [`There is no open task${words}.`], data: { cancelled: 0, wouldCancel: 0 } });
-  if (!/^(true|yes)$/i.test(String(options.yes ?? ""))) {
+  const ids = tasks.map(({ id }) => id);
+  const isStale = hasChanged(context, ids);
+  if (isStale || !/^(true|yes)$/i.test(String(options.yes ?? ""))) {
     const line = `${group === undefined ? "" : ` group=${word(group)}`}${reason === undefined ? "" : ` reason=${word(reason)}`}`;
     return answer({
       text: [
+        isStale && changedText("tasks"),
         `Cancel ${count(tasks.length, "task")}${words}? What runs of them is ended. \`yes=true\` cancels without asking.`,
       ],
       data: { cancelled: 0, wouldCancel: tasks.length },
@@ -49,7 +53,7 @@ export async function cancelMany(
         [
           commandButton(
             `Cancel ${tasks.length.toLocaleString("en-US")}`,
-            `/task cancel ${what}${line} yes=true`,
+            `/task cancel ${what}${line} yes=true selection=${selectionOf(ids)}`,
             "danger",
           ),
           commandButton("Show them", `/task list ${what === "all" ? "open" : what}`),

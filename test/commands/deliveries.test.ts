@@ -161,12 +161,27 @@ describe("messages whose hooks may crash the gateway", () => {
     const asked = await desk.say(left.lines[0] as string);
     expect(asked).toMatchObject({ outcome: "refused", isQuestion: true });
     expect(asked.shown).toContain("Release 2 messages? Repair the hooks first");
-    expect(asked.lines).toEqual(["/outbox release all chat=web:web:lobby reason=crash yes=true"]);
+    expect(asked.lines).toEqual([
+      expect.stringMatching(/^\/outbox release all chat=web:web:lobby reason=crash yes=true selection=\w{12}$/),
+    ]);
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
     const done = await desk.say(asked.lines[0] as string);
     expect(done).toMatchObject({ data: { released: 2, leftOut: undefined }, lines: [] });
     expect(done.shown).toBe("2 messages on the way again.");
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1", "d_crash2"]);
+  });
+
+  it("are released by the button of the question only while they are the same", async () => {
+    await held("d_crash1", crash);
+    const asked = await desk.say("/outbox release all reason=crash");
+    await held("d_crash2", crash);
+    await held("d_named", "hook crash-guard failed");
+    const again = await desk.say(asked.lines[0] as string);
+    expect(again).toMatchObject({ data: { released: 0, leftOut: ["d_crash1", "d_crash2"] }, isQuestion: true });
+    expect(again.shown).toContain("The messages are not the same as when you were asked; nothing was done.");
+    expect(again.shown).toContain("Release 2 messages?");
+    expect((await desk.say(again.lines[0] as string)).data).toMatchObject({ released: 2 });
+    expect(desk.released.map(({ id }) => id)).toEqual(["d_crash1", "d_crash2"]);
   });
 
   it("and may have arrived need a yes and the decision: the buttons lead to both", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/domain/event.js";
+import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
 import type { NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
 
@@ -342,8 +343,37 @@ describe("dead inbox messages", () => {
     const asked = await desk.say(left.lines[0] as string);
     expect(asked).toMatchObject({ isQuestion: true, data: { retried: [], leftOut: risky } });
     expect(asked.shown).toContain("Handle 2 messages again? Fix the cause first");
-    expect(asked.lines).toEqual([`/outbox retry ${which} reason=crash yes=true`]);
+    expect(asked.lines).toEqual([
+      expect.stringMatching(RegExp(`^/outbox retry ${which} reason=crash yes=true selection=\\w{12}$`)),
+    ]);
     expect(await desk.say(asked.lines[0] as string)).toMatchObject({ data: { retried: risky }, lines: [] });
+  });
+
+  it("that may crash the gateway are tried by the button of the question only while they are the same", async () => {
+    await deadInbox("41", CUT_OFF);
+    const asked = await desk.say("/outbox retry all reason=crash");
+    await deadInbox("42", CUT_OFF);
+    const again = await desk.say(asked.lines[0] as string);
+    expect(again.data).toMatchObject({ retried: [], leftOut: [expect.any(String), expect.any(String)] });
+    expect(again.shown).toContain("The messages are not the same as when you were asked; nothing was done.");
+    await desk.store.outbox.enqueue([delivery("d_crash")], now());
+    await desk.store.outbox.finish("d_crash", "dead", "the other side crashed", now());
+    expect((await desk.say(again.lines[0] as string)).data).toMatchObject({
+      retried: [expect.any(String), expect.any(String)],
+    });
+    expect(await status("d_crash")).toBe("dead");
+  });
+
+  it("that may have been handled are handled again by the button of the question only while they are the same", async () => {
+    await deadInbox("41", MAY_HAVE_BEEN_HANDLED);
+    const asked = await desk.say("/outbox retry inbox");
+    expect(asked.lines).toEqual([expect.stringMatching(/^\/outbox retry inbox confirmed=false selection=\w{12}$/)]);
+    await deadInbox("42", MAY_HAVE_BEEN_HANDLED);
+    const again = await desk.say(asked.lines[0] as string);
+    expect(again.data).toMatchObject({ retried: [], unclear: 2 });
+    expect((await desk.say(again.lines[0] as string)).data).toMatchObject({
+      retried: [expect.any(String), expect.any(String)],
+    });
   });
 
   it("are retried as a status, and a retry of held messages names the command that decides on them", async () => {
@@ -385,7 +415,14 @@ describe("/outbox purge", () => {
     expect(await desk.store.outbox.get("d_1")).toMatchObject({ status: "cancelled", reason: "withdrawn by Ada" });
     const asked = await desk.say("/outbox purge waiting chat=web:web:lobby");
     expect(asked.shown).toContain("Cancel 2 messages that wait in `web:web:lobby`?");
-    expect(asked.lines).toContain("/outbox purge waiting chat=web:web:lobby yes=true");
+    expect(asked.lines).toContainEqual(
+      expect.stringMatching(/^\/outbox purge waiting chat=web:web:lobby yes=true selection=\w{12}$/),
+    );
+    await desk.store.outbox.enqueue([delivery("d_4")], now());
+    const again = await desk.say(asked.lines[0] ?? "");
+    expect(again.data).toMatchObject({ withdrawn: 0, wouldWithdraw: 3 });
+    expect(again.shown).toContain("The messages are not the same as when you were asked; nothing was done.");
+    expect((await desk.say("/outbox purge d_4 yes=true")).data).toMatchObject({ withdrawn: 1 });
     expect((await desk.say("/outbox purge waiting chat=web:web:lobby yes=true")).data).toEqual({ withdrawn: 2 });
     expect([await status("d_2"), await status("d_3")]).toEqual(["cancelled", "cancelled"]);
     expect((await desk.say("/outbox purge waiting")).shown).toContain("Nothing is waiting.");

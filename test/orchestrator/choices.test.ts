@@ -59,6 +59,26 @@ async function press(app: TaskedApp, { id, buttons }: Posted, label: string, tok
 
 const labels = ({ buttons = [] }: Posted) => buttons.flat().map(({ label }) => label);
 
+describe("the button of the question whether to cancel many", () => {
+  it("cancels the tasks that the question was about, and asks again when they are others", async () => {
+    const app = await opened();
+    const one = await app.add("/task add me One approve=true");
+    const two = await app.add("/task add me Two approve=true");
+    const question = await asked(app, "/task cancel all");
+    expect(labels(question)).toEqual(["Cancel 2", "Show them"]);
+    const later = await app.add("/task add me Important approve=true");
+    const { token } = question.buttons?.flat()[0] ?? {};
+    await app.api("POST", `/messages/${question.id}/press`, { token, nonce: nonce() });
+    const again = await until(
+      async () => (await app.room("general")).find(({ text }) => text.includes("Cancel 3 tasks?")),
+      "the new question",
+    );
+    expect(again.text).toContain("The tasks are not the same as when you were asked; nothing was done.");
+    for (const id of [one, two, later]) expect((await app.task(id)).status).toBe("awaiting_approval");
+    expect((await press(app, again, "Cancel 3")).text).toContain("3 tasks cancelled.");
+  });
+});
+
 describe("a command that leaves out what it is about", () => {
   it("asks which, and goes on with what is chosen, the other options as they were", async () => {
     const app = await opened();
