@@ -7,16 +7,16 @@ import { nameIn } from "../who.js";
 
 export interface GateFacts {
   /** Undefined when nothing would refuse it. */
-  refusal?: { gate: string; reason: string };
+  refusal?: { gate: string; reason: string } | undefined;
+  /** It would wait, `until` something, and then run; undefined when it would not have to. */
+  wait?: { gate: string; reason: string; until: string } | undefined;
   text: string[];
 }
 
-/** A pause stops the background runs of all hooks, those of plugins among them. */
+/** A pause keeps background runs waiting, those of plugins' hooks among them. */
 function pausedBackground(by: string): GateFacts {
-  return {
-    refusal: { gate: "paused", reason: `by ${by}` },
-    text: [`✗ gates: **paused** by ${by}: its runs wait in the background until ${code("/hooks resume")}.`],
-  };
+  const pause = { gate: "paused", reason: `by ${by}`, waits: true };
+  return { wait: waitOf(pause), text: [stopText(pause)] };
 }
 
 /** Undefined for a hook that stands in no file, unless a pause holds its background runs. */
@@ -28,23 +28,28 @@ export async function explainGates(
   const paused = automations?.paused();
   if (automations === undefined || (definition === undefined && execution !== "background")) return undefined;
   if (definition === undefined) return paused && pausedBackground(nameIn(paused.by));
+  const { trigger, cooldownMs, concurrency, maxPerHour } = definition;
   // A pause stops what starts by itself; a person fires a hook all the same.
-  const isManual = definition.trigger.kind === "manual";
+  const isManual = trigger.kind === "manual";
   const isPaused = paused !== undefined && !isManual;
-  const refusal = isPaused ? { gate: "paused", reason: `by ${nameIn(paused.by)}` } : await automations.gate(hookId);
+  const isTimed = trigger.kind === "every" || trigger.kind === "cron" || trigger.kind === "at";
+  const pause = isPaused
+    ? { gate: "paused", reason: `by ${nameIn(paused.by)}`, waits: execution === "background" && !isTimed }
+    : undefined;
+  const full = await automations.gate(hookId);
+  // What refuses a run comes before what makes it wait.
+  const stop = [pause, full].find((one) => one?.waits === false) ?? pause ?? full;
   const [last] = await automations.runs.list({ hookId, status: "skipped", limit: 1 });
-  const { cooldownMs, concurrency, maxPerHour } = definition;
   const limits = [
     `${concurrency} at once`,
     ...(cooldownMs > 0 ? [`${formatDuration(cooldownMs)} from start to start`] : []),
     ...(maxPerHour === undefined ? [] : [`${maxPerHour} in an hour`]),
   ].join(", ");
   return {
-    refusal: refusal && { gate: refusal.gate, reason: refusal.reason },
+    refusal: stop && !stop.waits ? { gate: stop.gate, reason: stop.reason } : undefined,
+    wait: stop?.waits ? waitOf(stop) : undefined,
     text: [
-      refusal === undefined
-        ? `✓ gates: open (${limits}).`
-        : `✗ gates: **${refusal.gate}** would refuse it now: ${plain(refusal.reason)} (${limits}).`,
+      stop === undefined ? `✓ gates: open (${limits}).` : stopText(stop),
       ...(paused !== undefined && isManual
         ? [
             `Configured hooks are paused by ${nameIn(paused.by)}. That does not hold for this one: only ${code(`/fire-hook ${hookId} live=true`)} runs it.`,
@@ -55,4 +60,17 @@ export async function explainGates(
         : [`Last skipped ${ago(last.createdAt, clock.now())}: ${plain(last.statusReason)} (${code(last.id)}).`]),
     ],
   };
+}
+
+const waitOf = ({ gate, reason }: { gate: string; reason: string }) => ({
+  gate,
+  reason,
+  until: gate === "paused" ? `until ${code("/hooks resume")}` : "for its turn",
+});
+
+function stopText({ gate, reason, waits }: { gate: string; reason: string; waits: boolean }): string {
+  if (!waits) return `✗ gates: **${gate}** would refuse it now: ${plain(reason)}.`;
+  return gate === "paused"
+    ? `… gates: **paused** ${plain(reason)}: its runs wait in the background until ${code("/hooks resume")}.`
+    : `… gates: it would wait for its turn now, and then run: ${gate}, ${plain(reason)}.`;
 }

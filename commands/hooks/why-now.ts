@@ -139,11 +139,15 @@ async function lastTime(
 }
 
 /** What is so now, where that differs from then or may differ. */
-const nowText = ({ runs, isManual }: Now) =>
-  `would ${runs ? "" : "**not** "}run${isManual ? " when a person fires it" : ""}`;
+function nowText({ runs, waits, isManual }: Now): string {
+  const byHand = isManual ? " when a person fires it" : "";
+  return runs && waits ? `would **wait** ${waits}${byHand}` : `would ${runs ? "" : "**not** "}run${byHand}`;
+}
 
 interface Now {
   runs: boolean;
+  /** It runs, and not at once: `for its turn`. */
+  waits: string | undefined;
   /** Nothing but `/fire-hook` runs it. */
   isManual: boolean;
 }
@@ -163,7 +167,7 @@ function headline(
   if (then === undefined) return `${code(id)} ${nowText(state)}.`;
   const point = `for the last ${named}${isFollowed ? " on record" : ""}`;
   if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, state);
-  if (then.ran) return `${code(id)} ran ${point}${state.runs ? "" : `, and ${nowText(state)} now`}.`;
+  if (then.ran) return `${code(id)} ran ${point}${state.runs && !state.waits ? "" : `, and ${nowText(state)} now`}.`;
   const why = then.why === undefined ? "" : ` ${then.why}`;
   return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${nowText(state)}.`}`;
 }
@@ -232,6 +236,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const off = await offAfter(deps, hook, then);
   const cut = then && off === undefined ? await cutOffAfter(deps, hook.hook, then.at) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
+  const waits = gates?.wait?.until;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
   const effect = await lastEffect(deps, context, hook.id);
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
@@ -246,7 +251,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     text: [
       running
         ? `${code(hook.id)} ${runningNowText(running)} (${code(rootOf(running.dispatchId))}).`
-        : headline(hook, point, then, { runs, isManual, off, isFollowed: cut !== undefined, now }),
+        : headline(hook, point, then, { runs, waits, isManual, off, isFollowed: cut !== undefined, now }),
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),
@@ -275,6 +280,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       checks: explanation.checks,
       stuck: stuck.length === 0 ? undefined : stuck,
       gate: gates?.refusal,
+      waits: gates?.wait,
       lastFiredAt: row.lastFiredAt,
       lastDispatchId: last?.id,
       ...effectData(effect),

@@ -49,8 +49,8 @@ export interface AutomationDesk {
    * room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
    */
   fire(firing: HandFiring): Promise<AutomationRun>;
-  /** Which gate would refuse it now; undefined when none would. */
-  gate(hookId: string): Promise<{ gate: string; reason: string } | undefined>;
+  /** Which gate would refuse it now, or make it wait for its turn; undefined when none would. */
+  gate(hookId: string): Promise<{ gate: string; reason: string; waits: boolean } | undefined>;
   /** Hooks, also of plugins, that are not run because they failed again and again. */
   breakers(): readonly OpenBreaker[];
   /** The hook runs again at once. Resolves with false when its breaker was not open. */

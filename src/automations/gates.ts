@@ -100,12 +100,16 @@ export class Gates {
     this.#slots.admit();
   }
 
-  /** What would refuse it now; undefined when nothing would. Takes nothing. For "why" and "next". */
-  async look(definition: Definition): Promise<Refusal | undefined> {
+  /** What would refuse it now, or make it wait for its turn; undefined when nothing would. Takes nothing. For "why". */
+  async look(definition: Definition): Promise<(Refusal & { waits: boolean }) | undefined> {
     await this.#starts.learn(definition.id, this.#now);
     const entrance = { definition, isManual: definition.trigger.kind === "manual", isRetry: false };
     const full = entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition);
-    return full ?? this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
+    const isStored = definition.execution === "background" && !entrance.isManual;
+    const waits = full !== undefined && (definition.whenBusy === "queue" || (full.gate === "cap" && isStored));
+    const later = this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
+    const first = waits ? (later ?? full) : (full ?? later);
+    return first && { ...first, waits: first === full && waits };
   }
 
   /** What refuses a run that is to be stored, in the order of all gates; the global cap makes it wait, as does a hook that queues. */

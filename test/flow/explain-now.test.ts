@@ -181,6 +181,33 @@ it("the first run of a hook that is under way is no run before it, and the hook 
   await fired;
 });
 
+it("a hook whose runs wait for one another, or for the end of a pause, would wait; one that skips would not run", async () => {
+  const sh = (id: string) => `{ shell: { sh: "until [ -e go-${id} ]; do sleep 0.05; done" } }`;
+  const { live, ask } = await lab(`
+hooks:
+  - { id: queued, on: message_received, cooldown: 1ms, run: ${sh("queued")} }
+  - { id: skips, on: message_received, when_busy: skip, run: ${sh("skips")} }
+  - { id: hourly, trigger: { every: 1h }, run: { shell: { command: ["true"] } } }
+`);
+  await live.say("hello");
+  const isRunning = async (id: string) => (await ask(`/hooks why ${id}`)).includes("is running now");
+  await until(async () => (await isRunning("queued")) && isRunning("skips"), "both running");
+  expect(await ask("/hooks why queued")).toContain(
+    "… gates: it would wait for its turn now, and then run: concurrency, 1 of 1 running.",
+  );
+  expect(await ask("/hooks why skips")).toMatch(/✗ gates: concurrency would refuse it now: 1 of 1 running\.$/m);
+  await ask("/hooks pause");
+  live.write("go-queued", "");
+  live.write("go-skips", "");
+  await until(async () => !(await isRunning("queued")) && !(await isRunning("skips")), "the end of both");
+  const paused = await ask("/hooks why queued");
+  expect(first(paused)).toBe("queued ran for the last message_received, and would wait until /hooks resume now.");
+  expect(paused).toContain("… gates: paused by Owner: its runs wait in the background until /hooks resume.");
+  const hourly = await ask("/hooks why hourly");
+  expect(first(hourly)).toBe("hourly would not run.");
+  expect(hourly).toMatch(/✗ gates: paused would refuse it now: by Owner\.$/m);
+});
+
 it("a pause of all hooks keeps the background hook of a plugin from running now", async () => {
   const { live, ask } = await lab("", SLOW);
   await ask("/hooks pause");
@@ -189,8 +216,8 @@ it("a pause of all hooks keeps the background hook of a plugin from running now"
     const now = await ask("/hooks why ops.bg");
     return now.includes("It has not run yet") ? now : undefined;
   }, "the background run waiting");
-  expect(first(why)).toMatch(/because Owner paused all hooks\. Now it would not run\.$/);
-  expect(why).toContain("✗ gates: paused by Owner: its runs wait in the background until /hooks resume.");
+  expect(first(why)).toMatch(/because Owner paused all hooks\. Now it would wait until \/hooks resume\.$/);
+  expect(why).toContain("… gates: paused by Owner: its runs wait in the background until /hooks resume.");
   await ask("/hooks resume");
   await until(async () => first(await ask("/hooks why ops.bg")) === "ops.bg ran for the last message_received.", "it");
 });
