@@ -1,6 +1,6 @@
 /** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
 import type { Operator } from "../../src/domain/identity.js";
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus, undeliveredCard } from "../../src/domain/task.js";
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -53,7 +53,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
           page.entries.map((task) => [
             ...(isWide ? [task.id] : []),
             task.title,
-            task.status.replaceAll("_", " "),
+            undeliveredCard(task) ? "⚠ not delivered" : task.status.replaceAll("_", " "),
             nameOf(task.owner ?? task.assignTo, desk),
             dueText(task, now),
             clockTime(task.changedAt, now),

@@ -1,7 +1,7 @@
 /** `/task show ID`: one task whole, with its history: who made what of it, and why. */
 
 import { hasRole } from "../../src/domain/identity.js";
-import { saidElsewhere, type Task } from "../../src/domain/task.js";
+import { saidElsewhere, type Task, undeliveredCard, undeliveredWords } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -34,6 +34,7 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
   return answer({
     text: [
       taskLine(task, maySeeOutput),
+      undeliveredText(task),
       task.description && plain(task.description, 1_000),
       factsOf(task, desk, now, link),
       maySeeOutput ? outputOf(desk, task) : isElsewhere && saidElsewhere(task.id, desk.roleToHear(task)),
@@ -52,6 +53,14 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
 /** A failure's reason quotes the program. */
 function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
   return event;
+}
+
+function undeliveredText(task: Task): string | undefined {
+  const card = undeliveredCard(task);
+  return (
+    card &&
+    `⚠ **Not delivered**: ${undeliveredWords(card)} ${code(`/task assign ${task.id} WHO`)} gives it to another person.`
+  );
 }
 
 function factsOf(task: Task, desk: TaskDesk, now: number, link: string | undefined): string {

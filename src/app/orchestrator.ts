@@ -73,6 +73,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
       send: gateway.send,
       edit: gateway.edit,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+      fateOf: store.outbox.get,
       threadUnder: parts.posted.threadUnder,
       direct: (platform, userId) => directAddress(platform, userId, config, env),
     },

@@ -243,15 +243,35 @@ export const task = z.object({
   address: address.optional(),
   /**
    * The messages that show it; `person`: the one with the buttons of its assignee; `former`: of a former assignee, who does not see what
-   * follows.
+   * follows; `undelivered`: how its delivery ended instead of being sent.
    */
   cards: z
-    .array(z.object({ id: z.string(), at: address, person: z.boolean().optional(), former: z.boolean().optional() }))
+    .array(
+      z.object({
+        id: z.string(),
+        at: address,
+        person: z.boolean().optional(),
+        former: z.boolean().optional(),
+        undelivered: z.object({ status: z.string(), reason: z.string().optional() }).optional(),
+      }),
+    )
     .optional(),
   /** What was said about it last. */
   lastNote: z.object({ by: z.string(), text: z.string(), at: z.number() }).optional(),
 });
 export type Task = z.output<typeof task>;
+
+/** The card of the person whose turn it is, where it did not reach them. */
+export function undeliveredCard({ status, cards }: Task) {
+  return status === "assigned" ? cards?.find(({ person, undelivered }) => person && undelivered) : undefined;
+}
+
+/** Why, and what brings it there. In the reason of what was given up a platform speaks; in other reasons a hook may, and commands show those. */
+export function undeliveredWords({ id, undelivered }: NonNullable<ReturnType<typeof undeliveredCard>>): string {
+  const { status, reason } = undelivered ?? {};
+  if (status !== "dead") return `its card is ${status}; \`/hooks why ${id}\` shows why.`;
+  return `${reason ?? "it was given up"}. A person must have written to the bot first; then \`/outbox retry ${id}\` sends it again.`;
+}
 
 /** What a task comes from, beside its spec. */
 export interface TaskOrigin {

@@ -4,7 +4,14 @@
  */
 import type { Role } from "../domain/identity.js";
 import type { Button, Card, OutboundMessage } from "../domain/message.js";
-import { isEnded, saidElsewhere, type Task, type TaskStatus } from "../domain/task.js";
+import {
+  isEnded,
+  saidElsewhere,
+  type Task,
+  type TaskStatus,
+  undeliveredCard,
+  undeliveredWords,
+} from "../domain/task.js";
 import { formatDuration } from "../lib/duration.js";
 import { plainLine, quotedLines, saidText } from "../lib/markdown/escape.js";
 import type { Progress } from "./runners/runner.js";
@@ -132,7 +139,7 @@ function note({ task: { lastNote }, nameOf }: CardView): string {
   return `💬 ${plainLine(by, LONGEST_NAME)}: ${saidText(lastNote.text, LONGEST_TEXT)}`;
 }
 
-function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fields"]> {
+function fieldsOf({ task, isPersons, isOpen, now, nameOf }: CardView): NonNullable<Card["fields"]> {
   const { status, reason, owner, assignTo, attempt, retries, deadline, startedAt, endedAt, retryPolicy } = task;
   const field = (name: string, value: string | undefined, inline = true) =>
     value === undefined || value === "" ? [] : [{ name, value, inline }];
@@ -149,6 +156,7 @@ function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fi
       endedAt === undefined || startedAt === undefined ? undefined : formatDuration(endedAt - startedAt),
     ),
     ...field("Due", deadline === undefined || isEnded(status) ? undefined : dueText(deadline, now)),
+    ...field("Not delivered", isPersons ? undefined : undeliveredText(task), false),
     ...field(
       "Why",
       reason === undefined || !isOpen ? undefined : plainLine(withNames(reason, nameOf), LONGEST_TEXT),
@@ -157,12 +165,18 @@ function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fi
   ];
 }
 
-/** Each platform shows the moment as its readers know it; a length of time would be wrong a minute later. */
+/** Readers of this card learn that its person has not read theirs. */
+function undeliveredText(task: Task): string | undefined {
+  const card = undeliveredCard(task);
+  return card && `⚠️ ${undeliveredWords(card)} \`/task assign ${task.id} WHO\` gives it to another person.`;
+}
+
 /** `given to person:web:1` names the person. */
 function withNames(reason: string, nameOf: CardView["nameOf"]): string {
   return reason.replace(/\bperson:([\w-]+:\w+)/g, (_, ref: string) => nameOf(ref));
 }
 
+/** Each platform shows the moment as its readers know it; a length of time would be wrong a minute later. */
 function dueText(deadline: number, now: number): string {
   const at = `<t:${Math.floor(deadline / 1000)}:f>`;
   return deadline > now ? at : `⚠️ overdue since ${at}`;

@@ -16,6 +16,7 @@ import type { TaskEvent, TaskStore } from "../domain/task-store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { within } from "../lib/within.js";
+import { createArrivals } from "./arrivals.js";
 import { type Asked, createAsked } from "./asked.js";
 import { roleToHear } from "./assignee.js";
 import { createCounts } from "./counts.js";
@@ -100,6 +101,13 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     logger,
   });
   const transitions = createTransitions({ store, registry, attempts: parts.attempts, committed, clock });
+  const arrivals = createArrivals({
+    store,
+    amend: transitions.amend,
+    chat,
+    nameOf: (ref) => parts.nameOf?.(ref) ?? ref,
+    logger,
+  });
   const finish = createFinish(transitions, config, clock);
   const runEnds = createRunEnds({
     keyValue: parts.keyValue,
@@ -121,6 +129,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   function committed(event: TaskEvent, task: Task, before: Task | undefined): void {
     counts.moved(before?.status, task.status);
     running.committed(task);
+    arrivals.watch(task);
     pending.added(afterChange(event, task));
     if (phase === "running") dispatch.look();
   }
@@ -145,6 +154,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     }
     void registry.runAfter("orchestrator:tick", summary);
     show.passTime();
+    arrivals.check();
     dispatch.look();
     ticking = clock.after(config().tick, tick);
   }
@@ -160,10 +170,13 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       });
   }
 
-  async function watchDeadlines(): Promise<void> {
+  async function watchOpen(): Promise<void> {
     for (let last = ""; ; ) {
       const page = await store.open(last, PAGE);
-      for (const task of page) show.watch(task);
+      for (const task of page) {
+        show.watch(task);
+        arrivals.watch(task);
+      }
       last = page.at(-1)?.id ?? last;
       if (page.length < PAGE) return;
     }
@@ -200,7 +213,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       // Before anything starts.
       await recover();
       await lookForAssignees();
-      await watchDeadlines();
+      await watchOpen();
       phase = "running";
       tick();
     },

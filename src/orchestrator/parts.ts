@@ -3,7 +3,7 @@ import type { Address } from "../domain/address.js";
 import type { Role } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
-import type { KeyValueStore } from "../domain/store.js";
+import type { Delivery, KeyValueStore } from "../domain/store.js";
 import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { EntityChanged } from "../domain/watched.js";
@@ -31,6 +31,8 @@ export interface OrchestratorParts {
     edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
     /** Whether this delivery is known: it was sent, or will be. */
     isThere(deliveryId: string): Promise<boolean>;
+    /** How this delivery stands; undefined when it is not known. */
+    fateOf(deliveryId: string): Promise<Pick<Delivery, "status" | "reason"> | undefined>;
     /** The thread under what a delivery posted; `later`: it is not posted yet. */
     threadUnder(deliveryId: string, name: string): Promise<Address | "none" | "later">;
     /** The conversation with one person; undefined where the platform is not there. */

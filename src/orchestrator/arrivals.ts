@@ -1,0 +1,96 @@
+/**
+ * Looks after the cards of people who were given a task, until the cards have arrived. One that does not arrive is noted on the task, so that
+ * its other cards and the commands show it, and said in the conversation that the task came from.
+ */
+
+import { formatAddress } from "../domain/address.js";
+import { isUnderWay } from "../domain/store.js";
+import { type Task, undeliveredWords } from "../domain/task.js";
+import type { TaskStore } from "../domain/task-store.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { plainLine } from "../lib/markdown/escape.js";
+import type { OrchestratorParts } from "./parts.js";
+import type { Transitions } from "./tasks/transition.js";
+
+export interface ArrivalParts {
+  store: Pick<TaskStore, "get">;
+  amend: Transitions["amend"];
+  chat: Pick<OrchestratorParts["chat"], "fateOf" | "send">;
+  /** `platform:id` as people write it. */
+  nameOf(ref: string): string;
+  logger: Logger;
+}
+
+export interface Arrivals {
+  /** After each change, and for open tasks at a start. */
+  watch(task: Task): void;
+  /** With every tick. */
+  check(): void;
+}
+
+export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalParts): Arrivals {
+  const watched = new Set<string>();
+  let isChecking = false;
+
+  function watch(task: Task): void {
+    if (personsCard(task) === undefined) watched.delete(task.id);
+    else watched.add(task.id);
+  }
+
+  async function look(taskId: string): Promise<void> {
+    const task = await store.get(taskId);
+    const card = task && personsCard(task);
+    if (task === undefined || card === undefined) return void watched.delete(taskId);
+    const delivery = await chat.fateOf(card.id);
+    // It is not enqueued yet; or an operator deleted it, and what was noted stays true.
+    if (delivery === undefined || isUnderWay(delivery)) return;
+    const { status, reason } = delivery;
+    if (status === "sent") watched.delete(taskId);
+    if (status === (card.undelivered?.status ?? "sent")) return;
+    const undelivered = status === "sent" ? undefined : { status, reason: status === "dead" ? reason : undefined };
+    const words = undelivered === undefined ? "delivered" : undeliveredWords({ ...card, undelivered });
+    const { address, title, owner = task.assignTo } = task;
+    if (address && undelivered && formatAddress(address) !== formatAddress(card.at)) {
+      const whom = plainLine(nameOf(owner.replace(/^person:/, "")), LONGEST_NAME);
+      const text = `⚠️ **${plainLine(title, LONGEST_TITLE)}** did not reach ${whom}: ${words} ${nextStep(task)}`;
+      const cause = { kind: "task", id: taskId, depth: task.cause?.depth ?? 0 } as const;
+      await chat.send(address, { text }, { cause, deliveryId: `d_${taskId}_u${task.version}` });
+    }
+    await amend(
+      taskId,
+      { by: "orchestrator" },
+      {
+        kind: "changed",
+        note: undelivered === undefined ? words : `not delivered: ${words}`,
+        still: (now) => personsCard(now)?.id === card.id,
+        change: ({ cards }) => ({ cards: cards?.map((one) => (one.id === card.id ? { ...one, undelivered } : one)) }),
+      },
+    );
+  }
+
+  return {
+    watch,
+    check() {
+      if (isChecking) return;
+      isChecking = true;
+      void (async () => {
+        for (const taskId of [...watched])
+          await look(taskId).catch((error: unknown) =>
+            logger.warn({ task: taskId, error: errorMessage(error) }, "whether a task's card arrived is not known"),
+          );
+        isChecking = false;
+      })();
+    },
+  };
+}
+
+const LONGEST_NAME = 64;
+const LONGEST_TITLE = 120;
+
+/** While it is the person's turn to start. */
+function personsCard({ status, cards }: Task) {
+  return status === "assigned" ? cards?.find(({ person, former }) => person === true && former !== true) : undefined;
+}
+
+const nextStep = ({ id }: Task) => `To give it to another person: \`/task assign ${id} WHO\`.`;
