@@ -1,7 +1,7 @@
 /** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
 import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
 import type { AuditEntry } from "../src/domain/store.js";
-import { answer, word } from "./answer.js";
+import { ambiguous, answer, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { optionsOf, readableEntry } from "./journey/audit.js";
@@ -22,9 +22,11 @@ export const audit = defineCommand({
   options: [
     {
       name: "filter",
-      summary: "A hook, a person, a command, or an outcome: done, failed, refused, asked",
+      summary:
+        "A hook, a person (a part of the name is enough), a command, or an outcome: done, failed, refused, asked",
       type: "string",
-      complete: "hooks",
+      rest: true,
+      complete: "hooks-and-people",
       words: [...OUTCOMES],
     },
     { name: "page", summary: "Which page", type: "integer" },
@@ -32,7 +34,8 @@ export const audit = defineCommand({
   async run(deps, context, specs) {
     const { options } = context;
     const asked = typeof options.filter === "string" ? options.filter.trim() : "";
-    const found = await search(deps, asked.toLowerCase());
+    const whose = await accountNamed(deps, asked, specs());
+    const found = await search(deps, asked.toLowerCase(), whose);
     const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
     const now = deps.clock.now();
     const of = asked === "" ? "" : ` of ${code(asked)}`;
@@ -69,17 +72,48 @@ export const audit = defineCommand({
 });
 
 /** Through all that is kept, newest first, a part at a time, so that messages are handled in between. */
-async function search({ store }: CommandDeps, asked: string): Promise<AuditEntry[]> {
-  const found: AuditEntry[] = [];
+async function* entriesOf({ store }: CommandDeps): AsyncGenerator<AuditEntry> {
   let before: number | undefined;
-  while (found.length < REACH) {
+  for (;;) {
     const entries = await store.audit.list({ limit: REACH, before });
-    found.push(...entries.filter((entry) => fits(entry, asked)));
+    yield* entries;
     before = entries.at(-1)?.id;
-    if (entries.length < REACH) break;
+    if (entries.length < REACH) return;
   }
-  return found.slice(0, REACH);
 }
+
+async function search(deps: CommandDeps, asked: string, whose: string | undefined): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  for await (const entry of entriesOf(deps)) {
+    if (accountOf(entry) === whose || fits(entry, asked)) found.push(entry);
+    if (found.length === REACH) break;
+  }
+  return found;
+}
+
+/** The account of the only person whose name has these words. Throws when several have; undefined for what is no person. */
+async function accountNamed(
+  deps: CommandDeps,
+  asked: string,
+  specs: readonly CommandSpec[],
+): Promise<string | undefined> {
+  const part = asked.toLowerCase();
+  const isOther =
+    OUTCOMES.has(part) || deps.registry.get(asked) !== undefined || specs.some(({ name }) => name === part);
+  if (part === "" || isOther) return undefined;
+  const fitting = new Set<string>();
+  const exact = new Set<string>();
+  for await (const entry of entriesOf(deps)) {
+    const name = entry.operator.displayName?.toLowerCase() ?? "";
+    if (name.includes(part)) fitting.add(accountOf(entry));
+    if (name === part || accountOf(entry) === part) exact.add(accountOf(entry));
+  }
+  const accounts = exact.size > 0 ? exact : fitting;
+  if (accounts.size > 1 && exact.size === 0) throw ambiguous("person", asked, "filter");
+  return accounts.size === 1 ? [...accounts][0] : undefined;
+}
+
+const accountOf = ({ operator: { platform, userId } }: AuditEntry) => `${platform}:${userId}`;
 
 /** Anybody may choose an operator's name on most platforms: who has no role is shown by the account. */
 function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntry): string {

@@ -13,6 +13,7 @@ export type ChoiceList =
   | "hooks"
   | "points"
   | "hooks-and-points"
+  | "hooks-and-people"
   | "runs"
   | "deliveries"
   | "deliveries-to-release"

@@ -177,6 +177,38 @@ describe("/audit", () => {
     expect((await desk.say("/audit nothing", { role: "admin" })).shown).toContain("Nothing recorded");
   });
 
+  it("finds a person by a part of the name, and asks which one of several", async () => {
+    const people = [
+      { platform: "telegram", userId: "2003", displayName: "Vera_Viewer", role: "viewer" as const },
+      { platform: "web", userId: "3", displayName: "Otto Operator", role: "operator" as const },
+      { platform: "discord", userId: "7734", displayName: "Otto" },
+      { platform: "web", userId: "4", displayName: "Purging Pia", role: "admin" as const },
+    ];
+    for (const operator of people)
+      await desk.store.audit.record({ at: 1, operator, action: "command", target: "purge", outcome: "refused" });
+    const asked = { target: "audit", details: { options: { filter: "Vera" } } };
+    await desk.store.audit.record({
+      at: 2,
+      operator: people[1] as never,
+      action: "command",
+      ...asked,
+      outcome: "done",
+    });
+    const whose = async (line: string) =>
+      ((await desk.say(line)).data as { entries: { operator: { userId: string } }[] }).entries.map(
+        ({ operator }) => operator.userId,
+      );
+    expect(await whose("/audit vera")).toEqual(["3", "2003"]);
+    expect(await whose("/audit Otto Operator")).toEqual(["3", "3"]);
+    expect(await whose("/audit Otto")).toEqual(["7734"]);
+    await expect(desk.say("/audit ott")).rejects.toMatchObject({
+      message: 'More than one person fits "ott".',
+      option: "filter",
+    });
+    expect(await whose("/audit refused")).toHaveLength(4);
+    expect(await whose("/audit outbox")).toEqual([]);
+  });
+
   it("finds by an outcome what ended so, and no command that contains its name", async () => {
     const operator = { platform: "web", userId: "1", role: "owner" as const };
     const details = { options: { filter: "failed" } };

@@ -408,6 +408,7 @@ describe("completion", () => {
     ["fire-hook", "id", "inbound_c", "inbound_claim"],
     ["fire-hook", "payload", "", "example"],
     ["fire-hook", "phase", "a", "after"],
+    ["audit", "filter", "owne", "web:1"],
     ["runs", "filter", "timed", "timed_out"],
     ["runs", "filter", "conf", "configured"],
     ["runs", "filter", "fail", "failed"],

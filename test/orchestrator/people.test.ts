@@ -6,6 +6,7 @@ import { OWNER_TOKEN, type Posted, type TaskedApp, taskedApp, WORKER_TOKEN, ways
 
 const ORIGIN = "general";
 const rooms = { web: { rooms: [{ id: ORIGIN, name: "General" }] } };
+const ACCESS = { chats: ["*"], dms: "everyone", mention: "always" };
 let nonces = 0;
 const nonce = () => `nonce-${process.pid}-${++nonces}`;
 
@@ -72,6 +73,29 @@ describe("a task for a person", () => {
     expect((await shown()).map(({ text }) => text).join()).toContain("for you");
   });
 
+  it("whose card does not reach the person says so where it came from, until it does", async () => {
+    const app = await taskedApp({
+      orchestrator: { tick: "100ms", runners: { will: { person: { user: "web:2", at: "web:web:the-cellar" } } } },
+      config: { web: { ...rooms.web, people: [{ id: "2", name: "Will", token_env: "WORKER_TOKEN" }], access: ACCESS } },
+    });
+    await say(app, ORIGIN, "/task add will Call the customer");
+    const card = await cardIn(app, ORIGIN, OWNER_TOKEN, "Not delivered");
+    const [id = ""] = /\bt_\w+/.exec(JSON.stringify(card)) ?? [];
+    const said = (await app.room(ORIGIN)).find(({ text }) => text.includes("did not reach Will"));
+    for (const words of [JSON.stringify(card.card), said?.text, (await app.command(`/task show ${id}`)).text]) {
+      expect(words).toContain("there is no room");
+      expect(words).toMatch(/\/outbox retry d_/);
+      expect(words).toContain(`/task assign ${id} WHO`);
+    }
+    expect((await app.command("/task list")).text).toContain("⚠ not delivered");
+    expect((await app.task(id)).history.at(-1)).toMatchObject({ kind: "changed", by: "orchestrator" });
+    await app.api("POST", "/rooms", { name: "The cellar" });
+    const [, retry = ""] = /(\/outbox retry d_\w+)/.exec(said?.text ?? "") ?? [];
+    await app.command(retry);
+    await until(async () => !(await app.command("/task list")).text.includes("not delivered"), "no mark any more");
+    expect((await app.command(`/task show ${id}`)).text).toMatch(/by orchestrator: delivered$/m);
+  });
+
   it("fails with the reason of the person who declines it", async () => {
     const app = await taskedApp({});
     const id = await given(app, "Lift the piano", "retries=3");
@@ -122,7 +146,7 @@ describe("a task for a person", () => {
         web: {
           ...rooms.web,
           people: [{ id: "2", name: "Will", token_env: "WORKER_TOKEN" }],
-          access: { chats: ["*"], dms: "everyone", mention: "always" },
+          access: ACCESS,
         },
       },
     });
@@ -301,7 +325,7 @@ describe("texts on cards and in passed-on messages", () => {
         web: {
           ...rooms.web,
           people: [{ id: "2", name: NAME, token_env: "WORKER_TOKEN" }],
-          access: { chats: ["*"], dms: "everyone", mention: "always" },
+          access: ACCESS,
         },
       },
     });

@@ -42,6 +42,8 @@ export async function valuesOf(
       return points();
     case "hooks-and-points":
       return [...hooks(), ...points()];
+    case "hooks-and-people":
+      return [...hooks(), ...(await auditedPeople(store))];
     case "commands":
       return commands.all.map(({ name, summary }) => ({ name: `${name}: ${summary}`, value: name }));
     case "plans":
@@ -131,6 +133,18 @@ const missionChoice = ({ id, title, status }: Mission): Choice => ({
   name: `${titled(title)} · ${status} · ${id}`,
   value: id,
 });
+
+/** Who did something of late, by their names. */
+async function auditedPeople({ audit }: Parts["store"]): Promise<Choice[]> {
+  const names = new Map<string, string>();
+  for (const { operator } of await audit.list({ limit: NEWEST_ENTRIES })) {
+    const account = `${operator.platform}:${operator.userId}`;
+    if (!names.has(account)) names.set(account, operator.displayName ?? "");
+  }
+  return [...names].map(([value, name]) => ({ name: name === "" ? value : `${name} · ${value}`, value }));
+}
+
+const NEWEST_ENTRIES = 1_000;
 
 /** The gates of the mission that the line names, else of all; shut ones first. */
 function gatesOf(missions: readonly Mission[], named: OptionValue | undefined): Choice[] {
