@@ -1,6 +1,6 @@
 /**
  * Looks after the cards of people who were given a task, until the cards have arrived. One that does not arrive is noted on the task, so that
- * its other cards and the commands show it, and said in the conversation that the task came from.
+ * its other cards and the commands show it, and posted in the conversation that the task came from.
  */
 
 import { formatAddress } from "../domain/address.js";
