@@ -123,7 +123,8 @@ context:
   - shell: { command: [git, diff, --quiet], skip_if: exit_zero }
 \`\`\`
 
-\`skip_if\` is \`exit_zero\`, \`empty\`, \`status_ok\`, or a CEL expression over \`step\` (this one), \`steps\` and \`event\`. The handler is skipped
+\`skip_if\` is \`exit_zero\`, \`empty\`, \`status_ok\`, or a CEL expression over \`step\` (this one), \`steps\` and \`event\`. All steps run, also
+those after a step whose \`skip_if\` holds, up to a required one that fails. What must not happen then goes under \`run\`. The handler is skipped
 only when nothing is red: a step that failed, or is not ok (an exit code, a status, a test) without its own expression asking for that,
 keeps it running. What failed is neither empty nor ok. In templates, every step has \`ok\`, \`empty\`,
 \`error\` and \`timedOut\`, too; in \`skip_if\`, \`ok\` where there is an exit code or a status, and \`empty\`.

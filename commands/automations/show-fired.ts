@@ -1,6 +1,6 @@
 /** The answer to a configured hook that was fired by hand. */
 import type { Definition } from "../../src/automations/definition/definition.js";
-import type { AutomationRun } from "../../src/domain/automation.js";
+import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -51,7 +51,7 @@ export async function showFired(
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
       dryRun
-        ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
+        ? dryText(attempt)
         : run.status === "queued"
           ? `It is tried again; ${code(`/run ${run.id}`)} shows its state.`
           : refusedText(run),
@@ -81,6 +81,11 @@ export async function showFired(
 /** In place of the status: a dry run that comes as far as the handler ends there. */
 export const dryOutcome = ({ status }: AutomationRun, dryRun: boolean): string =>
   dryRun && status === "succeeded" ? outcomeText("dry_run") : statusText(status);
+
+const dryText = (attempt: AttemptRecord | undefined) =>
+  attempt && attempt.steps.length > 0
+    ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
+    : "Its handler was not called, and nothing was stored.";
 
 /** Gates count the starts of a hook, those by hand among them. */
 function refusedText({ status, statusReason = "", attempts }: AutomationRun): string | undefined {

@@ -76,7 +76,7 @@ async function readRow(
   startedOf: ReadonlyMap<string, readonly AutomationRun[]>,
   cutOffOf: (point: string) => Promise<CutOff | undefined>,
 ): Promise<HookRow> {
-  const ended = await withStoredRun(row, deps);
+  const ended = await withStoredRun(await withBlock(row, deps), deps);
   const seen = withRunning(withInterrupted(ended, startedOf.get(row.id) ?? [], deps.clock.now()), deps);
   return withCutOff(await withSkippedRuns(seen, deps), cutOffOf);
 }
@@ -126,6 +126,13 @@ async function withStoredRun(row: HookRow, deps: CommandDeps): Promise<HookRow> 
   if (await isInJournal(deps, newest)) return row;
   const lastOutcome = OUTCOMES[newest.status as keyof typeof OUTCOMES];
   return { ...row, neverFired: false, lastFiredAt: startOf(newest), lastOutcome, isOfStoredRun: true };
+}
+
+/** The journal calls it a claim when a configured hook blocks a message; its run says which of both it was. */
+async function withBlock(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
+  if (row.lastOutcome !== "claimed" || automations?.get(row.id) === undefined) return row;
+  const [newest] = await automations.runs.list({ hookId: row.id, status: ENDED, limit: 1 });
+  return newest?.status === "blocked" ? { ...row, lastOutcome: "blocked" } : row;
 }
 
 const startOf = ({ startedAt, createdAt }: AutomationRun): number => startedAt ?? createdAt;

@@ -376,7 +376,9 @@ hooks:
   expect(again).toMatch(
     /It did not run, because its cooldown holds for runs by hand, too\. It can run again in (1 h|\d+ min( \d+ s)?)\./,
   );
-  expect(await ask("/fire-hook deploy")).toContain("dry run");
+  const dry = await ask("/fire-hook deploy");
+  expect(dry).toContain("Its handler was not called, and nothing was stored.");
+  expect(dry).not.toContain("Its steps ran");
   const runs = await ask("/runs deploy");
   expect(runs).toMatch(/skipped/);
   expect(runs.match(/succeeded/g)).toHaveLength(1);

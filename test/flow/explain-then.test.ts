@@ -129,6 +129,7 @@ it("a hook that was registered after a message was not registered then, whatever
   const { live, ask, say } = await lab(blocker("blocker"));
   const row = await say("bad", /blocked by blocker/);
   expect(await ask(`/hooks why ops.beta ${row}`)).toContain("blocker runs before it and blocked the message");
+  expect(await ask("/hooks why blocker")).toMatch(/It last fired .*: ⊘ blocked/);
   await reload(live, config({ hooks: blocker("blocker2") }), "blocker2");
   for (const answer of [await ask(`/hooks why blocker2 ${row}`), await ask("/hooks why blocker2")]) {
     expect(answer).toContain("It was not registered then: it was registered");

@@ -60,7 +60,8 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
       : undefined);
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
-  const run = parseHandler(raw.run, tables, issues);
+  // What is no map has no handler either: one message is enough.
+  const run = isMap(value) ? parseHandler(raw.run, tables, issues) : undefined;
   return { issues, form, unsure, body: { context, run } };
 }
 

@@ -38,7 +38,9 @@ const matcher = z.strictObject({
   access: z
     .enum(["allowed", "any"])
     .default("allowed")
-    .describe("any: also what was caused by people who are not listened to."),
+    .describe(
+      "any: also what was caused by people who are not listened to. Their messages do not reach inbound_claim in any case.",
+    ),
 });
 
 const retry = z.strictObject({
@@ -48,7 +50,13 @@ const retry = z.strictObject({
 });
 
 const notify = z.strictObject({
-  on: z.array(z.enum(NOTIFIED)).min(1).default(["failed", "timed_out", "blocked", "interrupted"]),
+  on: z
+    .array(z.enum(NOTIFIED))
+    .min(1)
+    .default(["failed", "timed_out", "blocked", "interrupted"])
+    .describe(
+      "Which outcomes. skipped: its steps ran, and it was skipped after that; what a gate refused is listed by /runs only.",
+    ),
   to: z.array(chatAddress).default([]).describe("Addresses; those of `automations.alerts` when there are none."),
 });
 
@@ -92,7 +100,9 @@ export const definitionForm = z.strictObject({
     .describe(
       "With on_failure fallback: the result to use instead, in the point's own fields. Its texts are no templates.",
     ),
-  cooldown: duration("0s").describe("The least time between two starts."),
+  cooldown: duration("0s").describe(
+    "The least time between two starts, also by hand. A retry of the same run does not wait for it.",
+  ),
   concurrency: z
     .int()
     .min(1)

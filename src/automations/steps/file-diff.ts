@@ -28,7 +28,7 @@ interface Seen {
 
 export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
   name: "file_diff",
-  summary: "Compares a file with another, or with itself at the last run: a unified diff.",
+  summary: "Compares a file with another, or with itself at the last run, also one that failed: a unified diff.",
   options: fileDiffOptions,
   verbatim: ["root"],
   places: ["path", "against"],

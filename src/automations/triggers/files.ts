@@ -27,7 +27,7 @@ export const filesOptions = z
   .strictObject({
     files: z.strictObject({
       paths: globs.describe(
-        "Files, folders (everything in them) and globs, relative to the file that defines the hook. The gateway's own files (its database, uploads and so on) start no hook.",
+        "Files, folders (everything in them) and globs, relative to the file that defines the hook. The gateway's own files (its database, uploads and so on) start no hook, and a hook that names only these is refused.",
       ),
       ignore: ignored.default(DEFAULT_IGNORE).describe("Globs of what to leave out; replaces the default."),
       operations: z

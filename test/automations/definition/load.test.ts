@@ -392,6 +392,10 @@ hooks:
     ]);
   });
 
+  test("an entry that is a plain text has one problem, and is not said to lack a handler", () => {
+    expect(problemsOf("just a text")).toEqual([expect.not.stringContaining("handler")]);
+  });
+
   test("what is right of a hook is held against what there is, whatever else is wrong with it", () => {
     const found = problemsOf(`id: a
 on: mesage_received
