@@ -11,8 +11,11 @@ import { InvalidRequestPause } from "./refusals.js";
 
 /** Facts about the request that decide how its failure reads. */
 export interface Sent {
-  /** Whether doing it twice does harm: never (edits, deletes, the deferred answer), not with its nonce (creates), or it does. */
-  repeat: "harmless" | "by-nonce" | "harmful";
+  /**
+   * Whether doing it twice does harm: never (it shows no text), not in its place (edits, the deferred answer), not with its nonce
+   * (creates), or it does.
+   */
+  repeat: "harmless" | "in-place" | "by-nonce" | "harmful";
   /** It answers through an interaction's token. */
   isInteraction: boolean;
   /** Its formatting is off already. */
@@ -132,7 +135,7 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
 }
 
 /** Edits and deletions have limits of their own, as the edits of a message older than an hour (30046). */
-const limitedBy = ({ repeat }: Sent) => (repeat === "harmless" ? "delivery" : "chat");
+const limitedBy = ({ repeat }: Sent) => (repeat === "harmless" || repeat === "in-place" ? "delivery" : "chat");
 
 function refused(refusal: Refusal, sent: Sent): SendResult {
   const { code, status, message, rawError } = refusal;
@@ -170,6 +173,7 @@ function unknownOutcome(error: string, { repeat }: Sent): SendResult {
   switch (repeat) {
     case "harmless":
       return { kind: "retry", error, scope: "chat" };
+    case "in-place":
     case "by-nonce":
       return { kind: "ambiguous", error };
     case "harmful":

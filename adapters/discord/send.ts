@@ -121,7 +121,8 @@ function inItsThread(operation: SendOperation): SendOperation {
 /** What is known of a request that was left to itself. */
 function interrupted(operation: SendOperation): SendResult {
   const error = "stopped before Discord answered";
-  if (operation.kind !== "create") return { kind: "retry", error, scope: "bot" };
+  if (operation.kind === "delete") return { kind: "retry", error, scope: "bot" };
+  if (operation.kind === "edit") return { kind: "ambiguous", error };
   const { interaction } = operation;
   if (interaction?.isPrivate && !interaction.first) return { kind: "ambiguous", error, mayRepeat: false };
   return { kind: "ambiguous", error };
@@ -141,7 +142,7 @@ function create(context: SendContext, operation: Create, signal: AbortSignal): P
 
 function created(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
   const { interaction } = operation;
-  if (interaction?.first) return answer(context, operation.address.chatId, interaction, upload);
+  if (interaction?.first) return answer(context, operation, interaction, upload);
   if (interaction?.isPrivate) return followUp(context, interaction, upload);
   return post(context, operation, upload);
 }
@@ -163,14 +164,16 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   try {
     return sentMessage(await context.caller.post(Routes.channelMessages(chatId), { body, ...upload.extra }));
   } catch (error) {
-    if (error instanceof Refusal && error.code === NOT_A_TEXT_CHANNEL) return startThread(context, chatId, upload);
+    // What follows a request in doubt keeps its nonce: else Discord could not drop it.
+    const mayGoAnotherWay = error instanceof Refusal && !operation.mayHaveArrived;
+    if (mayGoAnotherWay && error.code === NOT_A_TEXT_CHANNEL) return startThread(context, chatId, upload);
     if (replyToId !== undefined && isReferenceRefused(error)) {
       if (error.code === NO_HISTORY) context.channels.noteNoHistory(chatId);
       return post(context, operation, withoutReply(upload));
     }
     const outcome = () => failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
     if (isArchived(error)) return reopened(context, chatId, () => post(context, operation, upload), outcome);
-    if (operation.interaction && error instanceof Refusal && MAY_NOT_POST.has(error.code))
+    if (operation.interaction && mayGoAnotherWay && MAY_NOT_POST.has(error.code))
       return followUp(context, operation.interaction, upload);
     const less = lighter(upload, error);
     if (less) return post(context, operation, less);
@@ -192,23 +195,24 @@ function withoutReply(upload: Upload): Upload {
 /** The deferred answer: edited in, so repeating it is harmless. */
 async function answer(
   context: SendContext,
-  chatId: string,
+  operation: Create,
   interaction: InteractionRef,
   upload: Upload,
 ): Promise<SendResult> {
+  const { address, mayHaveArrived } = operation;
   const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
   try {
     return sentMessage(await context.caller.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
     if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
     const less = lighter(upload, error);
-    if (less) return answer(context, chatId, interaction, less);
-    const outcome = failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
-    const again = () => answer(context, chatId, interaction, upload);
-    if (isArchived(error)) return reopened(context, chatId, again, () => outcome);
+    if (less) return answer(context, operation, interaction, less);
+    const outcome = failed(context, error, { repeat: "in-place", isInteraction: true, ...traitsOf(upload) });
+    const again = () => answer(context, operation, interaction, upload);
+    if (isArchived(error)) return reopened(context, address.chatId, again, () => outcome);
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
     const isForbidden = error instanceof Refusal && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";
-    if (!isForbidden || interaction.updatesMessageId !== undefined) return outcome;
+    if (!isForbidden || mayHaveArrived || interaction.updatesMessageId !== undefined) return outcome;
     return answerApart(context, interaction, upload);
   }
 }
@@ -308,7 +312,7 @@ async function change(
     const less = lighter(upload, error);
     if (less) return change(context, operation, less);
     if (!isInteraction) noteCard(context.channels, chatId, upload, error);
-    return failed(context, error, { repeat: "harmless", isInteraction, ...traitsOf(upload) });
+    return failed(context, error, { repeat: "in-place", isInteraction, ...traitsOf(upload) });
   }
 }
 

@@ -60,10 +60,10 @@ export function readOutcome(thrown: unknown, attempt: Attempt, floods: Floods, n
   }
 }
 
-/** Edits and deletes may be repeated: the second changes nothing. What was never written concerns every chat. */
+/** A deletion may be repeated: the second changes nothing. What was never written concerns every chat. */
 function unanswered(isWritten: boolean, error: string, { kind }: Attempt): SendResult {
   if (!isWritten) return { kind: "retry", error, scope: "bot" };
-  return kind === "create" ? { kind: "ambiguous", error } : { kind: "retry", error, scope: "chat" };
+  return kind === "delete" ? { kind: "retry", error, scope: "chat" } : { kind: "ambiguous", error };
 }
 
 function refused(

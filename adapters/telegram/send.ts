@@ -177,16 +177,18 @@ async function notice(
   signal: AbortSignal,
 ): Promise<SendResult> {
   const isFitting = text.length <= NOTICE_MAX && !keyboard && !file;
-  if (!first) return { kind: "interaction-closed", error: "a press is answered once" };
+  const isUnposted = isFitting ? undefined : true;
+  if (!first) return { kind: "interaction-closed", error: "a press is answered once", isUnposted: true };
   try {
     const answer = { callback_query_id: token, text: isFitting ? text : undefined };
     await caller.call("answerCallbackQuery", answer, signal);
   } catch (thrown) {
     const failure = readFailure(thrown);
     if (failure.kind !== "refused" || failure.status !== 400) throw thrown;
-    return { kind: "interaction-closed", error: describeFailure(failure) };
+    return { kind: "interaction-closed", error: describeFailure(failure), isUnposted };
   }
-  if (!isFitting) return { kind: "interaction-closed", error: "it does not fit in the answer to a press" };
+  if (!isFitting)
+    return { kind: "interaction-closed", error: "it does not fit in the answer to a press", isUnposted: true };
   return { kind: "sent", messageId: `callback:${token}` };
 }
 

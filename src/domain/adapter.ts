@@ -112,6 +112,8 @@ export type SendOperation = {
       visibleTo?: string;
       /** No other attempt follows for a file's sake: one that cannot be fetched now is named in the text. */
       isLastAttempt?: boolean;
+      /** An earlier attempt may have been posted: this one must not be posted beside it, by another kind of request or without its nonce. */
+      mayHaveArrived?: boolean;
     }
   | {
       kind: "edit";
@@ -134,8 +136,8 @@ export type SendResult =
    */
   | { kind: "retry"; error: string; afterMs?: number | undefined; scope: "file" | "delivery" | "chat" | "bot" }
   /**
-   * The request was written and no answer came: it may or may not have been posted. `mayRepeat: false`: not even where the platform's
-   * creates are idempotent (a private follow-up on Discord).
+   * The request was written and no answer came: it may or may not have been posted, or changed. `mayRepeat: false`: not even where the
+   * platform's creates are idempotent (a private follow-up on Discord).
    */
   | { kind: "ambiguous"; error: string; mayRepeat?: false }
   /** The platform refused the formatting: the gateway encodes again as plain text. */
@@ -144,8 +146,8 @@ export type SendResult =
   | { kind: "moved"; toChatId: string }
   /** The message to edit or delete is gone. */
   | { kind: "gone"; error: string }
-  /** The interaction is closed: the gateway sends an ordinary message. */
-  | { kind: "interaction-closed"; error: string }
+  /** The interaction is closed: the gateway sends an ordinary message. `isUnposted`: no attempt, not even one without an answer, has shown its text. */
+  | { kind: "interaction-closed"; error: string; isUnposted?: true }
   /** It will never work. */
   | { kind: "permanent"; error: string };
 

@@ -11,8 +11,11 @@ export const IN_DOUBT = "may or may not have arrived";
 export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sending" || mayHaveArrived(part);
 
 /** An earlier request for a new message got no answer: regardless of the result of the last request, the earlier one may have been posted. */
-export const mayHaveArrived = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
-  status !== "sent" && operation === "create" && isMarked === true;
+export const mayHaveArrived = (part: DeliveryPart): boolean => part.operation === "create" && mayBeShown(part);
+
+/** The same, also of a request to change a message. */
+export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
+  status !== "sent" && operation !== "delete" && isMarked === true;
 
 type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "isCourtesy">;
 

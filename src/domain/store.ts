@@ -185,7 +185,7 @@ export interface DeliveryPart {
   nonce: string;
   status: "waiting" | "sending" | "sent";
   attempts: number;
-  /** A request for it got no answer, and is repeated under the same nonce: it may have been posted. */
+  /** A request for it got no answer, and is repeated under the same nonce: it may have been posted, or have changed the message. */
   mayHaveArrived?: true;
 }
 

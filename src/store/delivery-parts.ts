@@ -44,6 +44,9 @@ export function markNotSent(parts: Parts): Parts {
   return parts.map((part) => (part.status === "sending" ? { ...part, status: "waiting" } : part));
 }
 
+/** An operator sends it again, whatever was posted of it. */
+export const markUntried = (parts: Parts): Parts => markNotSent(parts).map(({ mayHaveArrived: _, ...part }) => part);
+
 /** It is not known whether it was posted; the same request is repeated. */
 export const markInDoubt = (parts: Parts): Parts =>
   markNotSent(parts.map((part) => (part.status === "sending" ? inDoubt(part) : part)));

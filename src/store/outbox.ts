@@ -16,6 +16,7 @@ import {
   markNotSent,
   markSending,
   markSent,
+  markUntried,
   type Parts,
   replaceUnsent,
 } from "./delivery-parts.js";
@@ -222,7 +223,7 @@ export function createOutbox(
         if (hasArrived) advance(record, confirmAll(parseParts(record)), at, { nextWaits: true, hasHooks });
         if (!isFrozen || hasArrived) return true;
         if (confirmed) advance(record, confirmSending(parseParts(record)), at, { nextWaits: true, hasHooks });
-        else setParts.run(JSON.stringify(markNotSent(parseParts(record))), record.seq);
+        else setParts.run(JSON.stringify(markUntried(parseParts(record))), record.seq);
         return true;
       }),
   };

@@ -1,5 +1,9 @@
-/** A part that may or may not have been posted: whether the same request can be written again without showing twice. */
+/**
+ * A part that may or may not have been posted: whether the same request can be written again without showing twice, and whether it may be
+ * posted another way.
+ */
 import type { Adapter } from "../../domain/adapter.js";
+import { mayBeShown } from "../../domain/given-up.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
@@ -13,10 +17,21 @@ export function leavesDoubt(delivery: Delivery, part: DeliveryPart, adapter: Ada
   return !isIdempotent(delivery, part, adapter, out);
 }
 
+/** True when it must not be posted another way: that would show beside what an earlier request may have posted or changed. */
+export function keepsItsWay(part: DeliveryPart, out: Outbound): boolean {
+  return out.config.ambiguous !== "resend" && mayBeShown(part);
+}
+
+/** The deferred answer itself, which the platform shows as pending; every later part is a follow-up. */
+export function isFirstAnswer({ operation, interaction }: Delivery, { index }: DeliveryPart): boolean {
+  return operation === "send" && index === 0 && interaction?.isFollowUp !== true;
+}
+
 function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapter, out: Outbound): boolean {
   if (part.operation !== "create") return true;
   // The first answer to an interaction replaces the pending one; private follow-ups have no nonce, public ones go to the chat.
-  if (delivery.interaction && part.index === 0) return delivery.operation === "send";
+  if (delivery.interaction && part.index === 0 && !delivery.interaction.isFollowUp)
+    return isFirstAnswer(delivery, part);
   if (delivery.interaction?.isPrivate) return false;
   if (!traits.idempotentCreate || traits.isExceptionIn?.(delivery.address.chatId)) return false;
   if (traits.idempotentForMs === undefined) return true;

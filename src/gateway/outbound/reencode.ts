@@ -1,17 +1,19 @@
 /** Other requests for what is left of a delivery: without formatting, outside its interaction, or as a new message. The hooks' decision stays. */
 import type { Adapter, EncodedPart } from "../../domain/adapter.js";
 import type { Address } from "../../domain/address.js";
+import { mayBeShown } from "../../domain/given-up.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
+import { isFirstAnswer, keepsItsWay } from "./doubt.js";
 import { finish } from "./finish.js";
 import { asCreate, encode, newPart, overwrite } from "./plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
 /**
  * The platform refused the formatting: the message goes without it, or only the part that was refused when others are sent. Files stay.
- * Refused once more, it is a dead letter.
+ * Refused once more, it is a dead letter. Undefined: an earlier request of the part may have posted it, and this would be beside that.
  */
 export async function withoutFormat(
   delivery: Delivery,
@@ -19,22 +21,30 @@ export async function withoutFormat(
   error: string,
   adapter: Adapter,
   out: Outbound,
-): Promise<Then> {
+): Promise<Then | undefined> {
   const isWhole = delivery.parts.every((part) => part.status !== "sent");
+  const giveUp = (why: string) => (mayBeShown(refused) ? undefined : finish(delivery, "dead", why, out));
   let encoded: EncodedPart[] | undefined;
   try {
     encoded = isWhole ? plainMessage(delivery, refused, adapter) : plainPart(delivery, refused, adapter);
   } catch (thrown) {
-    return finish(delivery, "dead", `${error}; as plain text: ${errorMessage(thrown)}`, out);
+    return giveUp(`${error}; as plain text: ${errorMessage(thrown)}`);
   }
-  if (!encoded?.[0]) return finish(delivery, "dead", error, out);
-  if (JSON.stringify(encoded[0]?.body) === JSON.stringify(refused.part?.body))
-    return finish(delivery, "dead", error, out);
+  if (!encoded?.[0]) return giveUp(error);
+  if (JSON.stringify(encoded[0]?.body) === JSON.stringify(refused.part?.body)) return giveUp(error);
   const replaced = isWhole ? delivery.parts : [refused];
   const kept = delivery.parts.filter((part) => part.status !== "sent" && !replaced.includes(part));
   const targets = replaced.flatMap(({ messageId }) => (messageId === undefined ? [] : [messageId]));
   const plain = overwrite(encoded, targets, isWhole ? 0 : refused.index);
   const moved = kept.map((part, i): DeliveryPart => ({ ...part, index: (plain.at(-1)?.index ?? 0) + 1 + i }));
+  if (keepsItsWay(refused, out)) {
+    const [first] = plain;
+    const isInPlace =
+      refused.operation === "edit" || (delivery.interaction !== undefined && isFirstAnswer(delivery, refused));
+    // Under its nonce, the platform drops what stands there already; where the rest of it begins has changed.
+    if (!first || (!isInPlace && (replaced.length > 1 || plain.length > 1))) return undefined;
+    plain[0] = { ...first, nonce: refused.nonce, attempts: refused.attempts, mayHaveArrived: true };
+  }
   await out.store.outbox.reencode(delivery.id, [...plain, ...moved]);
   return "again";
 }
@@ -84,9 +94,15 @@ export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: 
   return "again";
 }
 
-/** As they are, to be written anew: none of them was posted. */
+/** As they are, to be written anew: no new message of them was posted. */
 function unsent(delivery: Delivery): DeliveryPart[] {
-  return delivery.parts.filter((part) => part.status !== "sent").map((part) => ({ ...part, status: "waiting" }));
+  return delivery.parts
+    .filter((part) => part.status !== "sent")
+    .map(({ mayHaveArrived, ...part }) => ({
+      ...part,
+      status: "waiting",
+      mayHaveArrived: part.operation === "edit" ? mayHaveArrived : undefined,
+    }));
 }
 
 function privateAddress({ address, visibleTo }: Delivery, adapter: Adapter): Address | undefined {

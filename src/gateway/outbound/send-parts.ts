@@ -3,7 +3,7 @@ import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js
 import { IN_DOUBT, mayBePosted } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart, OnlyPart } from "../../domain/store.js";
-import { leavesDoubt, mayRepeat } from "./doubt.js";
+import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
@@ -114,7 +114,10 @@ async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Prom
   return finish(delivery, "held", reason, out);
 }
 
+/** As the store marks it. */
 function begin(part: DeliveryPart): void {
+  // A crash cut it off.
+  if (part.status === "sending") part.mayHaveArrived = true;
   part.status = "sending";
   part.attempts++;
 }
@@ -169,10 +172,6 @@ function bareOperationOf(delivery: Delivery, part: DeliveryPart, out: Outbound):
     nonce: part.nonce,
     interaction: interaction && { ...interaction, first: isFirstAnswer(delivery, part) },
     visibleTo: delivery.visibleTo,
+    mayHaveArrived: keepsItsWay(part, out),
   };
-}
-
-/** The deferred answer itself, which the platform shows as pending; every later part is a follow-up. */
-function isFirstAnswer({ operation, interaction }: Delivery, { index }: DeliveryPart): boolean {
-  return operation === "send" && index === 0 && interaction?.isFollowUp !== true;
 }

@@ -29,16 +29,17 @@ export async function placeAmongChanges(
     : "current";
 }
 
-/** A newer edit of the same message is sent: dead letters of its earlier texts must not be posted any more, and are not counted. */
+/** A newer edit of the same message is sent: its earlier texts that were given up must not be posted any more, and are not counted. */
 export async function supersedeDead({ seq, targetId, operation }: Delivery, { store, clock }: Outbound): Promise<void> {
   if (operation !== "edit" || targetId === undefined) return;
   const { outbox } = store;
   const root = await outbox.get(targetId);
-  const changes = await outbox.list({ targetId, status: "dead", limit: LOOK_AT });
-  const dead = [...(root?.status === "dead" ? [root] : []), ...changes].filter(
+  const dead = await outbox.list({ targetId, status: "dead", limit: LOOK_AT });
+  const held = await outbox.list({ targetId, status: "held", limit: LOOK_AT });
+  const old = [...(root?.status === "dead" ? [root] : []), ...dead, ...held].filter(
     (other) => other.seq < seq && other.operation !== "delete",
   );
-  for (const { id } of dead)
+  for (const { id } of old)
     await outbox.finish(id, "superseded", "a newer change of the same message follows", clock.now());
 }
 

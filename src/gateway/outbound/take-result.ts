@@ -1,12 +1,12 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../domain/adapter.js";
-import { IN_DOUBT, mayHaveArrived } from "../../domain/given-up.js";
+import { IN_DOUBT, mayBeShown } from "../../domain/given-up.js";
 import { queueOf, waitsAlone } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
-import { mayRepeat } from "./doubt.js";
+import { keepsItsWay, mayRepeat } from "./doubt.js";
 import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
@@ -47,20 +47,26 @@ export async function takeResult(
         ? tryAgain(delivery, "held", `it ${IN_DOUBT}: ${result.error}`, tookMs, out)
         : finish(tried(delivery), "held", `it ${IN_DOUBT}: ${result.error}`, out);
     case "format":
-      return withoutFormat(delivery, part, result.error, adapter, out);
+      return (
+        (await withoutFormat(delivery, part, result.error, adapter, out)) ?? holdInDoubt(delivery, result.error, out)
+      );
     case "moved": {
       await out.moves.record(delivery.address, result.toChatId);
       // It was refused, so it is in no doubt.
       return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, adapter, out);
     }
     case "gone":
+      if (keepsItsWay(part, out)) return holdInDoubt(delivery, result.error, out);
       if (part.operation === "edit") return postAnew(delivery, part, adapter, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
     case "interaction-closed":
+      // A change finds its message without the interaction, too.
+      if (!result.isUnposted && part.operation === "create" && keepsItsWay(part, out))
+        return holdInDoubt(delivery, result.error, out);
       return withoutInteraction(delivery, adapter, out);
     case "permanent":
       // What was refused now may have been posted by the request before.
-      if (mayHaveArrived(part)) return finish(tried(delivery), "held", withDoubt(result.error), out);
+      if (mayBeShown(part)) return holdInDoubt(delivery, result.error, out);
       // That there is no answer is refused in the answer's place, too: the person is told privately.
       if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
       await sayOpenly(delivery, out);
@@ -138,9 +144,14 @@ async function tryAgain(
 
 /** What a request before this one may have posted is held. */
 function giveUp(delivery: Delivery, ending: "dead" | "held", reason: string, out: Outbound): Promise<Then> {
-  return delivery.parts.some(mayHaveArrived)
-    ? finish(tried(delivery), "held", withDoubt(reason), out)
+  return delivery.parts.some(mayBeShown)
+    ? holdInDoubt(delivery, reason, out)
     : finish(tried(delivery), ending, reason, out);
+}
+
+/** Another way to post it could show it twice: the request before this one may have posted it. */
+function holdInDoubt(delivery: Delivery, last: string, out: Outbound): Promise<Then> {
+  return finish(tried(delivery), "held", withDoubt(last), out);
 }
 
 const withDoubt = (reason: string) => (reason.includes(IN_DOUBT) ? reason : `it ${IN_DOUBT}; last: ${reason}`);

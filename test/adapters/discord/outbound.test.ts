@@ -260,7 +260,7 @@ describe("trouble", () => {
     ["a web page", "<html></html>", "text/html"],
     ["another object", '{"type":0}', undefined],
   ])(
-    "a success whose answer is %s is ambiguous, of text, of a file, of a private word; of an edit a retry",
+    "a success whose answer is %s is ambiguous, of text, of a file, of a private word, of an edit",
     async (_, body, contentType) => {
       const garble = (method: string, path: string) =>
         fake.fail({ method, path, action: { kind: "garble", body, contentType: contentType || undefined } });
@@ -272,7 +272,7 @@ describe("trouble", () => {
       expect(await rig.say({ text: "x", attachments: [file] })).toMatchObject(unreadable);
       const id = await sentId({ text: "y" });
       garble("PATCH", `/messages/${id}$`);
-      expect(await edit(id, { text: "z" })).toMatchObject({ kind: "retry" });
+      expect(await edit(id, { text: "z" })).toMatchObject(unreadable);
     },
   );
 
@@ -281,10 +281,10 @@ describe("trouble", () => {
     expect(await rig.say({ text: "slow" })).toMatchObject({ kind: "ambiguous" });
   });
 
-  it("an edit whose answer was lost is simply tried again", async () => {
+  it("an edit whose answer was lost is ambiguous, and may be tried again", async () => {
     const id = await sentId({ text: "v1" });
     fake.fail({ method: "PATCH", action: { kind: "drop-after" } });
-    expect(await edit(id, { text: "v2" })).toMatchObject({ kind: "retry" });
+    expect(await edit(id, { text: "v2" })).toEqual({ kind: "ambiguous", error: expect.any(String) });
   });
 
   it("a 429 is a retry with its time and scope, without waiting inside", async () => {
@@ -604,16 +604,14 @@ describe("trouble", () => {
     expect(thread.messages.size).toBe(0);
   });
 
-  it.each<[string, FaultAction]>([
-    ["redirect", { kind: "page", status: 302 }],
-    ["login page", { kind: "page", status: 200 }],
-  ])("a proxy's %s is no success of a deletion or an edit", async (_, action) => {
+  it.each<[string, FaultAction, "retry" | "ambiguous"]>([
+    ["redirect", { kind: "page", status: 302 }, "retry"],
+    ["login page", { kind: "page", status: 200 }, "ambiguous"],
+  ])("a proxy's %s is no success of a deletion or an edit", async (_, action, kind) => {
     const posted = await rig.say({ text: "to go" });
     const target = { address: address(), messageId: posted.kind === "sent" ? posted.messageId : "" };
     fake.fail({ times: 2, action });
-    expect(await rig.send({ ...target, kind: "edit", part: part({ text: "changed" }) })).toMatchObject({
-      kind: "retry",
-    });
+    expect(await rig.send({ ...target, kind: "edit", part: part({ text: "changed" }) })).toMatchObject({ kind });
     expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "retry" });
     expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "sent" });
     expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "gone" });
@@ -698,12 +696,12 @@ describe("trouble", () => {
     expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", error: expect.stringContaining("403") });
   });
 
-  it("a 5xx on a create is ambiguous, on an edit a retry", async () => {
+  it("a 5xx on a create or an edit is ambiguous", async () => {
     fake.fail({ method: "POST", action: { kind: "status", status: 502 } });
     expect(await rig.say({ text: "x" })).toMatchObject({ kind: "ambiguous" });
     const id = await sentId({ text: "y" });
     fake.fail({ method: "PATCH", action: { kind: "status", status: 500 } });
-    expect(await edit(id, { text: "z" })).toMatchObject({ kind: "retry" });
+    expect(await edit(id, { text: "z" })).toMatchObject({ kind: "ambiguous" });
   });
 
   it("refused formatting asks for plain text, once; what is plain is refused for good", async () => {
@@ -896,7 +894,8 @@ describe("interactions", () => {
   it("a lost answer to the first is repeated, to a private follow-up it is not", async () => {
     const { reply } = await deferred(true);
     fake.fail({ method: "PATCH", action: { kind: "drop-after" } });
-    expect(await rig.say({ text: "a" }, { interaction: { ...reply, first: true } })).toMatchObject({ kind: "retry" });
+    const lost = await rig.say({ text: "a" }, { interaction: { ...reply, first: true } });
+    expect(lost).toEqual({ kind: "ambiguous", error: expect.any(String) });
     expect(await rig.say({ text: "a" }, { interaction: { ...reply, first: true } })).toMatchObject({ kind: "sent" });
     fake.fail({ method: "POST", action: { kind: "drop-after" } });
     expect(await rig.say({ text: "b" }, { interaction: { ...reply, first: false } })).toMatchObject({

@@ -646,8 +646,8 @@ describe("what a send reports", () => {
   });
 
   it.each<[string, Fault["action"], object]>([
-    ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "retry" }],
-    ["a drop", { kind: "drop-after" }, { kind: "retry" }],
+    ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
+    ["a drop", { kind: "drop-after" }, { kind: "ambiguous" }],
     ["a flood", { kind: "rate-limit", retryAfterS: 3 }, { kind: "retry", afterMs: 3000 }],
   ])("%s on an edit, which may be repeated", async (_, action, expected) => {
     const running = await startAdapter();

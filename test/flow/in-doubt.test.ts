@@ -1,0 +1,153 @@
+/** A request that takes effect and gets no answer, and is refused when it is repeated: nothing shows twice. The whole gateway on the loopback platforms. */
+
+import { resolve } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { FaultAction } from "../fakes/discord/faults.js";
+import { until } from "../support/until.js";
+import { invoke, type Stack, startStack } from "./stack.js";
+
+const IN_DOUBT = "may or may not have arrived";
+const EMPTY = { kind: "garble", body: "" } as const;
+const refusal = (status: number, code: number, message: string): FaultAction => ({
+  kind: "status",
+  status,
+  body: { code, message },
+});
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    withFlow: false,
+    plugins: [resolve(import.meta.dirname, "../fixtures/plugins/changes.mjs")],
+  });
+}, 60_000);
+afterAll(() => stack.stop());
+afterEach(() => {
+  stack.discord.faults.clear();
+});
+
+interface Letter {
+  id: string;
+  reason: string;
+}
+
+async function heldLetters(): Promise<Letter[]> {
+  const { letters = [] } = (await invoke(stack.gateway.url, "/outbox list held")).data as { letters?: Letter[] };
+  return letters;
+}
+
+const newestHeld = async () => (await heldLetters())[0]?.id;
+
+let before: string | undefined;
+beforeEach(async () => {
+  before = await newestHeld();
+});
+
+/** Resolves with the newest message that is held, once it is another one than before the test. */
+async function held(): Promise<string> {
+  const [letter] = await until(async () => {
+    const letters = await heldLetters();
+    return letters[0]?.id === before ? undefined : letters;
+  }, "a message that is held in doubt");
+  return JSON.stringify(letter);
+}
+
+describe("an answer to a command", () => {
+  it.each<[string, FaultAction, FaultAction]>([
+    ["the reply is gone", EMPTY, refusal(404, 10008, "Unknown Message")],
+    ["the webhook is unknown", { kind: "drop-after" }, refusal(404, 10015, "Unknown Webhook")],
+    ["the token has run out", { kind: "drop-after" }, refusal(401, 50027, "Invalid Webhook Token")],
+    ["access is missing", EMPTY, refusal(403, 50001, "Missing Access")],
+  ])("is held when, at its next try, %s", async (_, lost, refused) => {
+    const { discord } = stack;
+    discord.fail({ method: "PATCH", path: "^/webhooks/", action: lost });
+    discord.fail({ method: "PATCH", path: "^/webhooks/", action: refused });
+    const callsBefore = discord.calls.length;
+    discord.people.slash("status");
+    expect(await held()).toContain(IN_DOUBT);
+    const calls = discord.calls.slice(callsBefore);
+    expect(calls.filter(({ method, path }) => method === "PATCH" && path.endsWith("original"))).toHaveLength(2);
+    expect(calls.filter(({ method, path }) => method === "POST" && !path.endsWith("/callback"))).toEqual([]);
+  });
+});
+
+describe("a change of a message", () => {
+  const locked = refusal(400, 50083, "Thread is archived");
+
+  it.each<[string, FaultAction]>([
+    ["it is another author's", refusal(403, 50005, "Cannot edit a message authored by another user")],
+    ["it was deleted", refusal(404, 10008, "Unknown Message")],
+    ["its thread is locked", locked],
+  ])("of Discord is held when, at its next try, %s", async (_, refused) => {
+    const { discord, platforms } = stack;
+    const { id } = discord.world.addChannel({ type: 0, name: "changes" });
+    const room = { chatId: id };
+    const texts = async () => (await platforms.discord.seen(room)).map(({ text }) => text);
+    await platforms.discord.say(room, "guest", "post first");
+    await until(async () => (await texts()).includes("first"), "the message");
+    discord.fail({ method: "PATCH", path: `^/channels/${id}/messages/`, action: EMPTY });
+    discord.fail({ method: "PATCH", path: `^/channels/${id}/messages/`, action: refused });
+    discord.fail({ method: "PATCH", path: `^/channels/${id}$`, action: refusal(403, 50013, "Missing Permissions") });
+    await platforms.discord.say(room, "guest", "change second");
+    expect(await held()).toContain(IN_DOUBT);
+    expect(await texts()).toEqual(["second"]);
+  });
+
+  it.each(["TOPIC_CLOSED", "message can't be edited", "MESSAGE_ID_INVALID"])(
+    "of Telegram is held when its next try is refused: %s",
+    async (description) => {
+      const { telegram, platforms } = stack;
+      const [room] = platforms.telegram.places;
+      const texts = async () => (await platforms.telegram.seen(room)).map(({ text }) => text);
+      const [first, second] = [`first of ${description}`, `second of ${description}`];
+      await platforms.telegram.say(room, "guest", `post ${first}`);
+      await until(async () => (await texts()).includes(first), "the message");
+      telegram.fail({ method: "editMessageText", action: EMPTY });
+      const action = { kind: "refuse", status: 400, description: `Bad Request: ${description}` } as const;
+      telegram.fail({ method: "editMessageText", action });
+      await platforms.telegram.say(room, "guest", `change ${second}`);
+      expect(await held()).toContain(IN_DOUBT);
+      expect((await texts()).filter((text) => text === first || text === second)).toEqual([second]);
+    },
+  );
+
+  it("that was held goes with what it was when a newer one is sent", async () => {
+    const { discord, platforms } = stack;
+    const { id } = discord.world.addChannel({ type: 0, name: "newer" });
+    const room = { chatId: id };
+    const texts = async () => (await platforms.discord.seen(room)).map(({ text }) => text);
+    await platforms.discord.say(room, "guest", "post first");
+    await until(async () => (await texts()).includes("first"), "the message");
+    discord.fail({ method: "PATCH", path: `^/channels/${id}/messages/`, action: EMPTY });
+    discord.fail({ method: "PATCH", path: `^/channels/${id}/messages/`, action: refusal(403, 50005, "Not yours") });
+    await platforms.discord.say(room, "guest", "change second");
+    await held();
+    await platforms.discord.say(room, "guest", "change third");
+    await until(async () => (await texts()).includes("third"), "the newer change");
+    await until(async () => (await newestHeld()) === before, "the older change being superseded");
+    expect(await texts()).toEqual(["third"]);
+  });
+});
+
+it.each<FaultAction>([EMPTY, { kind: "drop-after" }])(
+  "a card that is refused at its next try goes as text under the same nonce, which Discord drops (%j)",
+  async (lost) => {
+    const { discord, platforms } = stack;
+    const { id } = discord.world.addChannel({ type: 0, name: "cards" });
+    const room = { chatId: id };
+    discord.fail({ method: "POST", path: `^/channels/${id}/messages$`, action: lost });
+    discord.fail({
+      method: "POST",
+      path: `^/channels/${id}/messages$`,
+      action: refusal(403, 50013, "Missing Permissions"),
+    });
+    await platforms.discord.say(room, "guest", "card words");
+    const posts = () =>
+      discord.calls.filter(({ method, path }) => method === "POST" && path === `/channels/${id}/messages`);
+    await until(() => posts().length === 3, "three requests");
+    await until(() => posts()[2]?.status === 200, "the last being answered");
+    const nonces = posts().map(({ body }) => (body as { nonce?: string }).nonce);
+    expect(new Set(nonces).size).toBe(1);
+    expect(await platforms.discord.seen(room)).toHaveLength(1);
+  },
+);
