@@ -8,7 +8,7 @@ import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Caller } from "./caller.js";
 import { DM_PREFIX } from "./dm.js";
-import { UnreadableAnswer } from "./errors.js";
+import { Limited, UnreadableAnswer } from "./errors.js";
 import type { Ledger } from "./ledger.js";
 import { describeFailure, isHidden } from "./outcome.js";
 import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./payloads.js";
@@ -203,6 +203,12 @@ export class Channels {
         if (isHidden(error)) {
           this.#known.set(channelId, { isForum: false });
           return undefined;
+        }
+        // Nothing was asked: that is no attempt.
+        if (error instanceof Limited && !error.wasAsked) {
+          attempt--;
+          await wait(this.#clock, error.afterMs, this.#signal);
+          continue;
         }
         // The messages of this channel wait; the connection and the other channels do not.
         if (attempt >= LOOKUP_ATTEMPTS)

@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Caller } from "./caller.js";
-import { Limited } from "./errors.js";
+import { Limited, OwnLimit } from "./errors.js";
 import type { Intake } from "./intake.js";
 import type { DiscordOptions } from "./options.js";
 import { describeFailure, isTokenRefused } from "./outcome.js";
@@ -298,6 +298,8 @@ async function connectError(
           cause: error,
         });
   const message = describeFailure(error);
+  if (error instanceof OwnLimit)
+    return new HookgateError({ code: "DISCORD_PAUSED", message, retryable: true, cause: error });
   if (error instanceof Limited) pause(error.afterMs, message);
   if (error instanceof Limited || error instanceof InvalidRequestPause)
     return new HookgateError({

@@ -36,12 +36,24 @@ export class ServerFault extends Error {
 export class Limited extends Error {
   readonly afterMs: number;
   readonly isGlobal: boolean;
+  /** Discord was asked, and answered so. False: the limit was known, so no request was made. */
+  readonly wasAsked: boolean;
 
-  constructor(route: string, afterMs: number, isGlobal: boolean) {
-    super(`Discord limits requests to ${route}`);
+  constructor(message: string, facts: { afterMs: number; isGlobal: boolean; wasAsked: boolean }) {
+    super(message);
     this.name = "Limited";
-    this.afterMs = Math.max(1, Math.ceil(afterMs));
-    this.isGlobal = isGlobal;
+    this.afterMs = Math.max(1, Math.ceil(facts.afterMs));
+    this.isGlobal = facts.isGlobal;
+    this.wasAsked = facts.wasAsked;
+  }
+}
+
+/** The gateway's own limit: Discord was not asked, and limits nothing. */
+export class OwnLimit extends Limited {
+  constructor(perSecond: number, afterMs: number) {
+    const limit = `${perSecond} requests a second (discord.requests_per_second)`;
+    super(`waits for the gateway's own limit of ${limit}`, { afterMs, isGlobal: true, wasAsked: false });
+    this.name = "OwnLimit";
   }
 }
 

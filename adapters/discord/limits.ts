@@ -4,7 +4,7 @@
  * https://discord.com/developers/docs/topics/rate-limits
  */
 import type { Clock } from "../../src/lib/clock.js";
-import { Limited } from "./errors.js";
+import { Limited, OwnLimit } from "./errors.js";
 import { isGlobalLimit, limitMs } from "./limit.js";
 
 /** Discord's clock and ours differ. */
@@ -28,6 +28,8 @@ interface Bucket {
   remaining: number;
   /** On the monotonic clock. */
   resetAt: number;
+  /** Discord said that it is used up. */
+  isDiscords?: true;
 }
 
 export function routeOf(method: string, path: string): Route {
@@ -56,7 +58,8 @@ export class Limits {
     const key = this.#keyOf(route);
     const bucket = this.#buckets.get(key);
     if (bucket && bucket.resetAt <= now) this.#buckets.delete(key);
-    else if (bucket && bucket.remaining <= 0) throw new Limited(route.shape, bucket.resetAt - now, false);
+    else if (bucket && bucket.remaining <= 0)
+      throw limitOf(route, bucket.resetAt - now, { isGlobal: false, wasAsked: false });
     else if (bucket) bucket.remaining--;
     // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
     if (!route.shape.startsWith("/interactions/")) this.#takeOfSecond(route, now);
@@ -76,11 +79,11 @@ export class Limits {
   limited(route: Route, header: Header, body: string): Limited {
     const forMs = Math.min(limitMs(body, header), MAX_LIMIT_MS) + MARGIN_MS;
     const isGlobal = isGlobalLimit(body, header);
-    if (isGlobal) this.#second = { remaining: 0, resetAt: this.#clock.monotonic() + forMs };
+    if (isGlobal) this.#second = { remaining: 0, resetAt: this.#clock.monotonic() + forMs, isDiscords: true };
     else if (route.method === "POST") this.#set(route, 0, forMs);
     // The limit of a resource may concern a single message, as that of edits of an old one does (30046).
     else if (header("x-ratelimit-scope") !== "shared") this.note(route, header);
-    return new Limited(route.shape, forMs, isGlobal);
+    return limitOf(route, forMs, { isGlobal, wasAsked: true });
   }
 
   /** The next request asks Discord. */
@@ -89,9 +92,15 @@ export class Limits {
     this.#second = { remaining: 0, resetAt: Number.NEGATIVE_INFINITY };
   }
 
-  #takeOfSecond({ shape }: Route, now: number): void {
+  #takeOfSecond(route: Route, now: number): void {
     if (this.#second.resetAt <= now) this.#second = { remaining: this.#perSecond, resetAt: now + 1000 };
-    if (this.#second.remaining <= 0) throw new Limited(shape, this.#second.resetAt + MARGIN_MS - now, true);
+    const { remaining, resetAt, isDiscords } = this.#second;
+    if (remaining <= 0) {
+      const forMs = resetAt + MARGIN_MS - now;
+      throw isDiscords
+        ? limitOf(route, forMs, { isGlobal: true, wasAsked: false })
+        : new OwnLimit(this.#perSecond, forMs);
+    }
     this.#second.remaining--;
   }
 
@@ -108,3 +117,6 @@ export class Limits {
       for (const oldest of this.#buckets.keys()) return void this.#buckets.delete(oldest);
   }
 }
+
+const limitOf = ({ shape }: Route, afterMs: number, facts: { isGlobal: boolean; wasAsked: boolean }) =>
+  new Limited(`Discord limits requests to ${shape}`, { afterMs, ...facts });

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage } from "../../src/lib/errors.js";
-import { Limited, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
+import { Limited, OwnLimit, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { InvalidRequestPause } from "./refusals.js";
 
 /** Facts about the request that decide how its failure reads. */
@@ -118,12 +118,13 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
   if (error instanceof Limited)
     return {
       kind: "retry",
-      error: "rate limited by Discord",
+      error: error instanceof OwnLimit ? error.message : "rate limited by Discord",
       afterMs: error.afterMs,
       scope: error.isGlobal ? "bot" : limitedBy(sent),
+      isUntried: error.wasAsked ? undefined : true,
     };
   if (error instanceof InvalidRequestPause)
-    return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };
+    return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot", isUntried: true };
   if (error instanceof Refusal) return refused(error, sent);
   if (error instanceof ServerFault) return unknownOutcome(error.message, sent);
   if (error instanceof UnreadableAnswer || error instanceof z.ZodError)

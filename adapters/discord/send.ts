@@ -54,7 +54,7 @@ export interface SendContext {
 
 /** Nothing was written, and waiting uses up no attempts: the connection comes back or the delivery expires. */
 export function notConnected(error: string): SendResult {
-  return { kind: "retry", error, afterMs: 1000, scope: "bot" };
+  return { kind: "retry", error, afterMs: 1000, scope: "bot", isUntried: true };
 }
 
 /** One request; its answer, or what is known of it when the signal aborts first. */

@@ -7,8 +7,8 @@ import { type Clock, wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
-import { Refusal } from "./errors.js";
-import { describeFailure, isDiscordsOwn } from "./outcome.js";
+import { Limited, Refusal } from "./errors.js";
+import { describeFailure, isDiscordsOwn, isTokenRefused } from "./outcome.js";
 
 const ALREADY_OPEN = 160004;
 /** This kind of channel has no threads, such as a direct conversation; or the request does not fit it. */
@@ -18,8 +18,10 @@ const FORBIDDEN: ReadonlySet<number | string> = new Set([50001, 50013]);
 const TOO_MANY_THREADS = 160006;
 const MAX_THREAD_NAME = 100;
 const MAX_TRIES = 3;
+/** A run of a hook waits for the thread. A message in the channel itself is better than one that comes late or never. */
+const MAX_WAIT_MS = 10_000;
 
-/** Tried again when Discord does not answer. Undefined: there are none in this channel. */
+/** Tried again when Discord does not answer, refuses the token once, or limits requests for a moment. Undefined: there are none in this channel. */
 export async function openThread(
   { caller, channels, clock, signal }: { caller: Caller; channels: Channels; clock: Clock; signal: AbortSignal },
   at: Address,
@@ -30,6 +32,7 @@ export async function openThread(
   const thread = { platform: at.platform, botId: at.botId, chatId: messageId };
   // What is posted in a forum begins a thread by itself.
   if (channels.get(at.chatId)?.isForum) return thread;
+  const startedMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
     try {
       await caller.post(Routes.threads(at.chatId, messageId), {
@@ -39,16 +42,20 @@ export async function openThread(
     } catch (error) {
       if (error instanceof Refusal && error.code === ALREADY_OPEN) return thread;
       if (error instanceof Refusal && OTHER_KIND.has(error.code)) return undefined;
-      if (error instanceof Refusal && error.status < 500 && isDiscordsOwn(error) && error.status !== 429)
+      const isFinal = error instanceof Refusal && error.status < 500 && isDiscordsOwn(error);
+      if (isFinal && !isTokenRefused(error))
         throw threadRefused(`Discord opened no thread: ${error.message} (${error.code})`, hintFor(error), error);
-      if (attempt === MAX_TRIES)
+      const isLimited = error instanceof Limited;
+      if (isLimited) attempt--;
+      const pauseMs = isLimited ? error.afterMs : backoffMs({ firstMs: 500, maxMs: 5000 }, attempt);
+      if (attempt === MAX_TRIES || clock.monotonic() - startedMs + pauseMs > MAX_WAIT_MS)
         throw new HookgateError({
           code: THREAD_NOT_OPENED,
           message: `Discord opened no thread: ${describeFailure(error)}`,
           retryable: true,
           cause: error,
         });
-      await wait(clock, backoffMs({ firstMs: 500, maxMs: 5000 }, attempt), signal);
+      await wait(clock, pauseMs, signal);
     }
   }
 }

@@ -279,6 +279,8 @@ export interface OutboxStore {
   ): Promise<boolean>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
   retryAt(id: string, dueAt: number, reason: string, mayHaveArrived?: boolean): Promise<void>;
+  /** Later, as `retryAt`, but no request was made: nothing is counted, and the reason of an attempt before stays. */
+  postpone(id: string, dueAt: number, reason: string): Promise<void>;
   /** Ends an open or held delivery; `superseded` also ends a dead one. */
   finish(
     id: string,

@@ -44,6 +44,13 @@ export function markNotSent(parts: Parts): Parts {
   return parts.map((part) => (part.status === "sending" ? { ...part, status: "waiting" } : part));
 }
 
+/** No request was made. */
+export function markUnwritten(parts: Parts): Parts {
+  return parts.map((part) =>
+    part.status === "sending" ? { ...part, status: "waiting", attempts: Math.max(0, part.attempts - 1) } : part,
+  );
+}
+
 /** An operator sends it again, whatever was posted of it. */
 export const markUntried = (parts: Parts): Parts => markNotSent(parts).map(({ mayHaveArrived: _, ...part }) => part);
 

@@ -17,6 +17,7 @@ import {
   markSending,
   markSent,
   markUntried,
+  markUnwritten,
   type Parts,
   replaceUnsent,
 } from "./delivery-parts.js";
@@ -75,6 +76,9 @@ export function createOutbox(
   );
   const retry = database.prepare<[number, string, string, number]>(
     "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ? WHERE seq = ?",
+  );
+  const postpone = database.prepare<[number, string, string, number]>(
+    "UPDATE deliveries SET due_at = ?, reason = iif(attempts > 0, reason, ?), parts = ? WHERE seq = ?",
   );
   const finish = database.prepare<[DeliveryStatus, string, number, string, DeliveryStatus]>(
     `UPDATE deliveries SET status = ?, reason = ?, settled_at = ?
@@ -187,6 +191,12 @@ export function createOutbox(
         if (record?.status !== "waiting" && record?.status !== "sending") return;
         const mark = mayHaveArrived ? markInDoubt : markNotSent;
         retry.run(dueAt, reason, JSON.stringify(mark(parseParts(record))), record.seq);
+      }),
+    postpone: (id, dueAt, reason) =>
+      write(() => {
+        const record = find.get(id);
+        if (record?.status !== "waiting" && record?.status !== "sending") return;
+        postpone.run(dueAt, reason, JSON.stringify(markUnwritten(parseParts(record))), record.seq);
       }),
     finish: (id, status, reason, at, hasHooks = false) =>
       write(() => {

@@ -141,6 +141,7 @@ function noteResult(
   startedMs: number,
   out: Outbound,
 ): Promise<void> | undefined {
+  if (result.kind === "retry" && result.isUntried) return undefined;
   const { platform } = address;
   const now = out.clock.now();
   out.observe.requestAnswered?.(platform, result.kind, out.clock.monotonic() - startedMs);

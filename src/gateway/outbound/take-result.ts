@@ -37,7 +37,10 @@ export async function takeResult(
   switch (result.kind) {
     case "retry":
       if (result.scope === "file") return waitForFile(delivery, result.afterMs, result.error, out);
-      if (result.afterMs !== undefined) return waitAsTold(delivery, result.afterMs, result.scope, result.error, out);
+      if (result.afterMs !== undefined) {
+        const { afterMs, scope, error, isUntried } = result;
+        return waitAsTold(delivery, { askedMs: afterMs, scope, why: error, isUntried }, out);
+      }
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)
         : tryAgain(delivery, "dead", result.error, tookMs, out);
@@ -74,14 +77,16 @@ export async function takeResult(
   }
 }
 
+interface Told {
+  askedMs: number;
+  scope: "delivery" | "chat" | "bot";
+  why: string;
+  /** No request was made. */
+  isUntried?: boolean | undefined;
+}
+
 /** The platform said when. Its word is kept on disk, and does not use up attempts. A pause beyond reason is cut, and reported. */
-async function waitAsTold(
-  delivery: Delivery,
-  askedMs: number,
-  scope: "delivery" | "chat" | "bot",
-  why: string,
-  out: Outbound,
-): Promise<Then> {
+async function waitAsTold(delivery: Delivery, { askedMs, scope, why, isUntried }: Told, out: Outbound): Promise<Then> {
   const isCut = askedMs > MAX_PAUSE_MS;
   const now = out.clock.now();
   const dueAt = now + Math.min(Math.max(0, askedMs), MAX_PAUSE_MS);
@@ -100,9 +105,11 @@ async function waitAsTold(
     return giveUp(delivery, "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   }
   if (scope === "delivery" && delivery.operation !== "send" && !waitsAlone(delivery))
-    return stepAside(delivery, { dueAt, error }, out);
+    return stepAside(delivery, { dueAt, error, isUntried }, out);
   // Asked for in one turn, so that both are in one transaction.
-  await Promise.all([pause(), out.store.outbox.retryAt(delivery.id, dueAt, error)]);
+  const { outbox } = out.store;
+  const later = isUntried ? outbox.postpone(delivery.id, dueAt, error) : outbox.retryAt(delivery.id, dueAt, error);
+  await Promise.all([pause(), later]);
   return orExpiry(delivery, dueAt);
 }
 
@@ -113,7 +120,8 @@ async function waitAsTold(
 function waitForPlatform(delivery: Delivery, error: string, out: Outbound): Promise<Then> {
   const attempts = delivery.attempts + 1;
   const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
-  return waitAsTold(delivery, backoffMs({ firstMs, maxMs }, attempts), attempts < max ? "bot" : "chat", error, out);
+  const askedMs = backoffMs({ firstMs, maxMs }, attempts);
+  return waitAsTold(delivery, { askedMs, scope: attempts < max ? "bot" : "chat", why: error }, out);
 }
 
 /** Later, with growing pauses; after the last attempt it ends as `ending`. */
@@ -156,16 +164,24 @@ function holdInDoubt(delivery: Delivery, last: string, out: Outbound): Promise<T
 
 const withDoubt = (reason: string) => (reason.includes(IN_DOUBT) ? reason : `it ${IN_DOUBT}; last: ${reason}`);
 
+interface Aside {
+  dueAt: number;
+  error: string;
+  isInDoubt?: boolean;
+  isUntried?: boolean | undefined;
+}
+
 /** It goes on alone, and later ones of its queue pass: they may come before it. */
 async function stepAside(
   delivery: Delivery,
-  { dueAt, error, isInDoubt = false }: { dueAt: number; error: string; isInDoubt?: boolean },
+  { dueAt, error, isInDoubt = false, isUntried }: Aside,
   out: Outbound,
 ): Promise<Then> {
   const left = delivery.parts.filter((part) => part.status !== "sent");
+  const { outbox } = out.store;
   await Promise.all([
-    out.store.outbox.reencode(delivery.id, left, { isApart: true }),
-    out.store.outbox.retryAt(delivery.id, dueAt, error, isInDoubt),
+    outbox.reencode(delivery.id, left, { isApart: true }),
+    isUntried ? outbox.postpone(delivery.id, dueAt, error) : outbox.retryAt(delivery.id, dueAt, error, isInDoubt),
   ]);
   out.look(queueOf({ ...delivery, isApart: true }));
   return "again";
