@@ -12,12 +12,6 @@ export function encodeWeb(message: OutboundMessage, options: { plain: boolean })
   return [{ text, body }];
 }
 
-/** What a person wrote, as their own and others' pages show it. */
-export function renderHtml(text: string): string {
-  // A picture or a file may come without a word.
-  return text === "" ? "" : formatWeb({ text, showAddresses: true }, { plain: false }).html;
-}
-
 /** A part's body, read back from disk. */
 export function decodeBody(part: EncodedPart): RowBody {
   return rowBody.parse(part.body);

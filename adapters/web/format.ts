@@ -48,6 +48,11 @@ export function formatWeb(message: OutboundMessage, { plain }: { plain: boolean 
   return body;
 }
 
+/** What a person wrote, as the page shows it. */
+export function writtenHtml(text: string): string {
+  return htmlOf(text, "markdown", false, readTree(text, "markdown", true));
+}
+
 function textOf({ text, format, card }: OutboundMessage, plain: boolean, tree: Root): string {
   if (!card && (format === undefined || format === "markdown") && isPlainText(text)) return text;
   const rich = plain && format !== "html" ? plainRich(text) : readRich(text, format, { canLink }, tree);

@@ -5,7 +5,6 @@ import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../..
 import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { type RowBody, readBody } from "./body.js";
-import { renderHtml } from "./encode.js";
 import {
   createdEvent,
   deletedEvent,
@@ -16,6 +15,7 @@ import {
   reactionEvent,
 } from "./events.js";
 import type { Feed } from "./feed.js";
+import { writtenHtml } from "./format.js";
 import type { Offers } from "./offers.js";
 import type { Commanding, Place, Pressing, Saying, WebPerson, Writing } from "./port.js";
 import type { Rooms } from "./rooms.js";
@@ -37,7 +37,7 @@ export async function say(parts: InboundParts, person: WebPerson, saying: Saying
   if (saying.text.trim() === "" && saying.attachments.length === 0)
     throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text or a file" });
   needLength(parts, saying.text);
-  const body: RowBody = { html: renderHtml(saying.text), ...writingOf(saying) };
+  const body: RowBody = { html: writtenHtml(saying.text), ...writingOf(saying) };
   if (saying.attachments.length > 0) body.attachments = saying.attachments;
   return create(parts, person, { ...saying, body });
 }
@@ -48,7 +48,7 @@ export async function command(parts: InboundParts, person: WebPerson, given: Com
   const text = [`/${given.name}`, ...words].join(" ");
   needLength(parts, text);
   const body: RowBody = {
-    html: renderHtml(text),
+    html: writtenHtml(text),
     ...writingOf(given),
     command: { name: given.name, options: given.options },
   };
@@ -74,7 +74,7 @@ export function edit(
     const isRepeat = body.editNonce === nonce;
     // The row's own time makes the event's id: two edits in one millisecond must not look like one.
     const at = Math.max(clock.now(), (row.editedAt ?? row.at) + 1);
-    const next: RowBody = { ...body, writtenBy, html: renderHtml(text), editNonce: nonce };
+    const next: RowBody = { ...body, writtenBy, html: writtenHtml(text), editNonce: nonce };
     const stored = isRepeat ? undefined : await parts.store.edit(row.id, { text, body: next, at });
     return { stored, event: editedEvent };
   });

@@ -182,6 +182,15 @@ describe("one person", () => {
     for (let i = 0; i < 10; i++) expect((await say(OWNER)).status).toBe(201);
   });
 
+  it("cannot make a message of tables that cost far more than its length", async () => {
+    const row = (cell: string) => `${Array.from({ length: 100 }, () => cell).join("|")}\n`;
+    const text = `${row("a")}${row("-")}${"a\n".repeat(600)}\n`.repeat(19);
+    const answer = await app.call(OWNER, "POST", "/api/rooms/general/messages", { text, nonce: "nonce-of-tables" });
+    expect(answer.status).toBe(201);
+    expect(answer.body.message.html.match(/<tr>/g) ?? []).toHaveLength(0);
+    expect(answer.body.message.html.match(/a/g)?.length).toBeGreaterThan(19 * 600);
+  });
+
   it("may have files up to a quota", async () => {
     const upload = async (token: string) =>
       (

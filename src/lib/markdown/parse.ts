@@ -15,12 +15,20 @@ const GROUP_MAX = 16_384;
 /** Delimiters in one block; the parser's time grows with their square. */
 const DELIMITERS_MAX = 600;
 /**
- * What one text may cost: a line or a character that may start markup is 1, a mark of a list, quote or
- * heading 5, a bare address 10. What comes after that is literal text, so that no message stops the event loop for long.
+ * What one text may cost: a line or a character that may start markup is 1, other marks as measured. What comes after that is literal text,
+ * so that no message stops the event loop for long.
  */
-const COST_MAX = 6_000;
+const COST_MAX = 4_000;
+/** A mark of a list, quote or heading. */
 const LINE_MARK_COST = 5;
-const ADDRESS_COST = 10;
+/** A bare address. */
+const ADDRESS_COST = 7;
+/** The end of a link's text, `](`. */
+const LINK_COST = 4;
+/** A line that ends a paragraph, or that ends in a hard break. */
+const BREAK_COST = 3;
+/** A line of a table, besides one for each column of its head. */
+const TABLE_LINE_COST = 4;
 /** Two columns can be one more level of a list, and every line of a list is checked against each level above it. */
 const COLUMNS_PER_LEVEL = 2;
 /** In an address the parser reads a run of punctuation once more for each of its characters; 100 of these steps cost 1. */
@@ -130,14 +138,32 @@ function costOf(text: string): number {
     if (isLineStart && isSpace) columns += code === 9 ? 4 : 1;
     else if (isLineStart) cost += columns / COLUMNS_PER_LEVEL;
     if (isMark) cost += LINE_MARK_COST;
-    else if (code === 10 || INLINE_MARKS.has(code)) cost++;
+    else if (code === 10) cost += text.charCodeAt(i - 1) === 10 || text.charCodeAt(i - 1) === 32 ? BREAK_COST : 1;
+    else if (code === 40 /* ( */ && text.charCodeAt(i - 1) === 93 /* ] */) cost += LINK_COST;
+    else if (INLINE_MARKS.has(code)) cost++;
     // Marks may follow each other, `- > - a`; the rest of a rule, `-----`, counts nothing.
     const isNested: boolean =
       isMark && (code === 62 /* > */ || text.charCodeAt(i + 1) === 32 || text.charCodeAt(i + 1) === 9);
     isLineStart = code === 10 || (isLineStart && (isNested || isSpace || (code >= 48 && code <= 57)));
     if (code === 10) columns = 0;
   }
-  return cost + addressCost(text);
+  return cost + addressCost(text) + tableCost(text);
+}
+
+/** `-|:-`, also in lists and quotes: the line before it may be the head of a table, and each line up to the next blank one a row. */
+const DELIMITER_ROW = /^[ \t>+*.)\d|:-]*$/;
+const BLANK = /^[ \t>]*$/;
+
+function tableCost(text: string): number {
+  if (!/[|:]/.test(text)) return 0;
+  let cost = 0;
+  let columns = 0;
+  for (const line of text.split("\n")) {
+    if (BLANK.test(line)) columns = 0;
+    else if (/[|:]/.test(line) && DELIMITER_ROW.test(line)) columns = Math.max(columns, line.match(/-+/g)?.length ?? 0);
+    if (columns > 0) cost += TABLE_LINE_COST + columns;
+  }
+  return cost;
 }
 
 const ADDRESSES = /:\/\/|www\.|@/gi;

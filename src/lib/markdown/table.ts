@@ -4,19 +4,28 @@ import { toString as textOf } from "mdast-util-to-string";
 
 /** Cells wider than this are not padded to, so that one long cell cannot blow up every row. */
 const COLUMN_MAX = 40;
+/** A table that would need more spaces than this is written without columns. */
+const PADDING_MAX = 8_000;
 
 export function tableText(table: Table): string {
   const rows = table.children.map((row) => row.children.map((cell) => textOf(cell).replace(/\s+/g, " ").trim()));
   const columns = Math.max(0, ...rows.slice(0, 1).map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
+  const cells = rows.map((row) => row.slice(0, columns).map((text) => ({ text, width: width(text) })));
+  const widest = Array.from({ length: columns }, (_, column) =>
     Math.min(
       COLUMN_MAX,
-      rows.reduce((widest, row) => Math.max(widest, width(row[column] ?? "")), 3),
+      cells.reduce((most, row) => Math.max(most, row[column]?.width ?? 0), 3),
     ),
   );
-  const lines = rows.map((row) =>
-    widths
-      .map((room, column) => pad(row[column] ?? "", room, table.align?.[column] ?? null))
+  const padding = cells.reduce(
+    (sum, row) => row.reduce((all, cell, column) => all + Math.max(0, (widest[column] ?? 0) - cell.width), sum),
+    0,
+  );
+  const widths = padding > PADDING_MAX ? widest.map(() => 3) : widest;
+  // A row ends at its last cell: what is missing would make a wide table of a few short lines enormous.
+  const lines = cells.map((row) =>
+    row
+      .map((cell, column) => pad(cell, widths[column] ?? 0, table.align?.[column] ?? null))
       .join(" | ")
       .trimEnd(),
   );
@@ -24,8 +33,13 @@ export function tableText(table: Table): string {
   return [lines[0] ?? "", rule, ...lines.slice(1)].join("\n");
 }
 
-function pad(text: string, room: number, align: "left" | "right" | "center" | null): string {
-  const missing = Math.max(0, room - width(text));
+interface Cell {
+  text: string;
+  width: number;
+}
+
+function pad({ text, width }: Cell, room: number, align: "left" | "right" | "center" | null): string {
+  const missing = Math.max(0, room - width);
   if (align === "right") return " ".repeat(missing) + text;
   if (align === "center") return " ".repeat(missing >> 1) + text + " ".repeat(missing - (missing >> 1));
   return text + " ".repeat(missing);

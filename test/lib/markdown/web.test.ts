@@ -158,6 +158,31 @@ describe("what one message costs", () => {
     }
   });
 
+  it("is columns times lines for a table, whatever its lines hold, over all tables of the message", () => {
+    const table = (columns: number, lines: number, line: string, before = "") => {
+      const row = (cell: string) => `${before}${Array.from({ length: columns }, () => cell).join("|")}\n`;
+      return `${row("a")}${row("-")}${`${before}${line}\n`.repeat(lines)}\n`;
+    };
+    for (const text of [
+      table(100, 600, "a").repeat(19),
+      table(50, 1200, "a").repeat(12),
+      table(3_000, 8_000, "a"),
+      table(1_000, 64, "a", "> "),
+      table(2, 30, "a", "- ").repeat(400),
+      `a\n-:\n${"a\n".repeat(200)}\n`.repeat(70),
+    ]) {
+      const made = format({ text });
+      expect((made.html.match(/<tr>/g) ?? []).length, text.slice(0, 20)).toBeLessThan(700);
+      expect(made.text.length, text.slice(0, 20)).toBeLessThan(text.length * 2);
+      expect(made.text.match(/a/g)?.length, text.slice(0, 20)).toBe(text.match(/a/g)?.length);
+    }
+    expect(html(table(10, 150, "a|b|c|d|e|f|g|h|i|j")).match(/<td>/g)).toHaveLength(1_500);
+    const wide = `${"x".repeat(40)}|b\n-|-\n${"a|b\n".repeat(400)}`;
+    expect(html(wide).match(/<tr>/g)).toHaveLength(401);
+    expect(format({ text: wide }).text.length).toBeLessThan(wide.length * 4);
+    expect(format({ text: "x|long\n-|-\na|b\nc" }).text).toBe("x   | long\n----+-----\na   | b\nc");
+  });
+
   it("is bounded for lists in lists and for many addresses, too", () => {
     const levels = (depth: number) => Array.from({ length: depth }, (_, i) => `${"  ".repeat(i)}- a`).join("\n");
     const texts = [levels(170), `${levels(18)}\n`.repeat(85), "http://a.b/c ".repeat(2400), "www.a.b ".repeat(4000)];
