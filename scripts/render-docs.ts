@@ -222,6 +222,8 @@ problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; o
 
 function httpApi(): string {
   const errors = `Errors are \`{ "error": { "code", "message", "hint" } }\`; below \`/api/v1\` they are problem documents (RFC 9457).`;
+  const limits =
+    "A JSON body may have 4 MB and 20,000 values, and 4 KB where no login is needed (413 `TOO_LARGE`, 400 `BODY_INVALID`). After 20 malformed requests from one address in a minute the answer is 429 `RATE_LIMITED`.";
   const shown = AREAS.map(([title, path]) => {
     const rows = routeTable
       .filter((route) => areaOf(route.path) === path)
@@ -229,7 +231,7 @@ function httpApi(): string {
     return `## ${title}\n\n${table(["route", "who", "what"], rows)}`;
   });
   return `# HTTP API\n\n${GENERATED}
-Listens on \`HOOKGATE_HOST:HOOKGATE_PORT\`. Programs send \`Authorization: Bearer <token>\`; the page uses a session cookie. ${errors}\n\n${shown.join("\n\n")}\n\n${apiV1()}\n`;
+Listens on \`HOOKGATE_HOST:HOOKGATE_PORT\`. Programs send \`Authorization: Bearer <token>\`; the page uses a session cookie. ${errors} ${limits}\n\n${shown.join("\n\n")}\n\n${apiV1()}\n`;
 }
 
 /** Routes by area: title, and what their paths match. The first that matches counts. */

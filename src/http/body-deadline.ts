@@ -12,7 +12,7 @@ export function limitBodies(
 ): void {
   app.addHook("onRequest", async (request, reply) => {
     const { raw } = request;
-    if (raw.headers["content-length"] === undefined && raw.headers["transfer-encoding"] === undefined) return;
+    if (!hasBody(request)) return;
     const deadline = clock.after(withinMs(request), () => {
       if (raw.complete || raw.socket.destroyed) return;
       const facts = { method: request.method, route: request.routeOptions.url, from: request.ip };
@@ -23,4 +23,8 @@ export function limitBodies(
     raw.once("end", () => deadline.cancel());
     raw.once("close", () => deadline.cancel());
   });
+}
+
+export function hasBody({ raw }: FastifyRequest): boolean {
+  return raw.headers["content-length"] !== undefined || raw.headers["transfer-encoding"] !== undefined;
 }

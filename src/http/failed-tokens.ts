@@ -9,7 +9,7 @@ import type { Metrics } from "./metrics.js";
 
 /** Wrong tokens a minute from one address. */
 const MAX_FAILURES = 20;
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+export const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 export interface FailedTokens {
   /** Throws RATE_LIMITED while the address has sent too many. Not for loopback: there a stale script would lock the owner out. */

@@ -7,14 +7,14 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { AuditStore, KeyValueStore } from "../domain/store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { isTooDeep, MAX_JSON_DEPTH } from "../lib/json-depth.js";
+import { hasTooMany, isTooDeep, MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../lib/json-depth.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { mapTexts } from "../lib/relative-paths.js";
 import { PROOF_HEADER } from "../lib/signed-call.js";
 import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { createAuth } from "./auth.js";
-import { limitBodies } from "./body-deadline.js";
+import { hasBody, limitBodies } from "./body-deadline.js";
 import { type CallerParts, createCauseOf } from "./caller.js";
 import type { HttpConfig } from "./config.js";
 import { watchConnections } from "./connections.js";
@@ -81,6 +81,8 @@ export interface HttpServer {
 }
 
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
+/** Of a request that needs no login. */
+const ANYONE_LIMIT_BYTES = 4 * 1024;
 const BODY_WITHIN_MS = 30_000;
 /** Where a proxy of ours can be: this machine and private networks. */
 const PROXIES = ["loopback", "linklocal", "uniquelocal"];
@@ -126,7 +128,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     auth: createAuth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,
-    limits: createLimits({ config, commandsPerMinute: options.commandsPerMinute, gateway: options.gateway, perMinute }),
+    limits: createLimits({
+      config,
+      commandsPerMinute: options.commandsPerMinute,
+      gateway: options.gateway,
+      perMinute,
+      logger,
+    }),
     streams: createStreams(),
     wishes,
     ingest: options.ingest,
@@ -162,7 +170,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let otherLoopback: OtherLoopback | undefined;
 
   async function build(): Promise<void> {
-    answerErrors(app, parts, options.shown);
+    const byAddress = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
+    const routeOf = ({ method, routeOptions }: FastifyRequest) => byAddress.get(`${method} ${routeOptions.url}`);
+    answerErrors(app, parts, options.shown, routeOf);
     const unguarded = new Set(
       routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
     );
@@ -177,12 +187,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           : undefined;
       if (proof !== undefined) reply.header(PROOF_HEADER, proof);
     });
-    const within = new Map(routes.map(({ method, path, bodyWithinMs }) => [`${method} ${path}`, bodyWithinMs]));
-    limitBodies(
-      app,
-      { clock, logger },
-      ({ method, routeOptions }) => within.get(`${method} ${routeOptions.url}`) ?? BODY_WITHIN_MS,
-    );
+    app.addHook("onRequest", async (request) => {
+      if (hasBody(request) && takesForms(routeOf(request))) parts.limits.checkMalformed(request);
+    });
+    limitBodies(app, { clock, logger }, (request) => routeOf(request)?.bodyWithinMs ?? BODY_WITHIN_MS);
     takeJson(app);
     await app.register(fastifyHelmet, HELMET);
     await app.register(fastifyCookie);
@@ -281,14 +289,26 @@ function takeJson(app: FastifyInstance): void {
       done(
         new HookgateError({ code: "BODY_INVALID", message: `the body is nested deeper than ${MAX_JSON_DEPTH} levels` }),
       );
+    else if (hasTooMany(String(body)))
+      done(new HookgateError({ code: "BODY_INVALID", message: `the body has more than ${MAX_JSON_VALUES} values` }));
     else parse(request, String(body), done);
   });
+}
+
+/** Events and calls of platforms prove themselves. */
+const takesForms = (route: Route | undefined) => route?.access === "anyone" || route?.access === "person";
+
+/** Nothing that a logged-in person asked for: the body could not be read, or is not what a request without a login sends. */
+function isMalformed(status: number, { body }: FastifyRequest, route: Route | undefined): boolean {
+  if (status !== 400 && status !== 413 && status !== 415) return false;
+  return route?.access === "anyone" || (takesForms(route) && body === undefined);
 }
 
 function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
   app.route({
     method: route.method,
     url: route.path,
+    bodyLimit: route.access === "anyone" ? ANYONE_LIMIT_BYTES : undefined,
     config: route.perMinute === undefined ? undefined : { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } },
     handler: (request, reply) => route.run(parts, request, reply),
   });
@@ -296,11 +316,16 @@ function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
 
 function answerErrors(
   app: FastifyInstance,
-  { web, isWebBroken, logger }: HttpParts,
+  { web, isWebBroken, logger, limits }: HttpParts,
   shown: (text: string) => string,
+  routeOf: (request: FastifyRequest) => Route | undefined,
 ): void {
-  app.setErrorHandler((error, request, reply) => {
-    const { status, body } = mapTexts(errorAnswer(error), shown);
+  app.setErrorHandler((thrown, request, reply) => {
+    const first = errorAnswer(thrown);
+    const tooMany =
+      hasBody(request) && isMalformed(first.status, request, routeOf(request)) ? limits.malformed(request) : undefined;
+    const error = tooMany ?? thrown;
+    const { status, body } = mapTexts(tooMany ? errorAnswer(tooMany) : first, shown);
     // The sender, or the deadline of bodies, ended it: no failure of ours.
     const isCutOff = request.raw.destroyed && !request.raw.complete;
     if (status >= 500 && !isCutOff)
@@ -371,7 +396,7 @@ function answerError(request: FastifyRequest, reply: FastifyReply, answer: Error
   const isEvent = request.url.startsWith(`${INGEST_ROOT}/`);
   if (answer.status === 401 && !isEvent) reply.header("www-authenticate", "Bearer");
   // The rest of a body that is not read would hold the connection.
-  if (answer.status === 413) reply.header("connection", "close");
+  if (answer.status === 413 || (answer.status === 429 && !request.raw.complete)) reply.header("connection", "close");
   if (!isEvent && !request.url.startsWith(`${API_ROOT}/`)) return reply.send(answer.body);
   return reply.header("content-type", PROBLEM_TYPE).send(JSON.stringify(problemOf(answer)));
 }

@@ -1,6 +1,8 @@
 /** JSON texts that are nested deeper than anything honest is: `JSON.stringify` and walks over their values would overflow the stack. */
 
 export const MAX_JSON_DEPTH = 100;
+/** Values that a request may hold: more than a plan of 500 tasks has. */
+export const MAX_JSON_VALUES = 20_000;
 
 /** The value of a JSON text that a program or a server wrote. Undefined when it is not JSON, or nested too deep. */
 export function readJson(text: string): unknown {
@@ -24,6 +26,23 @@ export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
     else if (code === 91 /* [ */ || code === 123 /* { */) {
       if (++depth > max) return true;
     } else if (code === 93 /* ] */ || code === 125 /* } */) depth--;
+  }
+  return false;
+}
+
+/** True when a JSON text holds more values than that: each costs many times what its characters do. */
+export function hasTooMany(json: string, max = MAX_JSON_VALUES): boolean {
+  let values = 1;
+  let isInString = false;
+  for (let i = 0; i < json.length; i++) {
+    const code = json.charCodeAt(i);
+    if (isInString) {
+      if (code === 92 /* backslash */) i++;
+      else if (code === 34) isInString = false;
+    } else if (code === 34 /* quote */) isInString = true;
+    else if (code === 44 /* , */ || code === 91 /* [ */ || code === 123 /* { */) {
+      if (++values > max) return true;
+    }
   }
   return false;
 }
