@@ -12,6 +12,7 @@ import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
 import { needToReplayLive } from "./reveal.js";
 import { findAutomationRun, findDispatch } from "./run.js";
+import { seenRow } from "./seen-runs.js";
 import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./show-dispatch.js";
 import { code } from "./text.js";
 
@@ -40,7 +41,7 @@ export const replay = defineCommand({
   options: [
     {
       name: "id",
-      summary: "The id of a dispatch, or of a run (then that hook only)",
+      summary: "A row of /runs by its number; the id of a dispatch, or of a run (then that hook only)",
       type: "string",
       required: true,
       complete: "runs",
@@ -50,17 +51,18 @@ export const replay = defineCommand({
   async run(deps, context) {
     const isLive = context.options.live === true;
     if (isLive) context.need("operator");
-    const own = await findAutomationRun(deps, context.options.id);
+    const given = (await seenRow(deps, context, context.options.id))?.id ?? String(context.options.id);
+    const own = await findAutomationRun(deps, given);
     if (own) return replayConfigured(deps, context, own, isLive);
-    await refuseMessage(deps, context.options.id);
-    const past = await findDispatch(deps, context.options.id);
+    await refuseMessage(deps, given);
+    const past = await findDispatch(deps, given);
     if (isLive) await needToReplayLive(deps, context, past);
-    const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
+    const pastRun = past.runs.find(({ id }) => id === given) ?? backgroundRun(past);
     const fired = await fireAgain(deps, context, past, pastRun, !isLive);
     const record = await readableDispatch(deps, context, fired);
     const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);
     const effects = await effectsIn(deps, context, record);
-    const id = word(String(context.options.id));
+    const id = word(given);
     return answer({
       text: [
         `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,

@@ -1,4 +1,4 @@
-/** `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
+/** `/run 3`, `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
 
 import type { AutomationRun } from "../src/domain/automation.js";
 import { hasRole } from "../src/domain/identity.js";
@@ -15,8 +15,10 @@ import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
+import { findJourney } from "./journey/find.js";
 import { notRecordedText } from "./journey/not-recorded.js";
 import { needToReveal } from "./reveal.js";
+import { MAX_ROWS, rowNumber, type SeenRow, seenRow } from "./seen-runs.js";
 import {
   dispatchData,
   dispatchLine,
@@ -27,7 +29,7 @@ import {
   runDetails,
   runTable,
 } from "./show-dispatch.js";
-import { clip, code, jsonBlock } from "./text.js";
+import { ago, clip, code, jsonBlock } from "./text.js";
 import { conversationText } from "./who.js";
 
 /** How far `last` looks back. */
@@ -41,33 +43,73 @@ export const run = defineCommand({
   options: [
     {
       name: "id",
-      summary: "The id of a dispatch, a run, a message or a delivery; a reply names its message",
+      summary: "A row of /runs by its number; the id of a dispatch, run, message or delivery; or reply to one",
       type: "string",
       complete: "runs",
     },
     { name: "reveal", summary: "A dispatch or a run: show what people wrote (admins; recorded)", type: "boolean" },
   ],
   async run(deps, context) {
+    const row = await seenRow(deps, context, context.options.id);
+    if (row) return headed(seenText(row, context, deps.clock.now()), await openRun(deps, context, row.id));
     const own = await findAutomationRun(deps, context.options.id);
     if (own) return showAutomationRun(deps, context, own);
     if (context.options.reveal === true) context.need("admin");
     const given = typeof context.options.id === "string" ? context.options.id.trim() : "";
+    const nth = await nthNewest(deps, context, given);
+    if (nth)
+      return headed(`Number ${given} of what ${code("/runs")} lists now:`, await openDispatch(deps, context, nth));
     const id = given === "" ? context.replyToId : given;
     // A message or a delivery, also by its platform's id: all that it led to.
     if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) {
       if (context.options.reveal === true) throw revealsOne(given);
       return whatHappened(deps, context, id);
     }
-    const dispatch = await findDispatch(deps, id);
-    const isOpen = context.options.reveal === true;
-    if (isOpen) {
-      await needToReveal(deps, context, dispatch);
-      await recordReveal(deps, context, dispatch.id);
-    }
-    const shown = await readableDispatch(deps, context, dispatch);
-    return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
+    return openDispatch(deps, context, await findDispatch(deps, id));
   },
 });
+
+async function openRun(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
+  const own = await findAutomationRun(deps, id);
+  if (own) return showAutomationRun(deps, context, own);
+  return openDispatch(deps, context, await findDispatch(deps, id));
+}
+
+async function openDispatch(
+  deps: CommandDeps,
+  context: CommandContext,
+  dispatch: DispatchRecord,
+): Promise<CommandAnswer> {
+  const isOpen = context.options.reveal === true;
+  if (isOpen) {
+    await needToReveal(deps, context, dispatch);
+    await recordReveal(deps, context, dispatch.id);
+  }
+  const shown = await readableDispatch(deps, context, dispatch);
+  return showDispatch(deps, context, shown, isOpen, await whatCounted(deps, dispatch));
+}
+
+/** A number that is no row of a list that was shown, and no message: counted in the list of now. */
+async function nthNewest(
+  deps: CommandDeps,
+  context: CommandContext,
+  given: string,
+): Promise<DispatchRecord | undefined> {
+  const number = rowNumber(given);
+  if (number === undefined) return undefined;
+  await catchUp(deps);
+  if ((await findJourney(deps, context.at, given)).kind !== "none") return undefined;
+  const newest = await deps.store.journal.list({ limit: MAX_ROWS });
+  return newest.filter((one) => !isOfCommand(one))[number - 1];
+}
+
+const headed = (head: string, shown: CommandAnswer): CommandAnswer => ({
+  ...shown,
+  message: { ...shown.message, text: `${head}\n\n${shown.message.text}` },
+});
+
+const seenText = ({ line, at }: SeenRow, { options }: CommandContext, now: number): string =>
+  `Number ${String(options.id).trim()} of ${code(line)}, as you saw it ${ago(at, now)}:`;
 
 /** All that a message led to stands in several chats, and is read in one: it stays masked, and a reveal is of one record. */
 function revealsOne(given: string): HookgateError {

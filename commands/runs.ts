@@ -1,10 +1,9 @@
-/** `/runs [hook|failed|last]`: what fired lately, newest first. */
+/** `/runs [hook|failed|last]`: what fired lately, newest first, as one numbered list. */
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
 import type { DispatchFilter, DispatchRecord, RunRecord } from "../src/domain/journal.js";
-import { formatDuration } from "../src/lib/duration.js";
 import { answer, commandButton, word } from "./answer.js";
 import { readableDispatch } from "./automations/owner-only.js";
-import { automationFilter, listAutomationRuns } from "./automations/runs.js";
+import { automationFilter, listAutomationRuns, notRunText } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
@@ -12,15 +11,14 @@ import { whatCounted } from "./journey/counted.js";
 import { unrecordedByKill } from "./journey/cut-off.js";
 import { isBlock, isPutOff } from "./journey/put-off.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
-import { resolveTarget } from "./resolve.js";
+import { resolveTarget, type Target } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
+import { type RunRow, rowButtons, rowLine, whoseIt } from "./run-row.js";
+import { MAX_ROWS, rememberRows } from "./seen-runs.js";
 import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./show-dispatch.js";
-import { clockTime, code, count, plain, table } from "./text.js";
-import { conversationText } from "./who.js";
+import { code, count, plain } from "./text.js";
 
 const PAGE_SIZE = 10;
-/** How far the pages reach back. */
-const REACH = 200;
 
 export const runs = defineCommand({
   name: "runs",
@@ -66,45 +64,30 @@ export const runs = defineCommand({
         );
     }
     const isWanted = WITH_RUN[asked.toLowerCase().replaceAll(/[ _]/g, "-")];
-    const { filter, hookId } = isWanted ? { filter: {} } : filterOf(deps, asked);
-    const read = await deps.store.journal.list({ ...filter, limit: REACH });
+    const target = isWanted || WORDS.has(asked) ? undefined : resolveTarget(deps, asked, "filter");
+    const read = await deps.store.journal.list({ ...filterOf(asked, target), limit: MAX_ROWS });
     const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
     // What operators' own commands set off would push out what they look for.
     const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
-    if (all.length === 0) return nothing(deps, asked);
-    const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
+    const leftOut =
+      found.length < all.length &&
+      `${count(all.length - found.length, "dispatch", "dispatches")} of commands left out: ${code("/runs all")}.`;
+    if (found.length === 0) return nothing(deps, asked, target, leftOut);
+    const size = sizeOf(context.options.limit, PAGE_SIZE, MAX_ROWS);
     const page = pageOf(found, Number(context.options.page ?? 1), size);
     const shown = await Promise.all(page.entries.map((dispatch) => readableDispatch(deps, context, dispatch)));
     const now = deps.clock.now();
-    const at = (page.number - 1) * size;
+    const first = (page.number - 1) * size + 1;
+    const rows = await Promise.all(page.entries.map((dispatch) => rowOf(deps, dispatch, asked, target)));
+    const line = `/runs${asked ? ` ${word(asked)}` : ""}`;
+    const hasNumbers = await rememberRows(deps, context, line, rows, first);
     return answer({
       text: [
-        `**${all.length === REACH ? `${found === all ? "" : `${found.length} of `}the last ${REACH} dispatches`.replace(/^t/, "T") : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
-        table(
-          [
-            { title: "#", right: true },
-            { title: "at" },
-            { title: "point", maxCharacters: 18 },
-            { title: "outcome" },
-            { title: "hook", maxCharacters: 20 },
-            { title: "took", right: true },
-            { title: "failed", right: true },
-          ],
-          page.entries.map((dispatch, index) => [
-            String(index + 1 + at),
-            ...rowOf(dispatch, hookId, asked === "failed", now),
-          ]),
-        ),
-        `${page.entries
-          .map(
-            ({ id, conversation }, index) =>
-              `${index + 1 + at}. ${code(id)}${conversation === undefined ? "" : ` in ${conversationText(deps, conversation)}`}`,
-          )
-          .join("\n")}`,
-        found.length < all.length &&
-          `${count(all.length - found.length, "dispatch", "dispatches")} of commands left out: ${code("/runs all")}.`,
+        `**${all.length === MAX_ROWS ? `${found === all ? "The" : `${found.length} of the`} last ${MAX_ROWS} dispatches` : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
+        rows.map((row, index) => rowLine(deps, context, row, first + index, now)).join("\n"),
+        leftOut,
         remark && `⚠ ${plain(remark)}`,
-        `${code("/run ID")} shows one.`,
+        hasNumbers ? `${code(`/run ${first}`)} opens number ${first}.` : `${code("/run ID")} opens one.`,
       ],
       data: {
         dispatches: shown.map((dispatch) => dispatchData(dispatch, false)),
@@ -114,36 +97,39 @@ export const runs = defineCommand({
         pages: page.pages,
       },
       buttons: [
-        [
-          ...pageButtons(page, `/runs${asked ? ` ${word(asked)}` : ""}`),
-          ...(page.entries[0] ? [commandButton("The newest", `/run ${word(page.entries[0].id)}`)] : []),
-          ...(asked === "failed" ? [] : [commandButton("Failed", "/runs failed")]),
-        ],
+        rowButtons(rows, first),
+        [...pageButtons(page, line), ...(asked === "failed" ? [] : [commandButton("Failed", "/runs failed")])],
       ],
     });
   },
 });
 
-function filterOf(deps: CommandDeps, asked: string): { filter: Omit<DispatchFilter, "limit">; hookId?: string } {
-  if (asked === "" || asked === "last" || asked === "all") return { filter: {} };
-  if (asked === "failed") return { filter: { failed: true } };
-  const target = resolveTarget(deps, asked, "filter");
-  return target.kind === "hook"
-    ? { filter: { hookId: target.hook.id }, hookId: target.hook.id }
-    : { filter: { point: target.point.name } };
+/** Filters that name no hook and no point. */
+const WORDS: ReadonlySet<string> = new Set(["", "last", "all", "failed"]);
+
+function filterOf(asked: string, target: Target | undefined): Omit<DispatchFilter, "limit"> {
+  if (target === undefined) return asked === "failed" ? { failed: true } : {};
+  return target.kind === "hook" ? { hookId: target.hook.id } : { point: target.point.name };
 }
 
-function rowOf(dispatch: DispatchRecord, hookId: string | undefined, isFailed: boolean, now: number): string[] {
-  const own = hookId === undefined ? undefined : dispatch.runs.find((run) => run.hookId === hookId);
-  const failures = dispatch.runs.filter(hasFailed).length;
-  return [
-    clockTime(dispatch.at, now),
-    dispatch.phase ? `${dispatch.point} ${dispatch.phase}` : dispatch.point,
-    `${own ? runOutcomeText(own) : dispatchOutcome(dispatch)}${dispatch.dryRun && dispatch.outcome !== "dry_run" ? " (dry)" : ""}`,
-    hookId === undefined ? decider(dispatch, isFailed) : "",
-    formatDuration(own?.latencyMs ?? dispatch.latencyMs),
-    failures > 0 ? `${failures}/${dispatch.runs.length}` : "",
-  ];
+async function rowOf(
+  deps: CommandDeps,
+  dispatch: DispatchRecord,
+  asked: string,
+  target: Target | undefined,
+): Promise<RunRow> {
+  const { id, at, point, phase, runs, dryRun, outcome } = dispatch;
+  const hookId = target?.kind === "hook" ? target.hook.id : undefined;
+  const own = hookId === undefined ? undefined : runs.find((run) => run.hookId === hookId);
+  const where = phase ? `${point} ${phase}` : point;
+  return {
+    id,
+    at,
+    outcome: `${own ? runOutcomeText(own) : dispatchOutcome(dispatch)}${dryRun && outcome !== "dry_run" ? " (dry run)" : ""}`,
+    isFailure: own ? hasFailed(own) : runs.some(hasFailed) || failedRun(dispatch) !== undefined,
+    subject: hookId === undefined ? (decider(dispatch, asked === "failed") ?? where) : where,
+    ...(await whoseIt(deps, dispatch)),
+  };
 }
 
 /** What a hook did in a dispatch, as the lists name it. What a configured hook's run became is another list. */
@@ -157,8 +143,8 @@ const WITH_RUN: Readonly<Record<string, (run: RunRecord) => boolean>> = {
 
 const DECIDING: ReadonlySet<string> = new Set(["claimed", "cancelled", "blocked", "deferred"]);
 
-/** Who failed, where failures are looked for or one decided; else who decided; else who changed something, or ran. */
-function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
+/** The hook that failed, where failures are looked for or one decided; else that which decided, changed something, or ran alone. */
+function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string | undefined {
   const ran = runs.filter((run) => run.outcome !== "skipped");
   const failed = ran.find(hasFailed) ?? failedRun({ runs, outcome });
   const decided = ran.find((run) => DECIDING.has(run.outcome));
@@ -169,21 +155,31 @@ function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
     failed ??
     ran.find((run) => run.outcome !== "passed" && run.outcome !== "backgrounded") ??
     (ran.length === 1 ? ran[0] : undefined);
-  return one?.hookId ?? (ran.length === 0 ? "" : count(ran.length, "hook"));
+  return one?.hookId;
 }
 
-function nothing(deps: CommandDeps, asked: string) {
-  const lost = unrecordedByKill(deps, asked);
+/** What was looked for, and what to do. `leftOut`: there is something, which was left out. */
+function nothing(deps: CommandDeps, asked: string, target: Target | undefined, leftOut: string | false) {
   return answer({
-    text: [
-      asked === "failed"
-        ? "**No run failed**, as far back as the journal goes."
-        : `**${lost ? "No firing is recorded" : "Nothing fired yet"}**${asked && asked !== "last" ? ` for ${code(asked)}` : ""}.`,
-      asked === "failed"
-        ? undefined
-        : (lost ?? `Send the gateway a message, or try ${code("/fire-hook POINT example")}.`),
-    ],
+    text: leftOut ? ["**Only commands fired lately.**", leftOut] : nothingText(deps, asked, target),
     data: { dispatches: [], runs: [], total: 0, page: 1, pages: 1 },
     buttons: [[commandButton("Hooks", "/hooks list")]],
   });
+}
+
+function nothingText(deps: CommandDeps, asked: string, target: Target | undefined): string[] {
+  if (asked === "failed") return ["**No run failed**, as far back as the journal goes."];
+  if (target?.kind === "hook") return [notRunText(target.hook.id)];
+  if (target?.kind === "point") {
+    const { name } = target.point;
+    return [
+      `**No firing of ${code(name)} is on record.** ${code(`/hooks order ${name}`)} lists its hooks; ${code(`/fire-hook ${name} example`)} tries them.`,
+      unrecordedByKill(deps, name) ?? "",
+    ];
+  }
+  if (!WORDS.has(asked))
+    return [
+      `**No run of a hook ended as ${code(asked)}** in the last ${MAX_ROWS} dispatches. ${code("/runs HOOK")} reaches further back for one hook.`,
+    ];
+  return ["**Nothing fired yet.**", `Send the gateway a message, or try ${code("/fire-hook POINT example")}.`];
 }

@@ -4,14 +4,14 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
+import { type RunRow, rowButtons, rowLine, whoseIt } from "../run-row.js";
+import { MAX_ROWS, rememberRows } from "../seen-runs.js";
 import { code, count } from "../text.js";
 import { type Effect, effectData, effectOf } from "./effect.js";
 import { readableRun, readingOf } from "./owner-only.js";
-import { automationRunData, automationRunTable } from "./show-run.js";
+import { automationRunData, hasFailedRun, statusText } from "./show-run.js";
 
 const PAGE_SIZE = 10;
-/** How far the pages reach back. */
-const REACH = 200;
 /** How often as many are read to find those of configured hooks. */
 const MAX_READS = 10;
 /** All runs of configured hooks, whatever their status. */
@@ -42,57 +42,104 @@ export async function listAutomationRuns(
   const whole =
     asked === ALL
       ? await configuredRuns(deps)
-      : ((await deps.automations?.runs.list({ ...filter, limit: REACH })) ?? []);
+      : ((await deps.automations?.runs.list({ ...filter, limit: MAX_ROWS })) ?? []);
   const found = await Promise.all(whole.map((run) => readableRun(deps, context, run)));
-  const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
+  if (found.length === 0) return noRuns(asked, filter);
+  const size = sizeOf(context.options.limit, PAGE_SIZE, MAX_ROWS);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
   const effects = new Map<string, Effect>();
   for (const run of page.entries) {
     const effect = await effectOf(deps, context, run);
     if (effect) effects.set(run.id, effect);
   }
-  const outcomes = new Map([...effects].map(([id, { instead }]) => [id, instead]));
-  const data = {
-    runs: page.entries.map((run) => ({ ...dataOf(deps, context, run), ...effectData(effects.get(run.id)) })),
-    dispatches: [],
-    total: found.length,
-    page: page.number,
-    pages: page.pages,
-  };
   const hook = filter.hookId;
-  const buttons = [
-    [
-      ...pageButtons(page, `/runs ${word(asked)}`),
-      ...(page.entries[0] ? [commandButton("The newest", `/run ${word(page.entries[0].id)}`)] : []),
-      ...(hook === undefined ? [] : [commandButton("The hook", `/hooks show ${word(hook)}`)]),
-    ],
-  ];
-  if (found.length === 0) return answer({ text: [`**No runs** ${code(asked)}.`], data, buttons });
-  const at = (page.number - 1) * size;
+  const first = (page.number - 1) * size + 1;
+  const rows = await Promise.all(page.entries.map((run) => rowOf(deps, run, hook, effects.get(run.id))));
+  const now = deps.clock.now();
+  const line = `/runs ${word(asked)}`;
+  const hasNumbers = await rememberRows(deps, context, line, rows, first);
   return answer({
     text: [
-      `**${found.length === REACH ? `The last ${REACH} runs` : count(found.length, "run")}** ${code(asked)}${pageText(page)}`,
-      automationRunTable(page.entries, deps.clock.now(), at + 1, outcomes),
-      page.entries.map(({ id }, index) => `${at + index + 1}. ${code(id)}`).join("\n"),
-      `${code("/run ID")} shows one.`,
+      `**${found.length === MAX_ROWS ? `The last ${MAX_ROWS} runs` : count(found.length, "run")}** of ${code(asked)}${pageText(page)}`,
+      rows.map((row, index) => rowLine(deps, context, row, first + index, now)).join("\n"),
+      hasNumbers ? `${code(`/run ${first}`)} opens number ${first}.` : `${code("/run ID")} opens one.`,
     ],
-    data,
-    buttons,
+    data: {
+      runs: page.entries.map((run) => ({ ...dataOf(deps, context, run), ...effectData(effects.get(run.id)) })),
+      dispatches: [],
+      total: found.length,
+      page: page.number,
+      pages: page.pages,
+    },
+    buttons: [
+      rowButtons(rows, first),
+      [
+        ...pageButtons(page, line),
+        ...(hook === undefined ? [] : [commandButton("The hook", `/hooks show ${word(hook)}`)]),
+        commandButton("Failed", "/runs failed"),
+      ],
+    ],
   });
 }
+
+async function rowOf(
+  deps: CommandDeps,
+  run: AutomationRun,
+  hook: string | undefined,
+  effect: Effect | undefined,
+): Promise<RunRow> {
+  const { id, createdAt: at, status, statusReason, reason, hookId, event, trigger, dispatchId = id } = run;
+  const whose = await whoseIt(deps, { ...run, id: dispatchId, payload: undefined });
+  const isKnown = whose.person !== undefined || whose.conversation !== undefined;
+  return {
+    id,
+    at,
+    outcome: effect?.instead ?? statusText(status),
+    isFailure: hasFailedRun(run),
+    subject: hook === undefined ? hookId : (event ?? trigger),
+    ...whose,
+    note: statusReason ?? (isKnown ? undefined : reason),
+  };
+}
+
+/** What was looked for, and what to do. */
+function noRuns(asked: string, { hookId }: Omit<AutomationRunFilter, "limit">): CommandAnswer {
+  return answer({
+    text: [
+      hookId !== undefined
+        ? notRunText(hookId)
+        : asked === ALL
+          ? `**No configured hook has run yet.** ${code("/hooks next")} shows which hooks wait for a time.`
+          : `**No run of a configured hook is ${asked.replaceAll("_", " ")}.** ${code("/runs configured")} lists all their runs.`,
+    ],
+    data: { runs: [], dispatches: [], total: 0, page: 1, pages: 1 },
+    buttons: [
+      hookId === undefined
+        ? [commandButton("Hooks", "/hooks list")]
+        : [
+            commandButton("Why", `/hooks why ${word(hookId)}`),
+            commandButton("The hook", `/hooks show ${word(hookId)}`),
+          ],
+    ],
+  });
+}
+
+/** Of a hook without a run on record. It may have run: old records are deleted, and a killed process may lose the newest. */
+export const notRunText = (hookId: string): string =>
+  `**No run of ${code(hookId)} is on record.** ${code(`/hooks why ${word(hookId)}`)} shows why.`;
 
 /** Background runs of plugins' hooks are stored, too, and there may be many between those of configured hooks. */
 async function configuredRuns({ automations, registry }: CommandDeps): Promise<AutomationRun[]> {
   const found: AutomationRun[] = [];
   let before: string | undefined;
-  for (let read = 0; read < MAX_READS && found.length < REACH; read++) {
+  for (let read = 0; read < MAX_READS && found.length < MAX_ROWS; read++) {
     const runs =
-      (await automations?.runs.list(before === undefined ? { limit: REACH } : { limit: REACH, before })) ?? [];
+      (await automations?.runs.list(before === undefined ? { limit: MAX_ROWS } : { limit: MAX_ROWS, before })) ?? [];
     found.push(...runs.filter(({ hookId }) => registry.get(hookId)?.pluginId === undefined));
     before = runs.at(-1)?.id;
-    if (runs.length < REACH) break;
+    if (runs.length < MAX_ROWS) break;
   }
-  return found.slice(0, REACH);
+  return found.slice(0, MAX_ROWS);
 }
 
 function dataOf(deps: CommandDeps, context: CommandContext, run: AutomationRun): Record<string, unknown> {

@@ -1,7 +1,7 @@
 /** How runs of configured hooks look in an answer. */
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { ago, block, clip, clockTime, code, jsonBlock, plain, table } from "../text.js";
+import { ago, block, clip, code, jsonBlock, plain, table } from "../text.js";
 
 const SIGNS: Record<AutomationRunStatus, string> = {
   queued: "…",
@@ -46,36 +46,6 @@ export function runLine(run: AutomationRun, now: number, outcome = statusText(ru
     ...(run.attempt > 1 ? [`attempt ${run.attempt}`] : []),
     plain(run.reason),
   ].join(" · ");
-}
-
-/** `first`: the number of the first row; `outcomes`: by run, in place of its status. */
-export function automationRunTable(
-  runs: readonly AutomationRun[],
-  now: number,
-  first: number,
-  outcomes: ReadonlyMap<string, string | undefined>,
-): string {
-  return table(
-    [
-      { title: "#", right: true },
-      { title: "at" },
-      { title: "hook", maxCharacters: 24 },
-      { title: "outcome" },
-      { title: "took", right: true },
-      { title: "why", maxCharacters: 32 },
-    ],
-    runs.map((run, index) => {
-      const took = tookMs(run, now);
-      return [
-        String(first + index),
-        clockTime(run.createdAt, now),
-        run.hookId,
-        outcomes.get(run.id) ?? statusText(run.status),
-        took === undefined ? "" : formatDuration(took),
-        run.statusReason ?? run.reason,
-      ];
-    }),
-  );
 }
 
 export function stepTable(steps: readonly StepRecord[]): string {

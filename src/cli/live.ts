@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
 import { printError, printJson, type Terminal, terminalText } from "./terminal.js";
 
 /** `view`: shown as a table of this kind when there are rows. */
-export type LiveCall = (NamedCall & { view?: "hooks" | "runs" | "letters" }) | { line: string; view?: undefined };
+export type LiveCall = (NamedCall & { view?: "hooks" | "letters" }) | { line: string; view?: undefined };
 
 /** A list of hooks has at most so many pages on the command line. */
 const MAX_PAGES = 100;
@@ -91,22 +91,6 @@ const hookRows = z.object({
     .array(z.object({ id: z.string(), place: z.string(), problems: z.array(z.object({ message: z.string() })) }))
     .default([]),
 });
-const runRows = z.object({
-  dispatches: z
-    .array(
-      z.object({
-        id: z.string(),
-        at: z.number(),
-        point: z.string(),
-        phase: z.string().optional(),
-        outcome: z.string(),
-        latencyMs: z.number(),
-        dryRun: z.boolean(),
-        runs: z.array(z.object({ outcome: z.string() })),
-      }),
-    )
-    .min(1),
-});
 const letterRows = z.object({
   total: z.number().optional(),
   page: z.number().optional(),
@@ -134,10 +118,6 @@ function tableOf(view: NonNullable<LiveCall["view"]>, data: unknown): string | u
       const parsed = hookRows.safeParse(data);
       if (!parsed.success || parsed.data.hooks.length + parsed.data.broken.length === 0) return undefined;
       return [hooksTable(parsed.data.hooks), ...parsed.data.broken.map(brokenLine)].join("\n");
-    }
-    case "runs": {
-      const parsed = runRows.safeParse(data);
-      return parsed.success ? runsTable(parsed.data.dispatches) : undefined;
     }
     case "letters": {
       const parsed = letterRows.safeParse(data);
@@ -184,21 +164,6 @@ function familyTable(rows: z.infer<typeof hookRows>["hooks"]): string {
       String(row.fires),
       String(row.failures),
       row.p95Ms === undefined ? "" : formatDuration(row.p95Ms),
-    ]),
-  );
-}
-
-function runsTable(rows: z.infer<typeof runRows>["dispatches"]): string {
-  return align(
-    [wide("AT"), wide("DISPATCH"), wide("POINT"), wide("OUTCOME"), right("RUNS"), right("FAILED"), right("TOOK")],
-    rows.map((row) => [
-      time(row.at),
-      row.id,
-      row.phase ? `${row.point} ${row.phase}` : row.point,
-      row.dryRun && row.outcome !== "dry_run" ? `${outcomeWords(row.outcome)} (dry)` : outcomeWords(row.outcome),
-      String(row.runs.length),
-      String(row.runs.filter(({ outcome }) => outcome === "failed" || outcome === "timed_out").length),
-      formatDuration(row.latencyMs),
     ]),
   );
 }

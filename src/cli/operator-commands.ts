@@ -20,7 +20,6 @@ const ALIASES: Readonly<Record<string, string>> = { "fire-hook": "fire" };
 /** Their lists are shown as tables as wide as they need. */
 const VIEWS: Readonly<Record<string, LiveCall["view"]>> = {
   "hooks list": "hooks",
-  runs: "runs",
   "outbox list": "letters",
 };
 

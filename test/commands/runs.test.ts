@@ -52,7 +52,9 @@ describe("/runs", () => {
     await failing("b");
     const { shown, data } = await desk.say("/runs");
     expect((data as RunsData).dispatches.map(({ id }) => id)).toEqual(["b", "a"]);
-    expect(shown).toMatch(/message_sent .*1\/1/);
+    expect(shown).toMatch(
+      /^1\. \*\*✗ failed\*\* · `note` · [\d:]+ · `b`\n2\. ✎ modified · `shout` · in `web:web:lobby` · /m,
+    );
     expect(`${shown}${JSON.stringify(data)}`).not.toContain("noon");
   });
 
@@ -64,6 +66,25 @@ describe("/runs", () => {
     expect(await ids("/runs message_sent")).toEqual(["b"]);
     expect(await ids("/runs failed")).toEqual(["b"]);
     await expect(desk.say("/runs shot")).rejects.toMatchObject({ message: expect.stringContaining("shout") });
+  });
+
+  it("says what was looked for and what to do when there is none", async () => {
+    const empty = async (line: string) => (await desk.say(line)).shown;
+    expect(await empty("/runs shout")).toContain("No run of `shout` is on record.** `/hooks why shout` shows why.");
+    expect(await empty("/runs message_sent")).toMatch(
+      /No firing of `message_sent` is on record.*\/hooks order message_sent/,
+    );
+    expect(await empty("/runs claimed")).toContain("No run of a hook ended as `claimed`** in the last 200 dispatches.");
+    await desk.registry.fireVoid(
+      "command_invoked",
+      { command: "status", options: {}, operator: { platform: "web", userId: "1" }, outcome: "done" },
+      undefined,
+      { dispatchId: "c" },
+    );
+    expect(await empty("/runs")).toContain(
+      "Only commands fired lately.**\n\n1 dispatch of commands left out: `/runs all`",
+    );
+    expect(await empty("/runs all")).toContain("**1 dispatch** of `all`");
   });
 
   it("shows the last one whole", async () => {
@@ -88,6 +109,74 @@ describe("/runs", () => {
       dispatches: [{ id: "n2" }, { id: "n1" }, { id: "n0" }],
       total: 23,
     });
+  });
+});
+
+describe("a row of /runs by its number", () => {
+  const at = { platform: "web", botId: "web", chatId: "lobby" };
+  const inLobby = { at, source: "web" };
+  beforeEach(async () => {
+    for (const id of ["a", "b", "c"]) {
+      await (id === "b" ? failing(id) : sending(id));
+      await desk.clock.advance(1000);
+    }
+  });
+  const opened = async (line: string, by: Parameters<Desk["say"]>[1] = inLobby) => {
+    const { shown, data } = await desk.say(line, by);
+    return [shown.split("\n")[0], (data as { id: string }).id];
+  };
+
+  it("is what `/run` opens: of the list that the person saw last in this chat", async () => {
+    const { lines, shown } = await desk.say("/runs", inLobby);
+    expect(shown).not.toContain("`a`");
+    expect(lines).toEqual(["/run c", "/run b", "/run a", "/runs failed"]);
+    // What fires later moves no number that was read.
+    await sending("d");
+    expect(await opened("/run 3")).toEqual(["Number 3 of `/runs`, as you saw it just now:", "a"]);
+    await desk.say("/runs failed", inLobby);
+    await desk.clock.advance(60_000);
+    expect(await opened("/run 1")).toEqual(["Number 1 of `/runs failed`, as you saw it 1 min ago:", "b"]);
+  });
+
+  it("keeps the numbers of the pages that were turned", async () => {
+    for (const page of [1, 2, 3]) await desk.say(`/runs limit=1 page=${page}`, inLobby);
+    expect(await opened("/run 1")).toEqual([expect.any(String), "c"]);
+    expect(await opened("/run 3")).toEqual([expect.any(String), "a"]);
+    await desk.say("/runs failed", inLobby);
+    await desk.say("/runs limit=1 page=2", inLobby);
+    expect(await opened("/run 1")).toEqual(["Number 1 of what `/runs` lists now:", "c"]);
+  });
+
+  it("is counted in the list of now where none was seen: by another person, in another chat, a day later", async () => {
+    await desk.say("/runs failed", inLobby);
+    const now = ["Number 2 of what `/runs` lists now:", "b"];
+    const grace = { platform: "web", userId: "2", role: "viewer" as const };
+    expect(await opened("/run 2", { ...inLobby, operator: grace })).toEqual(now);
+    expect(await opened("/run 2", { at: { ...at, chatId: "hall" }, source: "web" })).toEqual(now);
+    await desk.clock.advance(25 * 3_600_000);
+    expect((await opened("/run 1"))[1]).toBe("c");
+    await expect(desk.say("/run 150", inLobby)).resolves.toMatchObject({ shown: expect.stringContaining("150") });
+  });
+
+  it("goes before a message of the platform with the same number, which else is opened", async () => {
+    for (let n = 0; n < 42; n++) await sending(`n${n}`);
+    expect((await desk.say("/run 42", inLobby)).shown).not.toContain("Number 42");
+    await desk.say("/runs limit=50", inLobby);
+    expect(await opened("/run 42")).toEqual([expect.stringContaining("Number 42 of `/runs`"), "n0"]);
+  });
+
+  it("is what `/replay` fires again, and only of a list that was seen", async () => {
+    await expect(desk.say("/replay 3", inLobby)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await desk.say("/runs", inLobby);
+    expect((await desk.say("/replay 3", inLobby)).data).toMatchObject({ replayOf: "a", dryRun: true });
+  });
+
+  it("is kept of the newest hundred lists", async () => {
+    for (let n = 0; n < 105; n++) {
+      await desk.say("/runs", { ...inLobby, at: { ...at, chatId: `room ${n}` } });
+      await desk.clock.advance(1);
+    }
+    expect(await desk.store.keyValue.list("commands.runs", "")).toHaveLength(100);
   });
 });
 

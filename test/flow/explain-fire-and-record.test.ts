@@ -87,7 +87,7 @@ it("a process that was killed may have lost the record, and no reason is invente
       /no hook was enabled at message_received$|did not fire|never fired|not fired|fired yet|enabled later/m,
     );
     expect(answer, line).toMatch(
-      /is not known|is not on record|nothing is recorded of message_received|is recorded\. |is recorded for /,
+      /is not known|is not on record|nothing is recorded of message_received|is recorded\. |is on record\. /,
     );
   }
   expect(await ask(`/hooks why a.plain ${row}`)).toContain(

@@ -276,7 +276,7 @@ describe("direct messages", () => {
     const place = "direct messages with Grace";
     expect(await why(`/hooks why m${row.id}`)).toContain(`in ${place}`);
     expect(await why(`/outbox show d_m${row.id}r`)).toContain(place);
-    expect(await why("/runs inbound_claim")).toContain(`in ${place}`);
+    expect(await why("/runs inbound_claim")).toMatch(/· Grace in direct messages ·/);
     const { data } = await invoke(stack.gateway.url, "/outbox show");
     // Of the tests above; what was sent is not offered.
     expect(JSON.stringify(data)).toMatch(new RegExp(`d_m\\d+a · cancelled · ${place}`));

@@ -51,7 +51,7 @@ hooks:
   expect(await ask(`/hooks why after ${row}`)).toMatch(
     /brk runs before it and was not called \(breaker: .*\)\. It is fail-closed, so the hooks after it did not run/,
   );
-  expect(await ask(`/runs failed`)).toMatch(/inbound_claim +✗ failed +brk/);
+  expect(await ask(`/runs failed`)).toMatch(/\d+\. ✗ failed · brk · /);
   await ask("/hooks enable brk");
   const enabled = await ask("/hooks why brk");
   expect(first(enabled)).toContain("brk did not run for the last inbound_claim. It was skipped: breaker: ");

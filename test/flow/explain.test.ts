@@ -432,8 +432,19 @@ describe("/runs", () => {
     await deliveryIs(`d_${row}r`, "cancelled");
     await run("/status");
     const { text, data } = await run("/runs limit=20");
-    expect(text).toMatch(/^ *\d+ {2}\d\d:\d\d:\d\d {2}message_sending +⊘ cancelled +mine\.guard/m);
-    expect(text).toContain(`d_${row}r:message_sending`);
+    const numbered = bare(text).match(
+      new RegExp(
+        `^(\\d+)\\. ⊘ cancelled · mine\\.guard · .+ in #.+ · \\d\\d:\\d\\d:\\d\\d · d_${row}r:message_sending$`,
+        "m",
+      ),
+    );
+    expect(numbered).not.toBeNull();
+    const listed = await ask("discord", "/runs");
+    expect(listed).toMatch(/^\d+\. ⊘ cancelled · mine\.guard · .+ in #.+ · \d\d:\d\d:\d\d$/m);
+    const [, number] = /^(\d+)\. ⊘ cancelled · mine\.guard/m.exec(listed) ?? [];
+    const opened = await ask("discord", `/run ${number}`);
+    expect(opened).toContain(`Number ${number} of /runs, as you saw it`);
+    expect(opened).toContain(`dispatch d_${row}r:message_sending`);
     const { dispatches } = data as { dispatches: { point: string; cause?: { kind: string } }[] };
     expect(dispatches.some(({ point }) => point === "command_invoked")).toBe(false);
     expect(bare((await run(`/run d_${row}r:message_sending`)).text)).toContain("talks about money");

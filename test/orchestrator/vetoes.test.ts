@@ -76,8 +76,7 @@ describe("hooks at the points of a task", () => {
       expect(await app.becomes(id, "done")).toMatchObject({ title: "Something", assignTo: "a" });
       // The journal may show it a moment later.
       await until(
-        async () =>
-          /task:create before.*failed.*guard\.before-task-c.*1\/1/.test((await app.command("/runs task:create")).text),
+        async () => /✗ failed.* · `guard\.before-task-c/.test((await app.command("/runs task:create")).text),
         "the run in the list",
       );
       const run = (await app.command(`/run ${id}:task:create`)).text;

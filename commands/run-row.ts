@@ -1,0 +1,98 @@
+/** One row of `/runs`, of what fired and of what configured hooks ran: one line each, which reads on a phone. */
+import { conversationOf } from "../src/domain/event.js";
+import type { DispatchRecord } from "../src/domain/journal.js";
+import type { Button } from "../src/domain/message.js";
+import type { CommandContext } from "../src/gateway/commands.js";
+import { commandButton, word } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { clockTime, code, plain } from "./text.js";
+import { conversationName } from "./who.js";
+
+export interface RunRow {
+  /** Of the dispatch or the run. */
+  id: string;
+  /** `✓ passed` */
+  outcome: string;
+  isFailure: boolean;
+  /** The hook that decided, or the point. */
+  subject: string;
+  person: string | undefined;
+  conversation: string | undefined;
+  at: number;
+  /** What else there is to know: why it was skipped, or which time it was. */
+  note?: string | undefined;
+}
+
+/** `3. ✎ modified · shout · Ann in #general · 14:03:12`. A terminal has room for the id behind it. */
+export function rowLine(
+  deps: CommandDeps,
+  { at }: Pick<CommandContext, "at">,
+  row: RunRow,
+  number: number,
+  now: number,
+): string {
+  const facts = [
+    row.isFailure ? `**${row.outcome}**` : row.outcome,
+    code(row.subject),
+    whereText(deps, row),
+    clockTime(row.at, now),
+    row.note && plain(row.note, MAX_NOTE),
+    at === undefined && code(row.id),
+  ];
+  return `${number}. ${facts.filter((fact) => fact !== undefined && fact !== false && fact !== "").join(" · ")}`;
+}
+
+const MAX_NOTE = 100;
+const MAX_NAME = 40;
+const MAX_PLACE = 64;
+
+/** `Ann in #general`; one of both where the other is not known. */
+function whereText(deps: CommandDeps, { person, conversation }: RunRow): string {
+  const who = person === undefined ? "" : plain(person, MAX_NAME);
+  if (conversation === undefined) return who;
+  const name = conversationName(deps, conversation);
+  const where = name === conversation ? code(name) : plain(name, MAX_PLACE);
+  if (who === "") return `in ${where}`;
+  return where.startsWith("direct messages with ") ? `${who} in direct messages` : `${who} in ${where}`;
+}
+
+/** Rows that have a button: more are no choice any more. */
+const MAX_BUTTONS = 5;
+
+/** `first`: the number of the first row of the page. */
+export function rowButtons(rows: readonly RunRow[], first: number): Button[] {
+  return rows.slice(0, MAX_BUTTONS).map(({ id }, index) => commandButton(String(first + index), `/run ${word(id)}`));
+}
+
+/** Who wrote the message or gave the command that led to it, and in which chat, as far as the inbox still has that. */
+export async function whoseIt(
+  { store }: CommandDeps,
+  { id, cause, conversation, payload }: Pick<DispatchRecord, "id" | "cause" | "conversation" | "payload">,
+): Promise<Pick<RunRow, "person" | "conversation">> {
+  const own = inboxIdOf(id);
+  const rowId = own ?? (cause && inboxIdOf(cause.id));
+  const row = rowId === undefined ? undefined : await store.inbox.get(rowId);
+  const message = row && "message" in row.event ? row.event.message : own && messageIn(payload);
+  return {
+    person: message ? (message.displayName ?? message.userId) : undefined,
+    conversation: conversation ?? (row && conversationOf(row.event)),
+  };
+}
+
+/** `m5:inbound_claim`, `d_m5r:message_sending` and `t_m5:task:create` are about the message 5 of the inbox. */
+function inboxIdOf(id: string): number | undefined {
+  const [, number] = /^(?:[a-z]_)?m(\d{1,15})(?=$|[:/a-z])/.exec(id) ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** The message that came in, where the inbox has deleted it. */
+function messageIn(payload: unknown): { userId: string; displayName?: string } | undefined {
+  if (typeof payload !== "object" || payload === null || !("message" in payload)) return undefined;
+  const { message } = payload;
+  if (typeof message !== "object" || message === null || !("userId" in message)) return undefined;
+  const { userId } = message;
+  if (typeof userId !== "string") return undefined;
+  return "displayName" in message && typeof message.displayName === "string"
+    ? { userId, displayName: message.displayName }
+    : { userId };
+}
