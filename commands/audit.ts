@@ -1,5 +1,6 @@
 /** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
 import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
+import { conversationOf } from "../src/domain/event.js";
 import type { AuditEntry } from "../src/domain/store.js";
 import { ambiguous, answer, word } from "./answer.js";
 import { defineCommand } from "./define.js";
@@ -7,6 +8,7 @@ import type { CommandDeps } from "./deps.js";
 import { optionsOf, readableEntry } from "./journey/audit.js";
 import { pageButtons, pageOf, pageText } from "./page.js";
 import { clockTime, code, count, table } from "./text.js";
+import { conversationName } from "./who.js";
 
 const PAGE_SIZE = 10;
 /** How many entries the pages hold. */
@@ -48,15 +50,18 @@ export const audit = defineCommand({
           [
             { title: "at" },
             { title: "who", maxCharacters: 36 },
-            { title: "what", maxCharacters: 44 },
+            { title: "what", maxCharacters: 80 },
             { title: "", maxCharacters: 64 },
           ],
-          page.entries.map((entry) => [
-            clockTime(entry.at, now),
-            nameOf(entry),
-            whatOf(entry, specs()),
-            `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
-          ]),
+          await Promise.all(
+            page.entries.map(async (entry) => [
+              clockTime(entry.at, now),
+              nameOf(entry),
+              await whatOf(deps, entry, specs()),
+              `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
+            ]),
+          ),
+          context,
         ),
         found.length === REACH && "There may be more: a filter finds older ones.",
       ],
@@ -122,9 +127,13 @@ function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntr
   return role === undefined ? `${account} (${displayName})` : displayName;
 }
 
-/** `/hooks disable greeter`; of what is no command, its own word: `reveal d_m5r`. */
-function whatOf({ action, target = "", details }: AuditEntry, specs: readonly CommandSpec[]): string {
-  if (action !== "command") return `${action} ${target}`.trim();
+/** `/hooks disable greeter`; of what is no command, its own word: `reveal greeter at inbound_claim, m5:inbound_claim`. */
+async function whatOf(
+  deps: CommandDeps,
+  { action, target = "", details }: AuditEntry,
+  specs: readonly CommandSpec[],
+): Promise<string> {
+  if (action !== "command") return `${action} ${await namedTarget(deps, target)}`.trim();
   const given = optionsOf(details);
   const byPlace = placedOf(specs.find(({ name }) => name === target)?.options ?? [], given);
   const options = Object.entries(given).map(([name, value]) => {
@@ -133,6 +142,29 @@ function whatOf({ action, target = "", details }: AuditEntry, specs: readonly Co
     return placed.rest ? String(value) : word(String(value));
   });
   return [`/${target}`, ...options].join(" ");
+}
+
+/** A run and a dispatch by the hook and the point, a message by its chat, as far as they are on record; the id comes last. */
+async function namedTarget(deps: CommandDeps, target: string): Promise<string> {
+  // The history may be damaged: who did what is shown all the same.
+  const name = await nameOfTarget(deps, target).catch(() => undefined);
+  return name === undefined ? target : `${name}, ${target}`;
+}
+
+async function nameOfTarget(deps: CommandDeps, target: string): Promise<string | undefined> {
+  const { journal, inbox, outbox } = deps.store;
+  if (target === "") return undefined;
+  const run = await deps.automations?.runs.get(target);
+  if (run) return `${run.hookId} at ${run.event ?? run.trigger}`;
+  const dispatch = (await journal.get(target)) ?? (await journal.getByRun(target));
+  if (dispatch) {
+    const [one] = dispatch.runs.length === 1 ? dispatch.runs : dispatch.runs.filter(({ id }) => id === target);
+    return one === undefined ? dispatch.point : `${one.hookId} at ${dispatch.point}`;
+  }
+  const [, rowId] = /^m(\d{1,15})$/.exec(target) ?? [];
+  const row = rowId === undefined ? undefined : await inbox.get(Number(rowId));
+  const conversation = row ? conversationOf(row.event) : (await outbox.get(target))?.conversation;
+  return conversation === undefined ? undefined : `message in ${conversationName(deps, conversation)}`;
 }
 
 /** The options that need no name: in their order, up to the first that was left out. */

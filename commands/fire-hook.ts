@@ -107,7 +107,7 @@ async function showFiring(
     text: [
       `**${record.dryRun ? "Dry run" : "Fired live"}**: ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
       dispatchLine(record, deps.clock.now()),
-      record.runs.length > 0 ? runTable(record.runs, effects) : whyNobody(deps, target, payload),
+      record.runs.length > 0 ? runTable(record.runs, context, effects) : whyNobody(deps, target, payload),
       ...effectTexts(record, effects),
       ...runDetails(record, isOpen),
       resultText(record, isOpen),

@@ -51,7 +51,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
   const show = () => {
     isShown = true;
     const open = hookIds.filter((id) => !ended.some((run) => run.hookId === id));
-    context.progress({ text: progressText(firing, dispatchId, ended, open, deps.clock.now() - now) });
+    context.progress({ text: progressText(context, firing, dispatchId, ended, open, deps.clock.now() - now) });
   };
   const timer = deps.clock.after(PROGRESS_AFTER_MS, show);
   try {
@@ -104,6 +104,7 @@ function refuseLive({ registry }: CommandDeps, { causeId }: CommandContext, hook
 }
 
 function progressText(
+  context: CommandContext,
   { point, dryRun }: Firing,
   dispatchId: string,
   ended: readonly RunRecord[],
@@ -112,7 +113,7 @@ function progressText(
 ): string {
   return [
     `${dryRun ? "Dry run of" : "Firing live:"} ${code(point.name)}: ${ended.length} ended, ${open.length} under way for ${formatDuration(elapsedMs)}.`,
-    ended.length > 0 ? runTable(ended) : "",
+    ended.length > 0 ? runTable(ended, context) : "",
     open.length > 0 ? `Waiting for ${open.slice(0, 10).map(code).join(", ")}` : "",
     `dispatch ${code(dispatchId)}`,
   ]

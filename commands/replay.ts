@@ -67,7 +67,7 @@ export const replay = defineCommand({
       text: [
         `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
         `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
-        record.runs.length > 0 ? runTable(record.runs, effects) : "No hook ran.",
+        record.runs.length > 0 ? runTable(record.runs, context, effects) : "No hook ran.",
         ...effectTexts(record, effects),
         changes.length > 0
           ? `**Different from then**\n${changes.join("\n")}`

@@ -14,7 +14,7 @@ export interface RunRow {
   /** `✓ passed` */
   outcome: string;
   isFailure: boolean;
-  /** The hook that decided, or the point. */
+  /** The hook that decided, or the point. Markdown. */
   subject: string;
   person: string | undefined;
   conversation: string | undefined;
@@ -33,7 +33,7 @@ export function rowLine(
 ): string {
   const facts = [
     row.isFailure ? `**${row.outcome}**` : row.outcome,
-    code(row.subject),
+    row.subject,
     whereText(deps, row),
     clockTime(row.at, now),
     row.note && plain(row.note, MAX_NOTE),

@@ -29,7 +29,7 @@ import {
   runDetails,
   runTable,
 } from "./show-dispatch.js";
-import { ago, clip, code, jsonBlock } from "./text.js";
+import { ago, clip, code, inOneLine, jsonBlock } from "./text.js";
 import { conversationText } from "./who.js";
 
 /** How far `last` looks back. */
@@ -192,12 +192,12 @@ export async function showDispatch(
         ...(dispatch.conversation ? [`in ${conversationText(deps, dispatch.conversation)}`] : []),
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),
-      runs.length > 0 ? runTable(runs, effects) : "No hook ran.",
+      runs.length > 0 ? runTable(runs, context, effects) : "No hook ran.",
       ...effectTexts(dispatch, effects),
       ...runDetails(dispatch, isOpen),
       isOpen
         ? `**Payload**\n${jsonBlock(open(dispatch.payload, true, by))}`
-        : `**Payload** (masked${mayReveal ? "; Reveal shows it" : ""}): ${code(clip(JSON.stringify(open(dispatch.payload, false, by)) ?? "", 240))}`,
+        : `**Payload** (masked${mayReveal ? "; Reveal shows it" : ""}): ${inOneLine(open(dispatch.payload, false, by))}`,
       resultText(dispatch, isOpen),
     ],
     data: dispatchData(dispatch, isOpen, effects),

@@ -118,18 +118,29 @@ async function rowOf(
   asked: string,
   target: Target | undefined,
 ): Promise<RunRow> {
-  const { id, at, point, phase, runs, dryRun, outcome } = dispatch;
+  const { id, at, runs, dryRun, outcome } = dispatch;
   const hookId = target?.kind === "hook" ? target.hook.id : undefined;
   const own = hookId === undefined ? undefined : runs.find((run) => run.hookId === hookId);
-  const where = phase ? `${point} ${phase}` : point;
+  // Some of its hooks failed, and it went on.
+  const whole = dispatchOutcome(dispatch).replace(/^\S+(?= .*, \d+ failed$)/, "⚠");
   return {
     id,
     at,
-    outcome: `${own ? runOutcomeText(own) : dispatchOutcome(dispatch)}${dryRun && outcome !== "dry_run" ? " (dry run)" : ""}`,
+    outcome: `${own ? runOutcomeText(own) : whole}${dryRun && outcome !== "dry_run" ? " (dry run)" : ""}`,
     isFailure: own ? hasFailed(own) : runs.some(hasFailed) || failedRun(dispatch) !== undefined,
-    subject: hookId === undefined ? (decider(dispatch, asked === "failed") ?? where) : where,
+    subject: subjectOf(dispatch, asked, target),
     ...(await whoseIt(deps, dispatch)),
   };
+}
+
+/** The hook that decided; where none did the point, and of one point how many hooks ran. */
+function subjectOf(dispatch: DispatchRecord, asked: string, target: Target | undefined): string {
+  const { point, phase, runs } = dispatch;
+  const deciding = target?.kind === "hook" ? undefined : decider(dispatch, asked === "failed");
+  if (deciding !== undefined) return code(deciding);
+  if (target?.kind !== "point") return code(phase ? `${point} ${phase}` : point);
+  const ran = runs.filter((run) => run.outcome !== "skipped").length;
+  return `${phase ? `${phase}: ` : ""}${ran === 0 ? "no hook" : count(ran, "hook")}`;
 }
 
 /** What a hook did in a dispatch, as the lists name it. What a configured hook's run became is another list. */

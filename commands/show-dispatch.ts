@@ -1,9 +1,10 @@
 /** How dispatches and runs look in an answer: one home, used by /runs, /run, /fire-hook, /replay and /hooks why. */
 import { type DispatchRecord, namedBy, type Outcome, type RunRecord } from "../src/domain/journal.js";
+import type { CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { type NamedBy, redact, reveal } from "../src/lib/redact.js";
 import { isBlock, isPutOff } from "./journey/put-off.js";
-import { ago, clip, code, count, jsonBlock, plain, table } from "./text.js";
+import { ago, clip, code, count, inOneLine, jsonBlock, plain, table } from "./text.js";
 
 const SIGNS: Record<Outcome, string> = {
   passed: "✓",
@@ -64,7 +65,7 @@ export type Effects = ReadonlyMap<
 >;
 
 /** One line a run: order, outcome, hook, time. */
-export function runTable(runs: readonly RunRecord[], effects?: Effects): string {
+export function runTable(runs: readonly RunRecord[], context: Pick<CommandContext, "at">, effects?: Effects): string {
   return table(
     [
       { title: "#", right: true },
@@ -78,6 +79,7 @@ export function runTable(runs: readonly RunRecord[], effects?: Effects): string 
       run.hookId,
       run.outcome === "skipped" || run.unanswered ? "" : formatDuration(run.latencyMs),
     ]),
+    context,
   );
 }
 
@@ -119,7 +121,9 @@ export function resultText({ point, result, provenance, runs }: DispatchRecord, 
   if (told.length === 1 && JSON.stringify(told[0]?.diff) === JSON.stringify(result)) return undefined;
   const setBy = Object.entries(provenance ?? {}).map(([key, hookId]) => `${code(key)} by ${code(hookId)}`);
   const facts = [...(isOpen ? [] : ["texts and names masked"]), ...setBy];
-  return `**Result**${facts.length > 0 ? ` (${facts.join(", ")})` : ""}\n${jsonBlock(open(result, isOpen, namedBy(point)), 1000)}`;
+  const shown = open(result, isOpen, namedBy(point));
+  const title = `**Result**${facts.length > 0 ? ` (${facts.join(", ")})` : ""}`;
+  return isOpen ? `${title}\n${jsonBlock(shown, 1000)}` : `${title}: ${inOneLine(shown)}`;
 }
 
 function isEmpty(diff: unknown): boolean {

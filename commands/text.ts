@@ -1,8 +1,9 @@
 /** Pieces of Markdown that every command's answer is made of. Text from people and hooks goes in escaped, never raw. */
+import type { CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { clip, plainLine } from "../src/lib/markdown/escape.js";
+import { clip, plainLine as plain } from "../src/lib/markdown/escape.js";
 
-export { clip, plainLine as plain };
+export { clip, plain };
 
 /** Inline code; a text that holds back-ticks gets a longer fence. */
 export function code(text: string): string {
@@ -23,20 +24,46 @@ export function block(text: string, language = ""): string {
 /** A line of a code block holds about so many characters on a phone; a longer one wraps. */
 export const PHONE_WIDTH = 40;
 
+/** A line of a code block in a chat is never longer. */
+export const CHAT_WIDTH = 48;
+
 export interface Column {
   title: string;
   right?: boolean;
-  /** Longer cells are cut with an ellipsis. */
+  /** Longer cells of a table are cut with an ellipsis. */
   maxCharacters?: number;
+  /** Its cells say what they are only with the title, as numbers do: a list names them. */
+  named?: boolean;
 }
 
-/** Aligned columns in a code block. */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  return block(align(columns, rows));
+type Rows = readonly (readonly string[])[];
+
+/** Aligned columns in a code block; in a chat, a list where a row would be too long for a phone. */
+export function table(columns: readonly Column[], rows: Rows, { at }: Pick<CommandContext, "at">): string {
+  const aligned = align(columns, rows);
+  const fits = at === undefined || aligned.split("\n").every((line) => length(line) <= CHAT_WIDTH);
+  return fits ? block(aligned) : list(columns, rows);
 }
+
+/** `2. ✎ modified · shout · took 2 ms` */
+function list(columns: readonly Column[], rows: Rows): string {
+  return rows
+    .map((row) => {
+      const [first, ...cells] = columns.flatMap((column, index) => listed(column, row[index] ?? ""));
+      return columns[0]?.title === "#" ? `${first}. ${cells.join(" · ")}` : `- ${[first, ...cells].join(" · ")}`;
+    })
+    .join("\n");
+}
+
+function listed({ title, right, named = right }: Column, text: string): string[] {
+  if (text.trim() === "") return [];
+  return [named && title !== "#" ? `${title} ${plain(text)}` : plain(text, MAX_LISTED)];
+}
+
+const MAX_LISTED = 120;
 
 /** Aligned columns; those that are empty in every row are left out. */
-export function align(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+export function align(columns: readonly Column[], rows: Rows): string {
   const shown = columns
     .map((column, index) => ({ ...column, cells: rows.map((row) => cell(row[index] ?? "", column.maxCharacters)) }))
     .filter(({ cells }) => cells.some((text) => text !== ""));
@@ -83,6 +110,11 @@ export function shortDuration(ms: number): string {
 /** `1 hook`, `2 hooks`. */
 export function count(amount: number, singular: string, plural = `${singular}s`): string {
   return `${amount.toLocaleString("en-US")} ${amount === 1 ? singular : plural}`;
+}
+
+/** JSON as inline code, cut at about a line. */
+export function inOneLine(value: unknown): string {
+  return code(clip(JSON.stringify(value) ?? "undefined", 120));
 }
 
 /** JSON in a code block, cut at a length that still reads in a chat. */

@@ -79,6 +79,7 @@ export async function listAlerts(
           stateWord(alert),
           shortDuration(Math.max(0, now - alert.raisedAt)),
         ]),
+        context,
       ),
       lines.join("\n"),
       runbook !== undefined && `Runbook: ${plain(runbook)}`,

@@ -55,7 +55,7 @@ export async function replayConfigured(
       `Then: ${runLine(past, now, thenText)}\nNow: ${runLine(run, now, nowText)}`,
       after?.text,
       run.statusReason && plain(run.statusReason),
-      steps.length > 0 && stepTable(steps),
+      steps.length > 0 && stepTable(steps, context),
       changes.length > 0
         ? `**Different from then**: ${changes.join("")}`
         : isCompared

@@ -6,7 +6,7 @@ import { answer, commandButton, word } from "../answer.js";
 import { causeWords } from "../cause-words.js";
 import type { CommandDeps } from "../deps.js";
 import { mayHearIn, needToReveal } from "../reveal.js";
-import { code, jsonBlock, plain } from "../text.js";
+import { code, inOneLine, jsonBlock, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { effectData, effectOf } from "./effect.js";
 import { aboutRun, mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
@@ -46,9 +46,11 @@ export async function showAutomationRun(
         ...(run.endedAt === undefined && run.dueAt > now ? [`tried again in ${formatDuration(run.dueAt - now)}`] : []),
       ].join("\n"),
       ...run.attempts.slice(0, -1).slice(-MAX_EARLIER).map(earlierText),
-      last && last.steps.length > 0 && stepTable(last.steps),
+      last && last.steps.length > 0 && stepTable(last.steps, context),
       ...(last ? attemptDetails(last, reading, 500) : []),
-      `**Payload** (texts and names masked)\n${jsonBlock(run.payload, 800)}`,
+      isOpen
+        ? `**Payload** (texts and names masked)\n${jsonBlock(run.payload, 800)}`
+        : `**Payload** (masked): ${inOneLine(run.payload)}`,
     ],
     data: { ...automationRunData(run, reading), kind: "run", ...effectData(effect) },
     buttons: [

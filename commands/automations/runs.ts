@@ -96,7 +96,7 @@ async function rowOf(
     at,
     outcome: effect?.instead ?? statusText(status),
     isFailure: hasFailedRun(run),
-    subject: hook === undefined ? hookId : (event ?? trigger),
+    subject: code(hook === undefined ? hookId : (event ?? trigger)),
     ...whose,
     note: statusReason ?? (isKnown ? undefined : reason),
   };

@@ -48,7 +48,7 @@ export async function showFired(
       `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), outcome)}`,
       effect?.text,
       run.statusReason && plain(run.statusReason),
-      attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
+      attempt && attempt.steps.length > 0 && stepTable(attempt.steps, context),
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
       dryRun
         ? dryText(attempt)

@@ -1,5 +1,6 @@
 /** How runs of configured hooks look in an answer. */
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
+import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { ago, block, clip, code, jsonBlock, plain, table } from "../text.js";
 
@@ -48,7 +49,7 @@ export function runLine(run: AutomationRun, now: number, outcome = statusText(ru
   ].join(" · ");
 }
 
-export function stepTable(steps: readonly StepRecord[]): string {
+export function stepTable(steps: readonly StepRecord[], context: Pick<CommandContext, "at">): string {
   return table(
     [{ title: "#", right: true }, { title: "step" }, { title: "outcome" }, { title: "took", right: true }],
     steps.map(({ step, outcome, latencyMs, result }, index) => [
@@ -57,6 +58,7 @@ export function stepTable(steps: readonly StepRecord[]): string {
       outcome === "passed" && isNotOk(result) ? "✗ not ok" : `${STEP_SIGNS[outcome]} ${outcome.replace("_", " ")}`,
       formatDuration(latencyMs),
     ]),
+    context,
   );
 }
 

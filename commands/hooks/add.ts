@@ -9,7 +9,9 @@ const SNIPPET = `- id: disk-check
   context:
     - shell: { command: [df, -h, /] }
   run:
-    chat: { to: "web:web:general", text: "{{ steps[0].stdout }}" }`;
+    chat:
+      to: "web:web:general"
+      text: "{{ steps[0].stdout }}"`;
 
 export function explainAdding(): CommandAnswer {
   return answer({

@@ -1,14 +1,14 @@
 /** `/hooks [list] [filter]`: every hook, one table per family of points, with its state and what it did lately. */
 import type { BrokenHook } from "../../src/automations/desk.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { nearest } from "../../src/lib/nearest.js";
+import { shortened } from "../../src/lib/shortened.js";
 import { answer, commandButton, word } from "../answer.js";
 import { type Effect, effectData, lastEffect } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
-import { align, block, code, count, plain } from "../text.js";
+import { align, block, CHAT_WIDTH, code, count, plain, shortDuration } from "../text.js";
 import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";
@@ -41,7 +41,7 @@ export async function listHooks(
   return answer({
     text: [
       `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${pageText(page)}`,
-      ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now())),
+      ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now(), context)),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
       ...unsentLines(page.entries, effects),
@@ -146,13 +146,16 @@ function familiesOf(rows: readonly HookRow[]): Family[] {
 }
 
 /** A row fits a phone. */
-const HOOK_WIDTH = 24;
+const HOOK_WIDTH = 18;
 
 const markOf = (row: HookRow | undefined) => (row?.enabled ? "●" : "○");
 
 /** One table; a line above the hooks of a point names it, so that a row has room on a phone. */
-function familyText({ family, rows }: Family, now: number): string {
+function familyText({ family, rows }: Family, now: number, { at }: Pick<CommandContext, "at">): string {
   const named = rows.map((row) => (row.phase ? `${row.id} (${row.phase})` : row.id));
+  // The end of an id tells it from others that begin like it.
+  const whole = (index: number) =>
+    at === undefined ? (named[index] ?? "") : shortened(named[index] ?? "", CHAT_WIDTH - "●  ".length);
   const isLong = (index: number) => [...(named[index] ?? "")].length > HOOK_WIDTH;
   const [titles = "", ...lines] = align(
     [
@@ -171,7 +174,7 @@ function familyText({ family, rows }: Family, now: number): string {
           ? "skipped"
           : row.lastFiredAt === undefined
             ? "?"
-            : `${formatDuration(Math.max(0, now - row.lastFiredAt))}${row.mayHaveRunFor === undefined ? "" : "?"}`,
+            : `${shortDuration(Math.max(0, now - row.lastFiredAt))}${row.mayHaveRunFor === undefined ? "" : "?"}`,
       row.neverFired ? "" : String(row.fires),
       row.failures > 0 ? String(row.failures) : "",
     ]),
@@ -179,7 +182,7 @@ function familyText({ family, rows }: Family, now: number): string {
   const withPoints = rows.flatMap(({ point }, index) => [
     ...(point === rows[index - 1]?.point ? [] : [point]),
     // Ids are copied into commands: a long one stands whole, over its row.
-    ...(isLong(index) ? [`${markOf(rows[index])}  ${named[index]}`] : []),
+    ...(isLong(index) ? [`${markOf(rows[index])}  ${whole(index)}`] : []),
     lines[index] ?? "",
   ]);
   return `**${plain(family)}**\n${block([titles, ...withPoints].join("\n"))}`;

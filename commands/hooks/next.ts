@@ -10,7 +10,7 @@ import { pausedText } from "./pause.js";
 const PAGE_SIZE = 15;
 const MAX_PAGE_SIZE = 500;
 
-export function showNext(deps: CommandDeps, { options }: CommandContext): CommandAnswer {
+export function showNext(deps: CommandDeps, { options, at: chat }: CommandContext): CommandAnswer {
   const { automations, registry, clock } = deps;
   const now = clock.now();
   const filter = typeof options.id === "string" ? options.id.trim().toLowerCase() : "";
@@ -33,19 +33,20 @@ export function showNext(deps: CommandDeps, { options }: CommandContext): Comman
       `**${count(rows.length, "hook")}** ${rows.length === 1 ? "waits" : "wait"} for a time`,
       table(
         [
-          { title: "in", right: true },
+          { title: "hook", maxCharacters: 40 },
+          { title: "when" },
           { title: "at (UTC)" },
-          { title: "hook", maxCharacters: 28 },
           { title: "schedule", maxCharacters: 34 },
           { title: "last", right: true },
         ],
         page.entries.map(({ hookId, schedule, at, lastAt, enabled }) => [
-          enabled ? (at <= now ? "now" : formatDuration(at - now)) : "off",
-          clockTime(at, now),
           hookId,
+          enabled ? (at <= now ? "now" : `in ${formatDuration(at - now)}`) : "off",
+          clockTime(at, now),
           schedule,
           lastAt === undefined ? "never" : ago(lastAt, now),
         ]),
+        { at: chat },
       ),
       plain(pausedText(deps) ?? ""),
     ],

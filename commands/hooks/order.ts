@@ -18,14 +18,14 @@ export async function showOrder(deps: CommandDeps, context: CommandContext): Pro
       plain(point.summary),
       ...(isEmpty
         ? ["No hook is registered here: the point fires without effect."]
-        : orders.map(({ phase, hooks }) => `${phase ? `**${phase}**\n` : ""}${orderTable(hooks)}`)),
+        : orders.map(({ phase, hooks }) => `${phase ? `**${phase}**\n` : ""}${orderTable(hooks, context)}`)),
     ],
     data: { point: point.name, model: point.model, vetoable: point.vetoable, orders },
     buttons: [isEmpty ? [] : [commandButton("Try it (dry run)", `/fire-hook ${point.name} example`)]],
   });
 }
 
-function orderTable(hooks: readonly HookInfo[]): string {
+function orderTable(hooks: readonly HookInfo[], context: CommandContext): string {
   if (hooks.length === 0) return "No hook.";
   // What a hook sees of the earlier ones decides the outcome at points whose results are merged.
   const isMerging = hooks.some(({ sees }) => sees !== undefined);
@@ -37,7 +37,7 @@ function orderTable(hooks: readonly HookInfo[]): string {
       { title: "prio", right: true },
       { title: "limit", right: true },
       { title: "on failure" },
-      ...(isMerging ? [{ title: "sees" }] : []),
+      ...(isMerging ? [{ title: "sees", named: true }] : []),
     ],
     hooks.map((hook, index) => [
       String(index + 1),
@@ -48,5 +48,6 @@ function orderTable(hooks: readonly HookInfo[]): string {
       hook.failurePolicy,
       ...(isMerging ? [hook.sees ?? ""] : []),
     ]),
+    context,
   );
 }

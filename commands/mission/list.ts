@@ -25,17 +25,18 @@ export async function listMissions(deps: CommandDeps, context: CommandContext): 
     });
   const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
   const now = deps.clock.now();
-  const rows = page.entries.map((one) => [one.id, one.title, one.status, begun(one, now), lasted(one, now)]);
+  const rows = page.entries.map((one) => [one.title, one.status, begun(one, now), lasted(one, now), one.id]);
   const columns = [
-    { title: "id" },
     { title: "mission", maxCharacters: 28 },
     { title: "state" },
     { title: "started (UTC)" },
+    { title: "for", right: true },
+    { title: "id" },
   ];
   return answer({
     text: [
       `**${count(found.length, "mission")}**${page.pages > 1 ? `, page ${page.number} of ${page.pages}` : ""}`,
-      table([...columns, { title: "for", right: true }], rows),
+      table(columns, rows, context),
     ],
     data: {
       missions: readableReasons(context, page.entries.map(missionData)),

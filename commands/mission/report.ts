@@ -32,7 +32,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
     text: [
       `**${plain(report.title)}** ${code(id)}: ${report.status}`,
       headOf(report),
-      tasks.length > 0 && tableOf(tasks),
+      tasks.length > 0 && tableOf(tasks, context),
       outcomes.length > 0 && outcomes.slice(0, MAX_OUTCOMES).map(outcomeLine).join("\n"),
       gates.length > 0 && gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
       files.length > 0 &&
@@ -59,7 +59,7 @@ function headOf({ counts, durationMs, workMs, retries, avgScore }: MissionReport
     .join(" · ");
 }
 
-function tableOf(tasks: readonly TaskReport[]): string {
+function tableOf(tasks: readonly TaskReport[], context: CommandContext): string {
   return table(
     [
       { title: "group", maxCharacters: 14 },
@@ -77,6 +77,7 @@ function tableOf(tasks: readonly TaskReport[]): string {
       retries === 0 ? "" : String(retries),
       score?.toFixed(2) ?? "",
     ]),
+    context,
   );
 }
 

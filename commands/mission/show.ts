@@ -30,7 +30,7 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
       factsOf(mission, deps, now),
       link && `[its card](${link})`,
       mission.hold && `${code(mission.hold.point ?? "a hook")} was vetoed by ${code(mission.hold.by)}.`,
-      tasks.length > 0 && tableOf(mission, tasks, deps, now),
+      tasks.length > 0 && tableOf(mission, tasks, deps, context),
       mission.gates.length > 0 && mission.gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
     ],
     data: {
@@ -56,7 +56,13 @@ function factsOf(mission: Mission, deps: CommandDeps, now: number): string {
 
 const byOf = (ref: string, { tasks }: CommandDeps) => plain(tasks === undefined ? ref : nameOf(ref, tasks));
 
-function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], deps: CommandDeps, now: number): string {
+function tableOf(
+  { plan, taskIds }: Mission,
+  tasks: readonly Task[],
+  deps: CommandDeps,
+  context: CommandContext,
+): string {
+  const now = deps.clock.now();
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const rows = plan.groups.flatMap((group) =>
     group.tasks.flatMap(({ id: name }, index) => {
@@ -67,10 +73,11 @@ function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], deps: Comma
       const time = startedAt === undefined ? "" : formatDuration((endedAt ?? now) - startedAt);
       return [
         [
-          index === 0 ? group.name : "",
+          // A row of a list stands for itself.
+          index === 0 || context.at !== undefined ? group.name : "",
           title,
           status,
-          byOf(assignTo, deps),
+          nameOf(assignTo, needTasks(deps)),
           attempt > 1 ? String(attempt) : "",
           score,
           time,
@@ -89,6 +96,7 @@ function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], deps: Comma
       { title: "time", right: true },
     ],
     rows,
+    context,
   );
 }
 

@@ -15,7 +15,7 @@ import { answer, badUsage, commandButton, word } from "../answer.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
-import { code, count, plain, table } from "../text.js";
+import { code, count, plain } from "../text.js";
 import { conversationName, conversationText } from "../who.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
@@ -31,6 +31,8 @@ export interface LetterRow {
   box: "outbox" | "inbox";
   status: DeliveryStatus | InboxStatus;
   conversation: string;
+  /** Its name; the conversation where none is known. */
+  place?: string;
   at: number;
   attempts: number;
   reason?: string;
@@ -60,37 +62,22 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
   const found = rows.filter((row) => row !== undefined);
   const page = {
     ...shown,
-    entries: await Promise.all(found.map((row) => readableEnd(deps, context, row, { id: row.id }))),
+    entries: await Promise.all(
+      found.map(async (row) => ({
+        ...(await readableEnd(deps, context, row, { id: row.id })),
+        place: conversationName(deps, row.conversation),
+      })),
+    ),
   };
   const now = deps.clock.now();
+  const first = (page.number - 1) * PAGE_SIZE + 1;
   const total = all ?? refs.length;
   const dead = page.entries.filter((row) => row.status === "dead").length;
   return answer({
     text: [
       `**${asked ? `${count(total, "message")}: ${plain(asked)}` : `${count(total, "message")} ${total === 1 ? "waits" : "wait"} for an operator`}${chosen.words}**${pageText(page)}`,
       total > refs.length && `The pages show the newest ${refs.length}.`,
-      table(
-        [
-          { title: "#", right: true },
-          { title: "status" },
-          { title: "where", maxCharacters: 26 },
-          { title: "age", right: true },
-          { title: "tried", right: true },
-        ],
-        page.entries.map((row, index) => [
-          String(index + 1 + (page.number - 1) * PAGE_SIZE),
-          `${row.status}${row.box === "inbox" ? " in" : ""}${row.ambiguous ? "?" : ""}`,
-          conversationName(deps, row.conversation),
-          formatDuration(Math.max(0, now - row.at)),
-          String(row.attempts),
-        ]),
-      ),
-      page.entries
-        .map(
-          (row, index) =>
-            `${index + 1 + (page.number - 1) * PAGE_SIZE}. ${code(row.id)} in ${conversationText(deps, row.conversation)}${row.reason ? `: ${plain(row.reason, 120)}` : ""}`,
-        )
-        .join("\n"),
+      page.entries.map((row, index) => letterLine(deps, row, first + index, now)).join("\n"),
       page.entries.some((row) => row.ambiguous && row.box === "outbox") &&
         "held? = it may have arrived: look in the chat, then release it, `confirmed` if it did.",
       page.entries.some((row) => row.ambiguous && row.box === "inbox") &&
@@ -101,15 +88,24 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
     buttons: [
       page.entries
         .slice(0, 4)
-        .map((row, index) =>
-          commandButton(`Show ${index + 1 + (page.number - 1) * PAGE_SIZE}`, `/outbox show ${word(row.id)}`),
-        ),
+        .map((row, index) => commandButton(`Show ${first + index}`, `/outbox show ${word(row.id)}`)),
       [
         ...pageButtons(page, `/outbox list${asked ? ` ${word(asked)}` : ""}${chosen.line}`),
         ...(dead > 1 ? [commandButton("Retry all dead", `/outbox retry all${chosen.line}`, "primary")] : []),
       ],
     ],
   });
+}
+
+/** `2. held? · 3 min old · tried 4 times · d_m5r in General (web:web:general): the answer was lost` */
+function letterLine(deps: CommandDeps, row: LetterRow, number: number, now: number): string {
+  const facts = [
+    `${row.status}${row.box === "inbox" ? " in" : ""}${row.ambiguous ? "?" : ""}`,
+    `${formatDuration(Math.max(0, now - row.at))} old`,
+    `tried ${count(row.attempts, "time")}`,
+    `${code(row.id)} in ${conversationText(deps, row.conversation)}${row.reason ? `: ${plain(row.reason, 120)}` : ""}`,
+  ];
+  return `${number}. ${facts.join(" · ")}`;
 }
 
 /** An entry of the list, read when its page is shown. */

@@ -85,6 +85,7 @@ async function showDelivery(
             String(part.attempts),
             part.messageId ?? "",
           ]),
+          context,
         ),
       ambiguous &&
         `It **may have arrived**: ${doubtText(delivery)}. Look in the chat. If it is there, release it \`confirmed\`; if not, release it, and it is sent again.`,

@@ -13,7 +13,7 @@ const PAGE_SIZE = 10;
 const STATUS_WIDTH = 20;
 const STATES = ["open", "overdue", "running", "paused", "ended"] as const;
 
-export async function listClocks(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+export async function listClocks(deps: CommandDeps, { options, at }: CommandContext): Promise<CommandAnswer> {
   const desk = deskOf(deps);
   const asked = typeof options.id === "string" ? options.id.trim() : "";
   const filter = await filterOf(deps, asked);
@@ -38,6 +38,7 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
           { title: "status", maxCharacters: STATUS_WIDTH },
         ],
         clocks.map((view) => [view.clock.entity.title, standing(view, now)]),
+        { at },
       ),
       clocks.map((view, index) => line(view, index + 1 + (number - 1) * size, now)).join("\n"),
       `${code("/sla show ID")} shows one.`,

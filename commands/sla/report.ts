@@ -65,6 +65,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
             String(one.open),
             one.overdue > 0 ? String(one.overdue) : "",
           ]),
+          { at },
         ),
       policies.length === 0 && `There are no policies: see ${code("sla:")} in the configuration.`,
       policies.length > 0 && legend(policies),

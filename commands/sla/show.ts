@@ -9,7 +9,7 @@ import { answer, commandButton, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
 import { nameOf } from "../tasks/rows.js";
-import { code, plain, table } from "../text.js";
+import { code, plain } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts.js";
 
 export async function showClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -62,25 +62,24 @@ function describe(
 ): (string | false)[] {
   const { clock, usedMs, percentUsed, timezone } = view;
   const { entity, course } = clock;
+  const extension = extensionText(clock);
   const facts: [string, string | undefined][] = [
-    ["policy", clock.policyId],
+    ["clock", code(clock.id)],
+    ["policy", code(clock.policyId)],
     ["measures", SLA_MEASURE_NAMES[clock.measure]],
     ["status", standing(view, now)],
     ["elapsed", `${formatDuration(usedMs)} of ${formatDuration(clock.targetMs)} (${percent(percentUsed)})`],
     ["started", timeText(clock.startedAt, timezone)],
     ["due", dueText(view)],
     ["ended", clock.endedAt === undefined ? undefined : timeText(clock.endedAt, timezone)],
-    ["extended", extensionText(clock)],
+    ["extended", extension && plain(extension)],
     ["pauses", course.pauses.length === 0 ? undefined : String(course.pauses.length)],
-    ["state", entity.status],
-    ["owner", entity.owner === undefined ? undefined : called(entity.owner)],
+    ["state", entity.status && plain(entity.status)],
+    ["owner", entity.owner === undefined ? undefined : plain(called(entity.owner))],
   ];
   return [
     `**${plain(entity.title)}** · ${entity.type} ${code(entity.id)}`,
-    table(
-      [{ title: "clock" }, { title: clock.id, maxCharacters: 90 }],
-      facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    ),
+    facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`])).join("\n"),
     history.length > 0 &&
       `History:\n${history.map((said) => `· ${timeText(said.at, timezone)} ${plain(lineOf(said))}`).join("\n")}`,
   ];

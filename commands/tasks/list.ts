@@ -23,13 +23,12 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
   const found = named.length > 0 ? named : ofPerson(asked, await desk.store.list({ ...inGroup, limit: REACH }), desk);
   const { counts, held: heldBy } = desk.status();
   const held = readableReasons(context, heldBy);
-  // A terminal has room for ids in the table; in a chat they are copied from below it.
-  const isWide = context.at === undefined;
   const page = pageOf(
     found,
     Number(context.options.page ?? 1),
     sizeOf(context.options.limit, PAGE_SIZE, MOST_ON_A_PAGE),
   );
+  const first = (page.number - 1) * sizeOf(context.options.limit, PAGE_SIZE, MOST_ON_A_PAGE) + 1;
   const of = group === undefined ? "" : ` in the group ${code(group)}`;
   const summary = TASK_STATUSES.filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${status.replaceAll("_", " ")}`)
@@ -41,25 +40,9 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
         ? `**No task**${asked === undefined ? " is open" : ` for ${code(asked)}`}${of}.`
         : `**${count(found.length, asked === undefined ? "open task" : "task")}**${of}${pageText(page)}`,
       found.length > 0 &&
-        table(
-          [
-            ...(isWide ? [{ title: "id", maxCharacters: 40 }] : []),
-            { title: "task", maxCharacters: isWide ? 60 : 30 },
-            { title: "state" },
-            { title: "who", maxCharacters: 20 },
-            { title: "due" },
-            { title: "since (UTC)" },
-          ],
-          page.entries.map((task) => [
-            ...(isWide ? [task.id] : []),
-            task.title,
-            undeliveredCard(task) ? "⚠ not delivered" : task.status.replaceAll("_", " "),
-            nameOf(task.owner ?? task.assignTo, desk),
-            dueText(task, now),
-            clockTime(task.changedAt, now),
-          ]),
-        ),
-      !isWide && page.entries.map(({ id, title }) => `${code(id)} ${plain(title, 60)}`).join("\n"),
+        (context.at === undefined
+          ? tableOf(page.entries, desk, now, context)
+          : page.entries.map((task, index) => rowLine(task, first + index, desk, now)).join("\n")),
       summary,
     ],
     data: {
@@ -80,6 +63,45 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
       ],
     ],
   });
+}
+
+const stateOf = (task: Task): string => (undeliveredCard(task) ? "⚠ not delivered" : task.status.replaceAll("_", " "));
+
+/** A terminal has room for a table. */
+function tableOf(tasks: readonly Task[], desk: TaskDesk, now: number, context: CommandContext): string {
+  return table(
+    [
+      { title: "id", maxCharacters: 40 },
+      { title: "task", maxCharacters: 60 },
+      { title: "state" },
+      { title: "who", maxCharacters: 20 },
+      { title: "due" },
+      { title: "since (UTC)" },
+    ],
+    tasks.map((task) => [
+      task.id,
+      task.title,
+      stateOf(task),
+      nameOf(task.owner ?? task.assignTo, desk),
+      dueText(task, now),
+      clockTime(task.changedAt, now),
+    ]),
+    context,
+  );
+}
+
+/** `2. Change the lock · in progress · Ann · due in 2 h · since 14:03:12 · t_m5` */
+function rowLine(task: Task, number: number, desk: TaskDesk, now: number): string {
+  const due = dueText(task, now);
+  const facts = [
+    plain(task.title, 60),
+    stateOf(task),
+    plain(nameOf(task.owner ?? task.assignTo, desk), 40),
+    ...(due === "" ? [] : [due.startsWith("in ") ? `due ${due}` : due]),
+    `since ${clockTime(task.changedAt, now)}`,
+    code(task.id),
+  ];
+  return `${number}. ${facts.join(" · ")}`;
 }
 
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));

@@ -91,10 +91,13 @@ export function unreachedPerson(
   return `${platform} is off, so ${assignee.owner} is not notified of a task: turn ${platform} on, or name another person`;
 }
 
-/** The same, or as `alerts.people` calls them. */
+/** The same, or as `alerts.people` calls them, or the runner that they are. */
 export function accountName(config: Config, ref: string): string | undefined {
-  return knownAs(ref, config.alerts) ?? nameIn(config, ref);
+  return knownAs(ref, config.alerts) ?? nameIn(config, ref) ?? runnerOf(config, ref);
 }
+
+const runnerOf = ({ orchestrator }: Config, ref: string): string | undefined =>
+  Object.entries(orchestrator.runners).find(([, { person }]) => person?.user === ref)?.[0];
 
 /** How people call a chat: direct messages by the person, other chats as their platform does. Undefined where no name is known. */
 export function placeNames(

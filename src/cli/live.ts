@@ -102,6 +102,7 @@ const letterRows = z.object({
         box: z.string(),
         status: z.string(),
         conversation: z.string(),
+        place: z.string(),
         at: z.number(),
         attempts: z.number(),
         reason: z.string().optional(),
@@ -176,15 +177,17 @@ function moreText({ letters, total = 0, page = 1, pages = 1 }: z.infer<typeof le
 
 function lettersTable(rows: z.infer<typeof letterRows>["letters"]): string {
   return align(
-    [wide("ID"), wide("BOX"), wide("STATUS"), wide("CONVERSATION"), wide("SINCE"), right("TRIED"), wide("WHY")],
+    [wide("ID"), wide("BOX"), wide("STATUS"), wide("WHERE"), wide("SINCE"), right("TRIED"), wide("WHY"), wide("CHAT")],
     rows.map((row) => [
       row.id,
       row.box,
       `${row.status}${row.ambiguous ? (row.box === "inbox" ? ", may have been handled" : ", may have arrived") : ""}`,
-      row.conversation,
+      row.place,
       time(row.at),
       String(row.attempts),
       row.reason ?? "",
+      // What `--chat` takes.
+      row.place === row.conversation ? "" : row.conversation,
     ]),
   );
 }

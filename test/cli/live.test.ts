@@ -182,6 +182,16 @@ describe("against the live gateway", () => {
     expect(again.data).toMatchObject({ replayOf: data.dispatches[0].id, dryRun: true });
   });
 
+  it("lists runs with their numbers and ids, and opens one by its number", async () => {
+    await cli("fire", "probe.broken", "--live");
+    const { out } = await cli("runs", "failed");
+    const [, id] = /^1\. ✗ failed · probe\.broken · \d\d:\d\d:\d\d · (f_\w+)$/m.exec(out) ?? [];
+    expect(id).toBeDefined();
+    const opened = await cli("run", "1");
+    expect(opened.out).toMatch(/^Number 1 of \/runs failed, as you saw it /);
+    expect(opened.out).toContain(`dispatch ${id}`);
+  });
+
   it("exits with 2 for a payload that is none, with every field named on standard error", async () => {
     const { code, out, err } = await cli("fire", "probe.shout", "--payload", '{"chatId": 5}');
     expect(code).toBe(2);

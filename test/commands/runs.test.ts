@@ -75,6 +75,7 @@ describe("/runs", () => {
       /No firing of `message_sent` is on record.*\/hooks order message_sent/,
     );
     expect(await empty("/runs claimed")).toContain("No run of a hook ended as `claimed`** in the last 200 dispatches.");
+    desk.registry.registerVoid("command_invoked", async () => {}, { id: "watch" });
     await desk.registry.fireVoid(
       "command_invoked",
       { command: "status", options: {}, operator: { platform: "web", userId: "1" }, outcome: "done" },
@@ -346,6 +347,21 @@ describe("/audit", () => {
       });
     const { shown } = await desk.say("/audit", { role: "admin" });
     for (const [, , line] of given) expect(shown).toContain(` ${line}`);
+  });
+
+  it("names what was revealed, with the id last", async () => {
+    await sending("a");
+    await desk.say("/run a reveal", { role: "admin" });
+    await desk.store.audit.record({
+      at: 2,
+      operator: { platform: "web", userId: "1", displayName: "Ada", role: "owner" },
+      action: "reveal",
+      target: "r_gone",
+      outcome: "done",
+    });
+    const { shown } = await desk.say("/audit", { role: "admin" });
+    expect(shown).toMatch(/Ada +reveal shout at message_sending, a$/m);
+    expect(shown).toMatch(/Ada +reveal r_gone$/m);
   });
 
   it("shows a stranger with the name of an operator by the account", async () => {

@@ -15,8 +15,30 @@ describe("text", () => {
         ["redact.secrets", "", "3"],
         ["x", "", "120"],
       ],
+      {},
     );
     expect(text).toBe("```\nhook      24 h\nredact.…     3\nx          120\n```");
+  });
+
+  it("makes a list of a table whose rows are too long for a phone, in chats only", () => {
+    const at = { platform: "web", botId: "web", chatId: "general" };
+    const columns = [{ title: "#" }, { title: "hook" }, { title: "sees", named: true }, { title: "took", right: true }];
+    const rows = [
+      ["1", "nightly_backup_verification_of_all_regions", "merged", "2 ms"],
+      ["2", "short", "", ""],
+    ];
+    expect(table(columns, rows, { at })).toBe(
+      "1. nightly\\_backup\\_verification\\_of\\_all\\_regions · sees merged · took 2 ms\n2. short",
+    );
+    expect(table(columns, rows, {})).toMatch(/^```\n# +hook/);
+    expect(table(columns, rows.slice(1), { at })).toMatch(/^```\n# +hook/);
+    expect(
+      table(
+        columns.slice(1),
+        rows.map((row) => row.slice(1)),
+        { at },
+      ),
+    ).toMatch(/^- nightly.*\n- short$/);
   });
 
   it("never lets content end its code block or its inline code", () => {

@@ -361,7 +361,7 @@ describe("a hook that runs programs", () => {
     expect((await run(`/run ${fired.id}`)).text).not.toContain("secret");
     expect((await run(`/run ${fired.id} reveal=true`)).text).toContain("secret");
     const { text } = await run("/audit reveal");
-    expect(text).toContain(`reveal ${fired.id}`);
+    expect(text).toMatch(new RegExp(`reveal ${fired.hookId} at \\S+, ${fired.id}`));
     expect(await run("/run m1 reveal=true", VIEWER)).toMatchObject({ outcome: "refused" });
   });
 

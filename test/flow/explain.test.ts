@@ -3,6 +3,8 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqlite } from "../../src/store/driver.js";
+import { runCli } from "../cli/run-cli.js";
+import { TOKEN } from "../support/gateway-process.js";
 import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place } from "./platform.js";
@@ -459,6 +461,11 @@ describe("/runs", () => {
     );
     const id = `d_${await rowOf("discord", asked)}r`;
     await deliveryIs(id, "held");
+    const { port } = new URL(stack.gateway.url);
+    const env = { HOOKGATE_PORT: port, HOOKGATE_TOKEN: TOKEN };
+    const { out } = await runCli(["outbox"], { cwd: stack.gateway.folder, env });
+    expect(out).toMatch(/^ID +BOX +STATUS +WHERE .* CHAT$/m);
+    expect(out).toMatch(new RegExp(`^${id} +outbox +held +#\\S+ .* discord:\\d+:\\d+$`, "m"));
     await run(`/outbox release ${id}`);
     await until(async () => {
       const { data } = await run(`/runs mine.guard`);

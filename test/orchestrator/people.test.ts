@@ -181,6 +181,23 @@ describe("a task for a person", () => {
     await cardIn(app, "dm-2", WORKER_TOKEN, "half of it is there");
   });
 
+  it("is listed under the name of the runner that the person is", async () => {
+    const app = await taskedApp({
+      orchestrator: { runners: { ann: { person: { user: "discord:1576298746012345678" } } } },
+    });
+    const id = await app.add("/task add ann Water the plants");
+    for (const line of ["/task list all", "/task list ann"]) {
+      const { text } = await app.command(line);
+      expect(text, line).toMatch(new RegExp(`^${id} +Water the plants +.+ +ann `, "m"));
+    }
+    await app.api("POST", "/rooms/general/messages", { text: "/task list all", nonce: nonce() });
+    const listed = await until(
+      async () => (await app.room("general")).find(({ text }) => text.includes("1 task")),
+      "the list in the chat",
+    );
+    expect(listed.text).toMatch(new RegExp(`1\\. Water the plants · [^·]+ · ann · since \\S+ · ${id}`));
+  });
+
   it("is taken from one and given to another, with a card of their own", async () => {
     const app = await taskedApp({ orchestrator: { runners: { boss: { person: { user: "web:1" } } } } });
     const id = await given(app, "Sweep the floor");

@@ -2,11 +2,11 @@
 import { type Choice, type ChoiceList, type OptionValue, quoteValue } from "../../domain/command.js";
 import type { Button } from "../../domain/message.js";
 import type { HookgateError } from "../../lib/errors.js";
+import { shortened } from "../../lib/shortened.js";
 import type { Command, CommandAnswer } from "../commands.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import type { Parts } from "../parts.js";
 import { best, near } from "./best.js";
-import { shortened } from "./titled.js";
 import { type Asking, listOf, valuesOf } from "./values.js";
 
 /** A row each, and Discord shows five. */

@@ -177,8 +177,8 @@ it("shows more time beside the target, and people by name", async () => {
     }, "the warning holding for the longer target as well");
     await invoke(gateway.url, '/sla extend "Paint it" 30s');
     const shown = (await invoke(gateway.url, '/sla show "Paint it"')).text;
-    expect(shown).toMatch(/extended +1 min \+ 30 s given by Owner/);
-    expect(shown).toMatch(/owner +Owner/);
+    expect(shown).toMatch(/extended: 1 min \+ 30 s given by Owner/);
+    expect(shown).toMatch(/owner: Owner/);
     const { text } = await invoke(gateway.url, `/alerts show ${alert.id}`);
     expect(text).toMatch(/Used: .* of 1 min 30 s /);
     expect(text).toContain("Extended: 1 min + 30 s given by Owner");
