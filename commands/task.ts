@@ -105,8 +105,7 @@ export const task = defineCommand({
       summary: "cancel with a state or all: only tasks whose reason has this text, such as crash",
       type: "string",
     },
-    // No boolean: the bare word may be the first of a title.
-    { name: "yes", summary: "cancel with a state or all: true cancels without asking", type: "string" },
+    { name: "yes", summary: "cancel with a state or all: without asking", type: "boolean", spelled: true },
     {
       name: "selection",
       summary:

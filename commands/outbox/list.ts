@@ -145,7 +145,10 @@ async function collect(
   }
   const status = DELIVERY_STATUSES.find((one) => one === asked);
   if (status === undefined)
-    throw badUsage(`"${asked}" is no status.`, `One of ${DELIVERY_STATUSES.join(", ")}, or inbox.`);
+    throw badUsage(
+      `"${asked}" is no status.`,
+      `Write one of ${DELIVERY_STATUSES.join(", ")}, or inbox. Without one, /outbox list shows what is dead or held.`,
+    );
   if (status !== "sent" && status !== "waiting" && status !== "sending")
     return newestFirst(await deliveries(deps, context, [status], chosen));
   if (isNarrowed(chosen)) throw badUsage(`chat, older and reason choose among what was not sent, not among ${status}.`);

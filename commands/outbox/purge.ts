@@ -82,7 +82,7 @@ function confirmPurge(
   return answer({
     text: [
       isStale && changedText("messages"),
-      `Delete ${count(amount, "message")}${which}${words}${shares}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
+      `Delete ${count(amount, "message")}${which}${words}${shares}? ${amount === 1 ? "It" : "They"} will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: amount, what },
     isQuestion: true,
@@ -106,18 +106,14 @@ async function purgeOne(
   chosen: Chosen,
 ): Promise<CommandAnswer> {
   const { options } = context;
+  if (asked.toLowerCase() === "sent") throw notPurgeable("Sent messages are not deleted by hand.");
   const letter = await findLetter(deps, asked);
   const id = letter.kind === "delivery" ? letter.delivery.id : asked;
   needNoSelection(chosen, id);
   if (letter.kind === "delivery" && isUnderWay(letter.delivery)) return withdrawOne(deps, context, letter.delivery);
   const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
-  if (!isPurgeable)
-    throw new HookgateError({
-      code: "NOT_PURGEABLE",
-      message: `${id} is ${status} and is not deleted by hand.`,
-      hint: `Only waiting, sending, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
-    });
+  if (!isPurgeable) throw notPurgeable(`${id} is ${status} and is not deleted by hand.`);
   if (options.yes !== true) return confirmOne(deps, context, letter, id);
   const [ids, was]: [string[], Omit<FormerEnd, "id">] =
     letter.kind === "delivery"
@@ -128,6 +124,11 @@ async function purgeOne(
         ];
   await recordActed(deps, context, "purge", id, ids, [{ id, status: was.status, reason: was.reason }]);
   return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
+}
+
+function notPurgeable(message: string): HookgateError {
+  const hint = `Only waiting, sending, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`;
+  return new HookgateError({ code: "NOT_PURGEABLE", message, hint });
 }
 
 async function confirmOne(

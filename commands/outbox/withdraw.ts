@@ -25,7 +25,7 @@ export async function withdrawWaiting(
     return answer({
       text: [
         isStale && changedText("messages"),
-        `Cancel ${count(waiting.length, "message")} that ${waiting.length === 1 ? "waits" : "wait"}${words}? They will not be sent. \`yes=true\` cancels without asking.`,
+        `Cancel ${count(waiting.length, "message")} that ${waiting.length === 1 ? "waits" : "wait"}${words}? ${waiting.length === 1 ? "It" : "They"} will not be sent. \`yes=true\` cancels without asking.`,
       ],
       data: { withdrawn: 0, wouldWithdraw: waiting.length, what: "waiting" },
       isQuestion: true,

@@ -3,7 +3,7 @@ import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/do
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { answer, commandButton, word } from "../answer.js";
+import { answer, badUsage, commandButton, word } from "../answer.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { count, plain } from "../text.js";
 import { actorOf, mayHearHere, type TaskDesk, textOf } from "./parts.js";
@@ -11,9 +11,14 @@ import { actorOf, mayHearHere, type TaskDesk, textOf } from "./parts.js";
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 const PAGE = 200;
 
-/** The states that `/task cancel` was given in place of an id; undefined for an id. */
+/** The states that `/task cancel` was given in place of an id; undefined for an id. Throws for a state that is the end of a task. */
 export function statesToCancel(given: unknown): readonly TaskStatus[] | undefined {
   const asked = textOf(given)?.toLowerCase().replaceAll(/[ -]/g, "_");
+  if (TASK_STATUSES.some((status) => status === asked && isEnded(status)))
+    throw badUsage(
+      `What is ${asked} has ended, and is not cancelled.`,
+      `Write \`all\`, or one of ${OPEN.map((status) => status.replaceAll("_", " ")).join(", ")}.`,
+    );
   if (asked === "all" || asked === "open") return OPEN;
   const state = OPEN.find((status) => status === asked);
   return state && [state];
@@ -40,7 +45,7 @@ export async function cancelMany(
     return answer({ text: [`There is no open task${words}.`], data: { cancelled: 0, wouldCancel: 0 } });
   const ids = tasks.map(({ id }) => id);
   const isStale = hasChanged(context, ids);
-  if (isStale || !/^(true|yes)$/i.test(String(options.yes ?? ""))) {
+  if (isStale || options.yes !== true) {
     const line = `${group === undefined ? "" : ` group=${word(group)}`}${reason === undefined ? "" : ` reason=${word(reason)}`}`;
     return answer({
       text: [

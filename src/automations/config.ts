@@ -17,7 +17,11 @@ export const automationsConfig = z.strictObject({
     ),
   breaker: z
     .strictObject({
-      failures: z.int().min(1).default(5).describe("How many failures in a row stop a hook for a while."),
+      failures: z
+        .int()
+        .min(1)
+        .default(5)
+        .describe("How many failures in a row stop a hook for a while; each attempt of a background retry counts."),
       pause: duration("5m").describe("How long a hook is stopped the first time; it doubles up to an hour."),
     })
     .prefault({})

@@ -95,7 +95,11 @@ describe("/outbox list", () => {
     await guarded("d_guarded");
     expect((await desk.say("/outbox list held")).data).toMatchObject({ letters: [{ id: "d_guarded" }] });
     expect((await desk.say("/outbox list sent")).shown).toContain("Nothing is sent");
-    await expect(desk.say("/outbox list lost")).rejects.toMatchObject({ code: "BAD_USAGE" });
+    await expect(desk.say("/outbox list all")).rejects.toMatchObject({
+      code: "BAD_USAGE",
+      hint: expect.stringContaining("Without one, /outbox list shows what is dead or held."),
+    });
+    expect((await desk.say("/outbox purge held")).shown).toContain("Delete 1 message that is held? It will be neither");
   });
 });
 
@@ -458,7 +462,10 @@ describe("/outbox purge", () => {
     await desk.store.outbox.enqueue([delivery("d_1")], now());
     await desk.store.outbox.finish("d_1", "sent", "", now());
     await expect(desk.say("/outbox purge d_1 yes=true")).rejects.toMatchObject({ code: "NOT_PURGEABLE" });
-    await expect(desk.say("/outbox purge sent")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(desk.say("/outbox purge sent")).rejects.toMatchObject({
+      code: "NOT_PURGEABLE",
+      message: "Sent messages are not deleted by hand.",
+    });
     expect(await status("d_1")).toBe("sent");
   });
 

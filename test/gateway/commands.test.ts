@@ -376,6 +376,19 @@ describe("a button", () => {
     });
   });
 
+  it("that answered a question about many and expired names the line that asks again", async () => {
+    const rig = await start({ gateway: { button_life: "1h" } });
+    const action = { kind: "command" as const, line: "/list 2 yes=true selection=b764d9e4af01" };
+    const cause = { kind: "command", id: "m1", depth: 0 } as const;
+    const question = { text: "Delete 2?", buttons: [[{ label: "Delete 2", action }]] };
+    await rig.gateway.send(messageAddress(messageOf("")), question, { cause });
+    await rig.idle();
+    await rig.clock.advance(3_600_001);
+    await rig.receive(press(tokenOf(rig), "1", "p1"));
+    await rig.idle();
+    expect(rig.platform.texts().join(" ")).toMatch(/has expired\. Type `\/list 2`\s+instead/);
+  });
+
   it("that expired, or was made up, says so privately", async () => {
     const rig = await start({ gateway: { button_life: "1h" } });
     await rig.say("/list", { userId: "1" });

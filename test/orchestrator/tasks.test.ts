@@ -102,7 +102,8 @@ describe("a task that a program does", () => {
     expect(asked.text).toMatch(/^Cancel 2 tasks in the group "old"\?/);
     expect((await app.task(other)).status).not.toBe("cancelled");
     expect((await app.command("/task cancel all reason=crash")).text).toContain("no open task");
-    expect((await app.command("/task cancel all group=old yes=true")).text).toContain("2 tasks cancelled");
+    expect((await app.command("/task cancel done")).text).toContain("What is done has ended, and is not cancelled.");
+    expect((await app.command("/task cancel all group=old --yes")).text).toContain("2 tasks cancelled");
     expect((await app.command("/task cancel all group=old yes=true")).text).toContain("no open task");
     expect((await app.task(other)).status).not.toBe("cancelled");
   });

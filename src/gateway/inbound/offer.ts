@@ -56,7 +56,7 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
     const facts = { row: row.id, by: claimedBy, deferrals: row.deferrals };
     logger.warn(facts, "put off too often: goes on to the default route");
     const by = claimedBy ?? "a hook";
-    const reason = `${by} put it off ${row.deferrals} times, more than max_deferrals allows, so it went on to the default route, and the hooks after that one were not asked`;
+    const reason = `${by} put it off ${row.deferrals} times, as often as gateway.max_deferrals allows, and would have put it off again, so it went on to the default route, and the hooks after that one were not asked`;
     row.passedOver = { by, reason };
     return undefined;
   }

@@ -74,7 +74,12 @@ function expired(token: ActionToken | undefined, { message }: ActionEvent, inbou
   const command = inbound.commands.read(line)?.command;
   const { operator } = judge(message, inbound);
   if (!command || !mayUse(operator.role, command)) return said;
-  return `${said} Type \`${line}${form ? " …" : ""}\` instead.`;
+  return `${said} Type \`${typed(line)}${form ? " …" : ""}\` instead.`;
+}
+
+/** An answer to a question that was about the messages or tasks of that time: the question is to be asked again. */
+function typed(line: string): string {
+  return / selection=/.test(line) ? line.replace(/ (?:yes|confirmed|selection)=\w+/g, "") : line;
 }
 
 /** Answered with a short private word and nothing else: a refusal, or a note that does not replace an earlier answer. */
