@@ -25,7 +25,7 @@ export const audit = defineCommand({
     {
       name: "filter",
       summary:
-        "A hook, a person (a part of the name is enough), a command, or an outcome: done, failed, refused, asked",
+        "A hook, a person or a part of the name, a command, or an outcome: done, failed, refused, asked",
       type: "string",
       rest: true,
       complete: "hooks-and-people",

@@ -58,7 +58,7 @@ export const outbox = defineCommand({
     { name: "yes", summary: "purge, and retry or release with reason=crash: without asking", type: "boolean" },
     {
       name: "selection",
-      summary: "purge, release, retry: set by the buttons of a question, so that they decide on the same messages only",
+      summary: "purge, release, retry: set by the buttons of a question, so that they decide on its messages only",
       type: "string",
     },
     { name: "reveal", summary: "show: reveal the text of the message (admins; recorded)", type: "boolean" },

@@ -109,7 +109,7 @@ export const task = defineCommand({
     {
       name: "selection",
       summary:
-        "cancel with a state or all: set by the button of the question, so that it decides on the same tasks only",
+        "cancel with a state or all: set by the button of the question, so that it decides on its tasks only",
       type: "string",
     },
     { name: "page", summary: "list: which page", type: "integer" },
