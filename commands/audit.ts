@@ -24,8 +24,7 @@ export const audit = defineCommand({
   options: [
     {
       name: "filter",
-      summary:
-        "A hook, a person or a part of the name, a command, or an outcome: done, failed, refused, asked",
+      summary: "A hook, a person or a part of the name, a command, or an outcome: done, failed, refused, asked",
       type: "string",
       rest: true,
       complete: "hooks-and-people",

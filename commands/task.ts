@@ -108,8 +108,7 @@ export const task = defineCommand({
     { name: "yes", summary: "cancel with a state or all: without asking", type: "boolean", spelled: true },
     {
       name: "selection",
-      summary:
-        "cancel with a state or all: set by the button of the question, so that it decides on its tasks only",
+      summary: "cancel with a state or all: set by the button of the question, so that it decides on its tasks only",
       type: "string",
     },
     { name: "page", summary: "list: which page", type: "integer" },
