@@ -5,8 +5,11 @@ import { hasToken, type Token, tokensOf, writeMoment } from "../../src/lib/markd
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const DEPTH_MAX = 100;
 
+/** Without the marks that embed or override a direction: with them, a text is shown in another order than it has. */
 export function escapeHtml(text: string): string {
-  return /[&<>"']/.test(text) ? text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string) : text;
+  return /[&<>"'\u202a-\u202e]/.test(text)
+    ? text.replace(/[&<>"'\u202a-\u202e]/g, (character) => ESCAPES[character] ?? "")
+    : text;
 }
 
 export function isSafeUrl(url: string): boolean {

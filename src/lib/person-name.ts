@@ -26,11 +26,16 @@ function visible(name: string): string {
   return (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "").replace(/\s+/g, " ");
 }
 
-/** Accents, spaces and punctuation are overlooked. Names of nothing else are left as they are. */
+/** A role behind a name, which makes nobody another person: `Otto (owner)`. */
+const ROLE = /\(\s*(owner|admin|operator|viewer|bot|team|staff|support)\s*\)\s*$/iu;
+
+/** Accents, spaces, punctuation and signs such as `✓` are overlooked, and a role. Names of nothing else are left as they are. */
 function bare(shown: string): string {
   const left = shown
+    .replace(ROLE, "")
     .normalize("NFD")
-    .replace(/[\u0300-\u036f]|[\s\p{P}]/gu, "")
+    .replace(/[\u0300-\u036f]|[\s\p{P}\p{S}]/gu, "")
+    .replaceAll("rn", "m")
     .normalize("NFC");
   return left === "" ? shown : left;
 }

@@ -91,7 +91,7 @@ describe("who may come in", () => {
   it("refuses a name that people would take for somebody else's, or that cannot be seen, and says why", async () => {
     const rename = async (name: string) => (await app.call(BOB, "PATCH", "/api/me", { name })).body;
     const taken = { error: { code: "NAME_TAKEN", message: expect.stringContaining("is the name of") } };
-    for (const name of ["Grace", "GRACE", "Ｇrace", "𝐆race", "Owner", "hookgate"])
+    for (const name of ["Grace", "GRACE", "Ｇrace", "𝐆race", "Owner", "hookgate", "Grace ✓", "Grace (owner)"])
       expect(await rename(name)).toMatchObject(taken);
     const refused = { error: { code: "NAME_REFUSED" } };
     for (const name of [

@@ -17,6 +17,11 @@ const saying = (text: string, more: Partial<Saying> = {}): Saying => ({
 });
 
 describe("what people say", () => {
+  it("is shown in the order that it has", async () => {
+    const { html } = await chat.port.say(ada, saying("a\u202eb\u202c & c"));
+    expect(html).toBe("<p>ab &amp; c</p>");
+  });
+
   it("is in the chat and in the inbox when it is confirmed", async () => {
     const shown = await chat.port.say(ada, saying("hello **you**"));
     expect(shown).toMatchObject({

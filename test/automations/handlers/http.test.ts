@@ -181,7 +181,7 @@ describe("the http handler", () => {
     });
   });
 
-  it("signs every hop of a redirect, and takes logins to no other origin", async () => {
+  it("takes neither logins nor its signature to another origin, and signs a redirect within one", async () => {
     const other = await openEndpoint();
     other.script({ status: 200 });
     endpoint.script({ status: 308, headers: { location: `${other.url}/moved` } });
@@ -189,11 +189,15 @@ describe("the http handler", () => {
     const headers = { "x-own": "for the first" };
     await run({ redirects: 1, secret_env: "S", auth: { bearer_env: "T" }, headers }, { secrets });
     await other.close();
-    const { body, headers: got } = other.seen[0] as (typeof other.seen)[0];
-    expect(() => new Webhook(SECRET).verify(body, got as Record<string, string>)).not.toThrow();
+    const { headers: got } = other.seen[0] as (typeof other.seen)[0];
+    expect(got["webhook-signature"]).toBeUndefined();
     expect(got.authorization).toBeUndefined();
     expect(got["x-own"]).toBeUndefined();
     expect(endpoint.seen[0]?.headers).toMatchObject({ authorization: "Bearer a login", "x-own": "for the first" });
+    endpoint.script({ status: 308, headers: { location: "/moved" } }, { status: 200 });
+    await run({ redirects: 1, secret_env: "S" }, { secrets });
+    const { body, headers: within } = endpoint.seen[1] as (typeof endpoint.seen)[0];
+    expect(() => new Webhook(SECRET).verify(body, within as Record<string, string>)).not.toThrow();
   });
 
   it.each([301, 302, 303])("does not take a %i, which would drop the body, for a delivery", async (status) => {

@@ -1,5 +1,5 @@
 /**
- * One request and the redirects that it may follow. Here and not below, because every hop is signed anew, and because a redirect
+ * One request and the redirects that it may follow. Here and not below, because every hop to the same origin is signed anew, and because a redirect
  * that would turn a POST into a GET (301, 302, 303) would deliver nothing: it is an answer like any other.
  */
 import type { GuardedResponse } from "../../../lib/outgoing/request.js";
@@ -13,7 +13,7 @@ export interface Sendable {
   headers: Readonly<Record<string, string>>;
 }
 
-/** What another origin is told of the headers: logins were meant for the first. The signature proves who we are and gives nothing away. */
+/** The headers that another origin gets. Logins and the signature were meant for the first one, to which the other could send them. */
 const FOR_ANYBODY: ReadonlySet<string> = new Set(["accept", "content-type", "user-agent"]);
 
 export async function requestFollowing(
@@ -27,10 +27,10 @@ export async function requestFollowing(
   for (let followed = 0; ; followed++) {
     const answer = await reach.request(url, {
       method: options.method,
-      headers: {
-        ...(originOf(url) === originOf(first) ? headers : forAnybody(headers)),
-        ...signatureHeaders(options, body ?? "", context),
-      },
+      headers:
+        originOf(url) === originOf(first)
+          ? { ...headers, ...signatureHeaders(options, body ?? "", context) }
+          : forAnybody(headers),
       body,
       signal,
       timeoutMs: Math.max(1, Math.round(endsAt - clock.monotonic())),

@@ -36,7 +36,12 @@ export const httpOptions = z
     max_backoff: duration("1m").describe(
       "The longest pause. A Retry-After beyond it leaves the rest to the hook's retry.",
     ),
-    redirects: z.int().min(0).max(10).default(0).describe("How many redirects are followed."),
+    redirects: z
+      .int()
+      .min(0)
+      .max(10)
+      .default(0)
+      .describe("How many redirects are followed. Another origin gets neither logins, own headers nor the signature."),
     decision: z
       .enum(["explicit", "status"])
       .default("explicit")
