@@ -415,7 +415,7 @@ describe("/run", () => {
 
 describe("an id that is no message", () => {
   it.each([
-    ["t_01hzzzzzzzzz", "There is no task `t_01hzzzzzzzzz`"],
+    ["t_01hzzzzzzzzz", "There is no task t_01hzzzzzzzzz"],
     ["al_01hzzzzzzzzz", "/alerts show al_01hzzzzzzzzz"],
     ["r_01hzzzzzzzzz", "/run r_01hzzzzzzzzz"],
   ])("is pointed to where it belongs: %s", async (id, line) => {
