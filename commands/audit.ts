@@ -35,8 +35,9 @@ export const audit = defineCommand({
   async run(deps, context, specs) {
     const { options } = context;
     const asked = typeof options.filter === "string" ? options.filter.trim() : "";
-    const whose = await accountNamed(deps, asked, specs());
-    const found = await search(deps, asked.toLowerCase(), whose);
+    const wanted = wantedIn(asked);
+    const whose = await accountNamed(deps, wanted.words, specs());
+    const found = await search(deps, wanted, whose);
     const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
     const now = deps.clock.now();
     const of = asked === "" ? "" : ` of ${code(asked)}`;
@@ -86,10 +87,26 @@ async function* entriesOf({ store }: CommandDeps): AsyncGenerator<AuditEntry> {
   }
 }
 
-async function search(deps: CommandDeps, asked: string, whose: string | undefined): Promise<AuditEntry[]> {
+interface Wanted {
+  /** Without the slash of a command. */
+  words: string;
+  outcome: string | undefined;
+}
+
+/** `Otto refused`, `refused /outbox purge`: an outcome may stand beside other words. */
+function wantedIn(asked: string): Wanted {
+  const all = asked.toLowerCase().split(/\s+/);
+  const outcome = all.find((one) => OUTCOMES.has(one));
+  const words = all.filter((one) => one !== outcome).join(" ");
+  return { words: words.replace(/^\//, ""), outcome };
+}
+
+async function search(deps: CommandDeps, { words, outcome }: Wanted, whose: string | undefined): Promise<AuditEntry[]> {
   const found: AuditEntry[] = [];
   for await (const entry of entriesOf(deps)) {
-    if (accountOf(entry) === whose || fits(entry, asked)) found.push(entry);
+    // The word for an outcome is no search for commands that contain it: `/runs failed` did not fail.
+    const isWanted = outcome === undefined || entry.outcome === outcome;
+    if (isWanted && (accountOf(entry) === whose || fits(entry, words))) found.push(entry);
     if (found.length === REACH) break;
   }
   return found;
@@ -98,12 +115,10 @@ async function search(deps: CommandDeps, asked: string, whose: string | undefine
 /** The account of the only person whose name has these words. Throws when several have; undefined for what is no person. */
 async function accountNamed(
   deps: CommandDeps,
-  asked: string,
+  part: string,
   specs: readonly CommandSpec[],
 ): Promise<string | undefined> {
-  const part = asked.toLowerCase();
-  const isOther =
-    OUTCOMES.has(part) || deps.registry.get(asked) !== undefined || specs.some(({ name }) => name === part);
+  const isOther = deps.registry.get(part) !== undefined || specs.some(({ name }) => name === part);
   if (part === "" || isOther) return undefined;
   const fitting = new Set<string>();
   const exact = new Set<string>();
@@ -113,7 +128,7 @@ async function accountNamed(
     if (name === part || accountOf(entry) === part) exact.add(accountOf(entry));
   }
   const accounts = exact.size > 0 ? exact : fitting;
-  if (accounts.size > 1 && exact.size === 0) throw ambiguous("person", asked, "filter");
+  if (accounts.size > 1 && exact.size === 0) throw ambiguous("person", part, "filter");
   return accounts.size === 1 ? [...accounts][0] : undefined;
 }
 
@@ -185,12 +200,13 @@ function timesOf({ target = "", details }: AuditEntry, now: number): string {
   return typeof times === "number" ? `, and ${times - 1} more of /${target}${lastAt}` : "";
 }
 
-function fits(entry: AuditEntry, asked: string): boolean {
-  if (asked === "") return true;
-  // The word for an outcome is no search for commands that contain it: `/runs failed` did not fail.
-  if (OUTCOMES.has(asked)) return entry.outcome === asked;
-  const { platform, userId, displayName = "" } = entry.operator;
-  const words = [entry.outcome, entry.action, entry.target ?? "", displayName, `${platform}:${userId}`];
-  const values = Object.values(optionsOf(entry.details)).map(String);
-  return [...words, ...values].some((text) => text.toLowerCase() === asked);
+/** `words`: a name, an account, an option, or a command with or without what follows it. */
+function fits({ operator, action, target = "", details }: AuditEntry, words: string): boolean {
+  if (words === "") return true;
+  const { platform, userId, displayName = "" } = operator;
+  const values = Object.values(optionsOf(details)).map(String);
+  const isNamed = [action, target, displayName, `${platform}:${userId}`, ...values].some(
+    (text) => text.toLowerCase() === words,
+  );
+  return isNamed || `${[target, ...values].join(" ")} `.toLowerCase().startsWith(`${words} `);
 }

@@ -165,7 +165,8 @@ function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string |
     decided ??
     failed ??
     ran.find((run) => run.outcome !== "passed" && run.outcome !== "backgrounded") ??
-    (ran.length === 1 ? ran[0] : undefined);
+    // What the only one does in the background is in its run, and not known here.
+    (ran.length === 1 ? ran.find((run) => run.outcome !== "backgrounded") : undefined);
   return one?.hookId;
 }
 

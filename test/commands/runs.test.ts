@@ -58,6 +58,17 @@ describe("/runs", () => {
     expect(`${shown}${JSON.stringify(data)}`).not.toContain("noon");
   });
 
+  it("names the point, and not the hook, of what goes on in the background", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "later", execution: "background" });
+    desk.registry.setEnabled("note", false);
+    await desk.registry.fireVoid("message_sent", { ...sent, messageId: "1", messageIds: ["1"] }, undefined, {
+      dispatchId: "d_1:message_sent",
+    });
+    const { shown } = await desk.say("/runs");
+    expect(shown).toContain("`message_sent`");
+    expect(shown).not.toContain("`later`");
+  });
+
   it("filters by hook, by point and by failure", async () => {
     await sending("a");
     await failing("b");
@@ -297,6 +308,21 @@ describe("/audit", () => {
     });
     expect(await whose("/audit refused")).toHaveLength(4);
     expect(await whose("/audit outbox")).toEqual([]);
+  });
+
+  it("finds a command as it is written, with what follows it, and an outcome beside other words", async () => {
+    const operator = { platform: "web", userId: "3", displayName: "Otto", role: "operator" as const };
+    const record = (target: string, options: Record<string, string>, outcome: "done" | "refused") =>
+      desk.store.audit.record({ at: 1, operator, action: "command", target, details: { options }, outcome });
+    await record("outbox", { action: "purge", id: "all" }, "refused");
+    await record("outbox", { action: "list" }, "done");
+    await record("task", { action: "cancel", id: "One" }, "done");
+    const total = async (line: string) => ((await desk.say(line)).data as { total: number }).total;
+    for (const line of ["/audit outbox purge", "/audit /outbox purge", "/audit task cancel", "/audit Otto refused"])
+      expect(await total(line), line).toBe(1);
+    expect(await total("/audit /outbox")).toBe(2);
+    expect(await total("/audit outbox done")).toBe(1);
+    expect(await total("/audit outbox pur")).toBe(0);
   });
 
   it("finds by an outcome what ended so, and no command that contains its name", async () => {

@@ -243,6 +243,25 @@ it("START of a person whose messages are forwarded is answered and not forwarded
   await rig.idle();
   expect(rig.platform.texts("desk")).toEqual([]);
   expect(rig.platform.texts().join("")).toMatch(/Write your message here: people read it/);
+  // From a room it is what to do as well, and nobody needs a role for it.
+  await rig.say("hello?", { messageId: "m2", chatId: "desk", userId: "12", isGroupMention: true });
+  expect(await rig.settled("m2", "desk")).toMatchObject({ outcome: "unrouted" });
+  await rig.idle();
+  expect(rig.platform.texts("desk").join("")).toMatch(/Write to me in a direct message: people read it/);
+});
+
+it("START where everyone may write is answered, also without a route", async () => {
+  const rig = await startRig();
+  await rig.say("/start", { messageId: "m1", isDm: true, userId: "9" });
+  await rig.say("hello", { messageId: "m2", isDm: true, userId: "9" });
+  await rig.idle();
+  expect(rig.platform.texts().join("")).toMatch(/Write your message here\. What answers it is up to/);
+  expect(
+    rig.platform
+      .texts()
+      .join("")
+      .match(/automatic account/g),
+  ).toHaveLength(1);
 });
 
 it("who asks the gateway what it can do is pointed to /help", async () => {

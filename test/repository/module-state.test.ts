@@ -32,6 +32,7 @@ const ALLOWED: [string, string, string][] = [
     "pool poolAt stamp stampedMs",
     "random bytes in stock and the last time as text: ids are unique in the process",
   ],
+  ["src/lib/markdown/tokens.ts", "formats", "a cache of bounded size: a format follows from its style and zone"],
   ["src/lib/refuse-exit.ts", "exits", "`process` itself: what it replaces in it, it puts back"],
   ["src/lib/strictly.ts", "made", "a cache: follows from a schema"],
   ["src/lib/timezone.ts", "formats", "a cache: one format for each zone there is"],

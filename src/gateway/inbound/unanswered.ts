@@ -53,7 +53,8 @@ async function noteTo(
   inbound: Inbound,
 ): Promise<NewDelivery[]> {
   // Where everyone may write, people without a role are expected: hooks, or operators, answer them.
-  if (operator.role === undefined && message.isDm && inbound.access[message.platform]?.dms === "everyone") return [];
+  const isOpen = inbound.access[message.platform]?.dms === "everyone";
+  if (operator.role === undefined && message.isDm && isOpen && !isStart(message, inbound)) return [];
   if (operator.role === undefined) return introduced(row, message, inbound);
   if (!message.isDm) return inRoom(row, message, operator, inbound);
   const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
@@ -138,13 +139,30 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   const isAgain = known !== undefined && known !== deliveryId;
   if (isAgain && !isStart(message, inbound) && !(message.isDm && (await wasOutOfReach(known, inbound)))) return [];
   await keyValue.set(SCOPE, person, deliveryId);
-  const name = inbound.adapters.name(message.platform) ?? "Hookgate";
-  const text = `I am ${name}, an automatic account. I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
-  const openText = `I am ${name}, an automatic account. I answer people who have a role here. To learn more, send me \`/whoami\` in a direct message.`;
+  const text = introduction(message, inbound);
+  const openText =
+    inbound.access[message.platform]?.dms === "everyone"
+      ? text
+      : `I am ${nameOn(message, inbound)}, an automatic account. I answer people who have a role here. To learn more, send me \`/whoami\` in a direct message.`;
   return [
     orOpenly(row, note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText),
   ];
 }
+
+/** What a person without a role is told. Where everyone may write privately, that is what to do: nobody needs a role for it. */
+export function introduction(message: InboundMessage, inbound: Inbound): string {
+  const { access, config } = inbound;
+  const who = `I am ${nameOn(message, inbound)}, an automatic account.`;
+  if (access[message.platform]?.dms !== "everyone")
+    return `${who} I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
+  const where = message.isDm ? "Write your message here" : "Write to me in a direct message";
+  const isForwarded = typeof config.default_route === "object" && "forward" in config.default_route;
+  return isForwarded
+    ? `${who} ${where}: people read it, and their answer comes there.`
+    : `${who} ${where}. What answers it is up to the people who run me.`;
+}
+
+const nameOn = ({ platform }: InboundMessage, { adapters }: Inbound) => adapters.name(platform) ?? "Hookgate";
 
 /** Telegram's button in a chat that is new or was emptied, where nothing else is to be seen. Answered each time, unless there is a flood of them. */
 const isStart = ({ isDm, text, platform, userId }: InboundMessage, { perMinute }: Inbound): boolean =>

@@ -6,6 +6,7 @@ import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
 import { type Inbound, referenceTo } from "./receiving.js";
+import { introduction } from "./unanswered.js";
 
 /**
  * Of an operator, `/start` shows what `/help` shows. Of a person whose messages are forwarded (`default_route`), it is answered and not
@@ -25,7 +26,7 @@ export function unknownCommand(
   if (isStart && role === undefined && typeof route === "object" && "forward" in route)
     return settled(
       "command",
-      inbound.config.unanswered_note ? [note(row, message, undefined, welcome(inbound, message), inbound)] : [],
+      inbound.config.unanswered_note ? [note(row, message, undefined, introduction(message, inbound), inbound)] : [],
     );
   if (role === undefined || route !== "none") return undefined;
   const help = isStart ? inbound.commands.find("help") : undefined;
@@ -42,9 +43,6 @@ export function unknownCommand(
   const told = note(row, message, undefined, text, inbound);
   return settled("command", [{ ...told, message: { text, replyToId: referenceTo(row, message) } }]);
 }
-
-const welcome = ({ adapters }: Inbound, { platform }: InboundMessage) =>
-  `I am ${adapters.name(platform) ?? "Hookgate"}, an automatic account. Write your message here: people read it, and their answer comes here.`;
 
 /** Answers for one person in a minute; more would be a flood. */
 const MAX_SLIPS = 5;

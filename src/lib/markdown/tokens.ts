@@ -45,19 +45,39 @@ const TIME = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneNam
 
 /** A moment in words, with its zone, for platforms that do not know where their reader is: `21 Nov 2026, 21:05 GMT+1`. */
 export function writeMoment({ atMs, style, timezone = "UTC" }: Extract<Token, { kind: "moment" }>): string {
+  const isInReach = Number.isFinite(atMs) && Math.abs(atMs) <= 8.64e15;
+  const format = isInReach ? formatOf(timezone, style) : undefined;
+  if (format !== undefined) return format.format(atMs);
+  return isInReach ? new Date(atMs).toISOString() : String(atMs);
+}
+
+/** To make one takes a hundred times as long as to use it, and a text may hold thousands of moments. */
+const formats = new Map<string, Intl.DateTimeFormat | undefined>();
+const MAX_FORMATS = 500;
+
+/** Undefined for a zone that this machine does not know. */
+function formatOf(timezone: string, style: string): Intl.DateTimeFormat | undefined {
+  const key = `${style}${timezone}`;
+  if (formats.has(key)) return formats.get(key);
+  if (formats.size >= MAX_FORMATS) formats.clear();
+  const format = newFormat(timezone, style);
+  formats.set(key, format);
+  return format;
+}
+
+function newFormat(timeZone: string, style: string): Intl.DateTimeFormat | undefined {
   const hasTime = !/[dD]/.test(style);
   const hasDate = !/[tT]/.test(style);
   try {
     return new Intl.DateTimeFormat("en-GB", {
-      timeZone: timezone,
+      timeZone,
       ...(hasDate ? DATE : undefined),
       weekday: style === "F" ? "short" : undefined,
       ...(hasTime ? TIME : undefined),
       second: style === "T" ? "2-digit" : undefined,
-    }).format(atMs);
+    });
   } catch {
-    // A zone that this machine does not know, or a moment out of reach.
-    return Number.isFinite(atMs) && Math.abs(atMs) <= 8.64e15 ? new Date(atMs).toISOString() : String(atMs);
+    return undefined;
   }
 }
 

@@ -10,6 +10,24 @@ const telegram = (message: Parameters<typeof formatTelegram>[0]) => formatTelegr
 const web = (message: Parameters<typeof formatWeb>[0]) => formatWeb(message, { plain: false });
 
 describe("a moment", () => {
+  it("is formatted with one format for all of its style and zone, however many a text has", () => {
+    const real = Intl.DateTimeFormat;
+    let made = 0;
+    Intl.DateTimeFormat = new Proxy(real, {
+      construct(target, given) {
+        made++;
+        return Reflect.construct(target, given);
+      },
+    });
+    try {
+      const shown = telegram({ text: "<t:1:D> ".repeat(200) })?.text ?? "";
+      expect(shown.match(/1 Jan 1970/g)).toHaveLength(200);
+      expect(made).toBeLessThanOrEqual(1);
+    } finally {
+      Intl.DateTimeFormat = real;
+    }
+  });
+
   const text = `due <t:${AT}:f:Europe/Berlin>, **now**`;
 
   it("is the reader's own on Discord, in texts and cards", () => {
