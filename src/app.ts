@@ -149,9 +149,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
     const destinations = parseDestinations(config.outgoing.allow);
     // Its receivers call it only after everything is put together.
-    const talk: GatewayFunctions & Pick<Gateway, "send" | "edit"> = {
+    const talk: GatewayFunctions & Pick<Gateway, "send" | "edit" | "withdraw"> = {
       send: (at, message, sending) => gateway.send(at, message, sending),
       edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+      withdraw: (deliveryId, reason) => gateway.withdraw(deliveryId, reason),
       destinationProblem: (at) => problems.ofDestination(at),
     };
     const roleToHear = createRoleToHear({

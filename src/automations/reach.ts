@@ -17,7 +17,7 @@ import type { Reach } from "./run-context.js";
 export interface ReachParts {
   /** Reads a variable of the environment. */
   variable(name: string): string | undefined;
-  gateway: Pick<Gateway, "send" | "edit">;
+  gateway: Pick<Gateway, "send" | "edit" | "withdraw">;
   outbox: Pick<OutboxStore, "get">;
   /** Why nothing can be posted there, as far as is known: its platform is off, its room is not there. Undefined: it can. */
   destinationProblem?(at: Address): Promise<string | undefined>;
@@ -93,8 +93,15 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
           case "under-messages":
         }
         const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
-        const messageId = await posted(deliveryId, parts, signal);
-        return parts.openThread(at, messageId, opener.text).catch((error: unknown) => noThread(at, error));
+        try {
+          const messageId = await posted(deliveryId, parts, signal);
+          return await parts.openThread(at, messageId, opener.text);
+        } catch (error) {
+          const none = noThread(at, error);
+          // Not posted by now, it would stand alone above no thread.
+          await gateway.withdraw(deliveryId, "no thread was opened under it: the message goes to the chat");
+          return none;
+        }
       },
     };
   };
