@@ -7,6 +7,7 @@ import type { Config } from "../config/schema.js";
 import { formatAddress } from "../domain/address.js";
 import { hasRole, highestRole, type Operator, type Role } from "../domain/identity.js";
 import type { Models } from "../domain/model.js";
+import { wasPurged } from "../domain/purges.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
@@ -34,7 +35,7 @@ export interface OrchestratorAppParts {
   env: Environment;
   /** The configuration file. */
   file: string;
-  store: Pick<Store, "tasks" | "outbox" | "keyValue">;
+  store: Pick<Store, "tasks" | "outbox" | "audit" | "keyValue">;
   registry: HookRegistry;
   attempts: Attempts;
   pending: Pending;
@@ -74,6 +75,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
       edit: gateway.edit,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
       fateOf: store.outbox.get,
+      wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
       threadUnder: parts.posted.threadUnder,
       direct: (platform, userId) => directAddress(platform, userId, config, env),
     },

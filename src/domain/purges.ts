@@ -33,6 +33,11 @@ export async function purgeOf(parts: Parts, letterId: string, since: number): Pr
   return purgeIn(await entriesSince(parts, since, isPurge), letterId, since);
 }
 
+/** An operator deleted this delivery since then, and was answered that nothing more of it is sent. */
+export async function wasPurged(parts: Parts, deliveryId: string, since: number): Promise<boolean> {
+  return (await purgeOf(parts, deliveryId, since)) !== undefined;
+}
+
 /** The same for many: the audit is read once, when the first is asked for. */
 export function purgeFinder(parts: Parts): FindPurge {
   let purges: Promise<AuditEntry[]> | undefined;

@@ -269,8 +269,10 @@ export function undeliveredCard({ status, cards }: Task) {
 /** Why, and what brings it there. In the reason of what was given up a platform speaks; in other reasons a hook may, and commands show those. */
 export function undeliveredWords({ id, undelivered }: NonNullable<ReturnType<typeof undeliveredCard>>): string {
   const { status, reason } = undelivered ?? {};
+  if (status === "purged")
+    return `its card was purged, and nothing more of it is sent; \`/hooks why ${id}\` shows by whom.`;
   if (status !== "dead") return `its card is ${status}; \`/hooks why ${id}\` shows why.`;
-  return `${reason ?? "it was given up"}. A person must have written to the bot first; then \`/outbox retry ${id}\` sends it again.`;
+  return `${reason ?? "it was given up"}. Once that is fixed, \`/outbox retry ${id}\` sends it again; many bots cannot write to a person who never wrote to them.`;
 }
 
 /** What a task comes from, beside its spec. */

@@ -16,7 +16,7 @@ import type { Transitions } from "./tasks/transition.js";
 export interface ArrivalParts {
   store: Pick<TaskStore, "get">;
   amend: Transitions["amend"];
-  chat: Pick<OrchestratorParts["chat"], "fateOf" | "send">;
+  chat: Pick<OrchestratorParts["chat"], "fateOf" | "wasPurged" | "send">;
   /** `platform:id` as people write it. */
   nameOf(ref: string): string;
   logger: Logger;
@@ -43,15 +43,17 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalPa
     const card = task && personsCard(task);
     if (task === undefined || card === undefined) return void watched.delete(taskId);
     const delivery = await chat.fateOf(card.id);
-    // It is not enqueued yet; or an operator deleted it, and what was noted stays true.
-    if (delivery === undefined || isUnderWay(delivery)) return;
-    const { status, reason } = delivery;
-    if (status === "sent") watched.delete(taskId);
+    if (delivery !== undefined && isUnderWay(delivery)) return;
+    const end = delivery ?? (await deletedCard(task, card));
+    // It is not enqueued yet.
+    if (end === undefined) return;
+    const { status, reason } = end;
+    if (status === "sent" || status === "purged") watched.delete(taskId);
     if (status === (card.undelivered?.status ?? "sent")) return;
     const undelivered = status === "sent" ? undefined : { status, reason: status === "dead" ? reason : undefined };
     const words = undelivered === undefined ? "delivered" : undeliveredWords({ ...card, undelivered });
     const { address, title, owner = task.assignTo } = task;
-    if (address && undelivered && formatAddress(address) !== formatAddress(card.at)) {
+    if (address && undelivered && status !== "purged" && formatAddress(address) !== formatAddress(card.at)) {
       const whom = plainLine(nameOf(owner.replace(/^person:/, "")), LONGEST_NAME);
       const text = `⚠️ **${plainLine(title, LONGEST_TITLE)}** did not reach ${whom}: ${words} ${nextStep(task)}`;
       const cause = { kind: "task", id: taskId, depth: task.cause?.depth ?? 0 } as const;
@@ -69,6 +71,14 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalPa
     );
   }
 
+  /** Of a card that did not arrive, and is not in the outbox any more. */
+  async function deletedCard({ id, createdAt }: Task, { id: cardId, undelivered }: TaskCard) {
+    if (undelivered === undefined) return undefined;
+    // A retention deletes it too: nothing more becomes of it then, and what was noted stays true.
+    watched.delete(id);
+    return (await chat.wasPurged(cardId, createdAt)) ? ({ status: "purged", reason: undefined } as const) : undefined;
+  }
+
   return {
     watch,
     check() {
@@ -84,6 +94,8 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalPa
     },
   };
 }
+
+type TaskCard = NonNullable<Task["cards"]>[number];
 
 const LONGEST_NAME = 64;
 const LONGEST_TITLE = 120;

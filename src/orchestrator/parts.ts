@@ -33,6 +33,8 @@ export interface OrchestratorParts {
     isThere(deliveryId: string): Promise<boolean>;
     /** How this delivery stands; undefined when it is not known. */
     fateOf(deliveryId: string): Promise<Pick<Delivery, "status" | "reason"> | undefined>;
+    /** Whether an operator deleted this delivery since then: it is not sent again. */
+    wasPurged(deliveryId: string, since: number): Promise<boolean>;
     /** The thread under what a delivery posted; `later`: it is not posted yet. */
     threadUnder(deliveryId: string, name: string): Promise<Address | "none" | "later">;
     /** The conversation with one person; undefined where the platform is not there. */

@@ -20,6 +20,8 @@ const REMEMBERED = 2_000;
 /** A deadline that passed so long ago was shown before the gateway stopped. */
 const MISSED_MS = 86_400_000;
 
+type TaskCard = NonNullable<Task["cards"]>[number];
+
 export interface ShowParts {
   store: Pick<TaskStore, "get">;
   chat: OrchestratorParts["chat"];
@@ -70,7 +72,7 @@ export function createShow(parts: ShowParts): Show {
     else deadlines.delete(id);
   }
 
-  async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
+  async function keep(task: Task, card: TaskCard): Promise<void> {
     if (isAhead(task) && !said.has(card.id) && !(await chat.isThere(card.id))) return;
     const message = card.former === true ? formerCardOf(task) : await messageOf(task, card);
     const words = JSON.stringify(message);
@@ -79,18 +81,25 @@ export function createShow(parts: ShowParts): Show {
     const isThere = said.has(card.id) || (await chat.isThere(card.id));
     try {
       if (isThere) await chat.edit(card.id, message, { cause });
-      else await chat.send(card.at, message, { cause, deliveryId: card.id });
+      else await post(task, card, message);
     } catch (error) {
       // Swept away since: posted anew.
       if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
-      await chat.send(card.at, message, { cause, deliveryId: card.id });
+      await post(task, card, message);
     }
     said.delete(card.id);
     said.set(card.id, words);
     if (said.size > REMEMBERED) said.delete(said.keys().next().value as string);
   }
 
-  async function messageOf(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<OutboundMessage> {
+  /** Nothing more is sent of what an operator purged; a new assignment makes another card. */
+  async function post(task: Task, card: TaskCard, message: OutboundMessage): Promise<void> {
+    if (await chat.wasPurged(card.id, task.createdAt)) return;
+    const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
+    await chat.send(card.at, message, { cause, deliveryId: card.id });
+  }
+
+  async function messageOf(task: Task, card: TaskCard): Promise<OutboundMessage> {
     const progress = progressOf(task.id);
     const roleNeeded = roleToHear(task);
     // People are given work with the access of an operator, regardless of their own role.

@@ -96,6 +96,36 @@ describe("a task for a person", () => {
     expect((await app.command(`/task show ${id}`)).text).toMatch(/by orchestrator: delivered$/m);
   });
 
+  it("whose undelivered card was purged sends nothing more of that card, until the task is assigned again", async () => {
+    const app = await taskedApp({
+      orchestrator: { tick: "100ms", runners: { will: { person: { user: "web:2", at: "web:web:the-cellar" } } } },
+      config: { web: { ...rooms.web, people: [{ id: "2", name: "Will", token_env: "WORKER_TOKEN" }], access: ACCESS } },
+    });
+    await say(app, ORIGIN, "/task add will Call the customer");
+    const [id = ""] = /\bt_\w+/.exec(JSON.stringify(await cardIn(app, ORIGIN, OWNER_TOKEN, "Not delivered"))) ?? [];
+    const [, cardId = ""] = /\/outbox retry (d_\w+)/.exec((await app.command(`/task show ${id}`)).text) ?? [];
+    await app.command(`/outbox purge ${cardId} yes=true`);
+    // The advice to retry would be refused.
+    const shown = await until(async () => {
+      const { text } = await app.command(`/task show ${id}`);
+      return text.includes("its card was purged, and nothing more of it is sent") ? text : undefined;
+    }, "the purge on the task");
+    expect(shown).toContain(`/task assign ${id} WHO`);
+    expect(shown.split("History")[0]).not.toContain("/outbox retry");
+    await app.api("POST", "/rooms", { name: "The cellar" });
+    await app.command(`/task note ${id} "call before noon"`);
+    await cardIn(app, ORIGIN, OWNER_TOKEN, "call before noon");
+    await app.command(`/task assign ${id} will`);
+    await cardIn(app, "the-cellar", OWNER_TOKEN, "Call the customer");
+    await app.command(`/task cancel ${id}`);
+    await cardIn(app, "the-cellar", OWNER_TOKEN, "🚫");
+    expect((await app.room("the-cellar")).filter(({ card }) => card !== undefined)).toHaveLength(1);
+    expect((await app.command(`/outbox show ${cardId}`)).text).toContain(`${cardId} was purged by`);
+    expect((await app.command(`/hooks why ${cardId}`)).text).toContain("**purged**");
+    // Said once where it came from: the purge is the operator's own doing.
+    expect((await app.room(ORIGIN)).filter(({ text }) => text.includes("did not reach Will"))).toHaveLength(1);
+  });
+
   it("fails with the reason of the person who declines it", async () => {
     const app = await taskedApp({});
     const id = await given(app, "Lift the piano", "retries=3");
