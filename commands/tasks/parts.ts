@@ -58,7 +58,19 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
   // To a person without a role, the task of another is as if it was not there.
   if (found && (!isOutsider || isTaskOf(found, operator))) return found;
   const known = isOutsider ? [] : await desk.store.list({ limit: 200 });
-  const [fit, ...others] = isOutsider ? [] : await tasksWith(desk, id);
+  const fits = isOutsider ? [] : await tasksWith(desk, id);
+  const sameTitle = withTitle(id, fits).length;
+  if (sameTitle > 1)
+    throw new UnclearOption(
+      {
+        code: "NOT_FOUND",
+        message: `${sameTitle} tasks have the title "${clip(id, 80)}".`,
+        hint: `Name the task by its id. ${where}`,
+      },
+      "id",
+      id,
+    );
+  const [fit, ...others] = fits;
   if (fit)
     throw new UnclearOption(
       {

@@ -3,10 +3,11 @@ import type { Config } from "../config/schema.js";
 import type { Address } from "../domain/address.js";
 import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
+import { accountName } from "./people.js";
 
 /** `config`: as it is now, a reload changes it. */
 export function offersOf(
-  config: () => Pick<Config, "orchestrator" | "alerts" | "sla">,
+  config: () => Config,
   missions: Pick<MissionDesk, "plans">,
   placeName: (at: Address) => string | undefined,
 ): NonNullable<GatewayOptions["offers"]> {
@@ -25,6 +26,7 @@ export function offersOf(
         value: name,
       })),
     policies: () => config().sla.policies.map(({ id }) => ({ name: id, value: id })),
+    personName: (ref) => accountName(config(), ref),
     placeName,
     rotas: () => Object.keys(config().alerts.rotas).map((name) => ({ name, value: name })),
   };

@@ -156,6 +156,7 @@ class RunningGateway implements Gateway {
         assignees: () => [],
         rotas: () => [],
         policies: () => [],
+        personName: () => undefined,
         placeName: () => undefined,
       },
       mayPost,

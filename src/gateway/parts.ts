@@ -44,6 +44,8 @@ export interface Offers {
   assignees(): Choice[];
   rotas(): Choice[];
   policies(): Choice[];
+  /** The name that people use for an account `platform:id`; undefined where none is known. */
+  personName(ref: string): string | undefined;
   /** How people call a chat; undefined where no name is known. */
   placeName(at: Address): string | undefined;
 }

@@ -80,6 +80,21 @@ describe("the button of the question whether to cancel many", () => {
 });
 
 describe("a command that leaves out what it is about", () => {
+  it("names who has each of the tasks with the same title", async () => {
+    const app = await opened();
+    for (const who of ["wait", "ok"]) await app.add(`/task add ${who} "Call the customer" approve=true`);
+    await app.add('/task add person:web:2 "call the customer" approve=true');
+    const which = await asked(app, '/task show "Call the customer"');
+    expect(which.text).toContain('3 tasks have the title "Call the customer".');
+    expect(which.text).toContain("Name the task by its id.");
+    expect(which.text).not.toContain("whole title");
+    expect(labels(which).sort()).toEqual([
+      "Call the customer · ok · awaiting approval",
+      "Call the customer · wait · awaiting approval",
+      "call the customer · Will · awaiting approval",
+    ]);
+  });
+
   it("asks which, and goes on with what is chosen, the other options as they were", async () => {
     const app = await opened();
     const roses = await app.add("/task add me Water the roses");

@@ -55,16 +55,19 @@ export async function valuesOf(
     case "policies":
       return offers.policies();
     case "tasks":
-      return (await store.tasks.list({ limit: NEWEST })).map(taskChoice);
+      return taskChoices(await store.tasks.list({ limit: NEWEST }), offers);
     case "open-tasks": {
       const open = await store.tasks.list({ status: OPEN_TASKS, limit: NEWEST });
       const own = `person:${operator.platform}:${operator.userId}`;
       // First what is the person's own to do.
       const sorted = [...open.filter(({ owner }) => owner === own), ...open.filter(({ owner }) => owner !== own)];
-      return sorted.filter(({ owner }) => operator.role !== undefined || owner === own).map(taskChoice);
+      return taskChoices(
+        sorted.filter(({ owner }) => operator.role !== undefined || owner === own),
+        offers,
+      );
     }
     case "tasks-to-retry":
-      return (await store.tasks.list({ status: TASKS_TO_RETRY, limit: NEWEST })).map(taskChoice);
+      return taskChoices(await store.tasks.list({ status: TASKS_TO_RETRY, limit: NEWEST }), offers);
     case "missions":
       return (await store.missions.rows.list({ limit: NEWEST })).map(missionChoice);
     case "open-missions":
@@ -124,10 +127,17 @@ const OPEN_MISSIONS = MISSION_STATUSES.filter((status) => !isMissionOver(status)
 const words = (status: string) => status.replaceAll("_", " ");
 export const same = (value: string): Choice => ({ name: value, value });
 
-const taskChoice = ({ id, title, status }: Task): Choice => ({
-  name: `${titled(title)} · ${words(status)} · ${id}`,
-  value: id,
-});
+/** Tasks with the same title differ by the person or runner that has them. */
+function taskChoices(tasks: readonly Task[], { personName }: Parts["offers"]): Choice[] {
+  const shown = (title: string) => titled(title).toLowerCase();
+  const amounts = new Map<string, number>();
+  for (const { title } of tasks) amounts.set(shown(title), (amounts.get(shown(title)) ?? 0) + 1);
+  return tasks.map(({ id, title, status, owner, assignTo }) => {
+    const ref = (owner ?? assignTo).replace(/^person:/, "");
+    const who = (amounts.get(shown(title)) ?? 0) > 1 ? ` · ${titled(personName(ref) ?? assignTo)}` : "";
+    return { name: `${titled(title)}${who} · ${words(status)} · ${id}`, value: id };
+  });
+}
 
 const missionChoice = ({ id, title, status }: Mission): Choice => ({
   name: `${titled(title)} · ${status} · ${id}`,
