@@ -40,7 +40,7 @@ export function hasFailed(run: Pick<RunRecord, "outcome">): boolean {
 }
 
 /** What refuses a call: the hook did not run, and its failure policy holds all the same. */
-const NOT_CALLED = /^(cap|concurrency|breaker): /;
+const NOT_CALLED = /^(cap|concurrency|cooldown|rate|breaker): /;
 
 /** The run that ended a failed dispatch: it failed, or its hook is fail-closed and was not called. */
 export function failedRun({ runs, outcome }: Pick<DispatchRecord, "runs" | "outcome">): RunRecord | undefined {

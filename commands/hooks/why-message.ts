@@ -339,7 +339,8 @@ function followedText({ dispatch, run }: RanIn, row: InboxRow | undefined, deliv
   if (usedFallback(dispatch, run)) return ` Its ${code("fallback")} was used instead.`;
   if (run.unanswered && run.outcome === "skipped")
     return " It is fail-open, so what it was asked about went on without it.";
-  if (!run.unanswered || failedRun(dispatch)?.id !== run.id) return "";
+  const isNotCalled = run.unanswered || run.outcome === "skipped";
+  if (!isNotCalled || failedRun(dispatch)?.id !== run.id) return "";
   const root = rootOf(dispatch.id);
   const status =
     deliveries.find(({ id }) => id === root)?.status ??

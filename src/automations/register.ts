@@ -8,6 +8,7 @@ import type { HookContext, LifecycleContext } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
 import { isWaitedFor } from "./definition/check-effects.js";
 import type { Definition } from "./definition/definition.js";
+import type { Refusal } from "./gates/refusal.js";
 import type { Decision } from "./handler.js";
 import { type PointResult, pointResult } from "./run/decide.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
@@ -98,7 +99,7 @@ async function decide(
     case "skipped":
       // An earlier hook overruled it, or a part of it: the dispatch sees to that, and journals it.
       if (isHeard && outcome.decision !== undefined) return pointResult(outcome.decision, point, definition.phase);
-      // A hook that must not fail open does not fail open because there was no room for it.
+      // A hook that must not fail open does not fail open because a limit of its runs kept it from running.
       if (definition.onFailure !== "open" && UNFIT.has(outcome.by))
         throw new HookNotCalledError(reasonOf(outcome) ?? "");
       context.state("skipped", reasonOf(outcome) ?? "");
@@ -111,7 +112,7 @@ async function decide(
   }
 }
 
-const UNFIT: ReadonlySet<string> = new Set(["cap", "concurrency", "breaker"]);
+const UNFIT: ReadonlySet<string> = new Set<Refusal["gate"]>(["cap", "concurrency", "cooldown", "rate", "breaker"]);
 
 function failed(outcome: RunOutcome): HookgateError {
   return new HookgateError({ code: "HOOK_RUN_FAILED", message: reasonOf(outcome) ?? outcome.status });

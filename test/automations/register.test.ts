@@ -176,14 +176,14 @@ describe("a decision becomes what its point takes", () => {
     });
   });
 
-  test("a hook that must not fail open does not because there was no room for it; a cooldown is its own wish", async () => {
+  test("a hook that must not fail open does not because a limit of its runs kept it from running", async () => {
     const skipped = (by: string): RunOutcome => ({ status: "skipped", by, reason: "x" });
     const closed = { onFailure: "closed" as const };
-    for (const by of ["cap", "concurrency", "breaker"])
+    for (const by of ["cap", "concurrency", "cooldown", "rate", "breaker"])
       await expect(
         setUp("sending", skipped(by), closed).registry.fireModifying("sending", example),
       ).rejects.toMatchObject({ code: "HOOK_FAILED_CLOSED" });
-    expect(await setUp("sending", skipped("cooldown"), closed).registry.fireModifying("sending", example)).toEqual({});
+    expect(await setUp("sending", skipped("skip_if"), closed).registry.fireModifying("sending", example)).toEqual({});
     const { registry, records } = setUp("sending", skipped("concurrency"));
     expect(await registry.fireModifying("sending", example)).toEqual({});
     expect(records[0]?.runs).toMatchObject([{ outcome: "skipped", reason: "concurrency: x" }]);

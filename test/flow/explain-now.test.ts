@@ -58,6 +58,53 @@ hooks:
   expect(first(enabled)).toContain("Now it would run.");
 });
 
+it("a fail-closed hook that its cooldown or hourly rate keeps from running holds what it guards, and a fallback stands in", async () => {
+  const guard = (text: string, more: string) =>
+    `on: message_sending, ${more}, match: { when: 'payload.message.text.contains("${text}")' }, run: { shell: { sh: "echo no >&2; exit 2" } }`;
+  const { live, ask } = await lab(`
+hooks:
+  - { id: cooled, ${guard("COOL", "on_failure: closed, cooldown: 1h")} }
+  - { id: rated, ${guard("RATE", "on_failure: closed, max_per_hour: 1")} }
+  - { id: stand-in, ${guard("SWAP", "on_failure: fallback, fallback: { message: { text: stood in } }, cooldown: 1h")} }
+  - { id: lax, ${guard("LAX", "cooldown: 1h")} }
+  - { id: late, on: "task:create", phase: before, on_failure: closed, cooldown: 1h, run: { shell: { sh: "echo no >&2; exit 2" } } }
+`);
+  const send = (text: string) =>
+    live.app.gateway.send(
+      { platform: "web", botId: "web", chatId: "general" },
+      { text },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+  for (const text of ["COOL", "RATE", "SWAP", "LAX"]) await send(text);
+  for (const hook of ["cooled", "rated", "stand-in", "lax"])
+    expect(await live.ended(hook)).toMatchObject({ status: "blocked" });
+
+  const cooled = await send("COOL");
+  const rated = await send("RATE");
+  for (const text of ["SWAP", "LAX"]) await send(text);
+  await until(async () => (await live.room()).length === 2, "what is not held");
+  expect((await live.room()).sort()).toEqual(["LAX", "stood in"]);
+  for (const [hook, id, reason] of [
+    ["cooled", cooled, /cooldown: .* left of 1 h/],
+    ["rated", rated, /rate: at most 1 run in an hour/],
+  ] as const) {
+    const why = await until(async () => {
+      const now = await ask(`/hooks why ${hook} ${id}`);
+      return now.includes(" is held now.") ? now : undefined;
+    }, `${id} being held`);
+    expect(why).toMatch(reason);
+    expect(why).toContain(`It is fail-closed, so message_sending failed. ${id} is held now.`);
+    const run = await ask(`/run ${id}`);
+    expect(run).toContain(`held: Hook "${hook}" was not called at message_sending and is fail-closed`);
+    expect(run).toMatch(reason);
+  }
+  for (const line of ["/task add me one", "/task add me two"]) {
+    const added = await ask(line);
+    expect(added).toContain("late");
+    expect(added).not.toContain("Added");
+  }
+});
+
 it("a hook that was removed and added again was registered before", async () => {
   const config = (id: string) => `
 hooks:
@@ -168,8 +215,9 @@ it("the first run of a hook that is under way is no run before it, and the hook 
   await live.say("slow");
   const fired = live.fire("byhand");
   for (const id of ["ops.slow", "byhand"]) {
+    let now = "";
     const why = await until(async () => {
-      const now = await ask(`/hooks why ${id}`);
+      now = await ask(`/hooks why ${id}`);
       return now.includes("is running now") ? now : undefined;
     }, `${id} running`);
     expect(why).toContain("It has not run before.");
@@ -296,8 +344,9 @@ it("a hook of one phase ran for the last firing of that phase, whatever fired in
     ["f.b", "before"],
     ["f.a", "after"],
   ]) {
+    let now = "";
     const why = await until(async () => {
-      const now = await ask(`/hooks why ${id}`);
+      now = await ask(`/hooks why ${id}`);
       return now.includes("It last fired") ? now : undefined;
     }, `the record of ${id}`);
     expect(first(why)).toBe(`${id} ran for the last task:create (${phase}).`);
