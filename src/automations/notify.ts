@@ -92,7 +92,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
       // What went wrong is right again: said in the same message, and only when there was something wrong.
       if (!isOpen || outcome.status !== "succeeded") return;
       const before = thread.counts === undefined ? "" : ` Before that: ${counted(thread.counts)}.`;
-      const text = `✓ **${run.hookId}** works again.${before}`;
+      const hasFailed = thread.counts === undefined || Object.keys(thread.counts).some(isFailure);
+      const text = `✓ **${run.hookId}** ${hasFailed ? "works again" : "ran"}.${before}`;
       await options.edit(thread.deliveryId, { text }, { cause }).catch(() => undefined);
       await keyValue.set(SCOPE, key, { ...thread, isOver: true });
       return;
@@ -124,8 +125,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       const isForOwners = ownerOnly && notify.to.length === 0;
       // The reason may quote what an owner's runner said, or what answers a command.
       const mayHear = await options.mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id });
-      const isFailure = outcome.status === "failed" || outcome.status === "timed_out";
-      const maySay = mayHear && !(isForOwners && isFailure);
+      const maySay = mayHear && !(isForOwners && (outcome.status === "failed" || outcome.status === "timed_out"));
       const isWanted = notify.on.includes(outcome.status);
       const places = notify.to.length > 0 ? notify.to.flatMap((text) => placesOf(text, run)) : options.admins();
       await Promise.all(
@@ -174,6 +174,8 @@ function textOf(
   return [
     `${mark} **${run.hookId}** ${wordOf(status)}${often(status, counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
     reason && `> ${reason.slice(0, 500)}`,
+    // It ends before its messages are sent, and hooks or the platform may keep them from people.
+    status === "succeeded" && `\`/runs ${run.hookId}\` shows what was sent.`,
     `run \`${run.id}\``,
   ]
     .filter(Boolean)
@@ -192,6 +194,9 @@ const counted = (counts: Counts) =>
     .map(([status, count]) => `${wordOf(status)} ${times(count)}`)
     .join(", ");
 
-const wordOf = (status: string) => status.replace("_", " ");
+const wordOf = (status: string) => (status === "succeeded" ? "ended without an error" : status.replace("_", " "));
+
+/** It stopped working: what follows without an error is said to work again. */
+const isFailure = (status: string) => status === "failed" || status === "timed_out" || status === "interrupted";
 
 const times = (count: number) => (count === 1 ? "one time" : `${count} times`);

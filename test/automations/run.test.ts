@@ -461,6 +461,25 @@ hooks:
     await until(async () => (await live.room()).length === 2, "the next trouble");
   });
 
+  test("a hook that was only skipped is not said to work again", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: idle
+    trigger: manual
+    notify: { on: [skipped], to: ["web:web:general"] }
+    context: [{ shell: { sh: "test ! -e work", skip_if: exit_zero } }]
+    run: { shell: { sh: "exit 0" } }
+`,
+    });
+    await live.fire("idle");
+    await until(async () => (await live.room()).some((text) => text.includes("idle skipped")), "the notice");
+    live.write("work", "");
+    await live.fire("idle");
+    const last = await until(async () => (await live.room()).find((text) => text.startsWith("✓")), "the end of it");
+    expect(last).toBe("✓ idle ran. Before that: skipped one time.");
+  });
+
   test("the notice of a hook counts each of its outcomes by itself", async () => {
     const live = await liveApp({
       "hookgate.yaml": `
@@ -475,16 +494,18 @@ hooks:
     const notice = (sign: RegExp) =>
       until(async () => (await live.room()).find((text) => sign.test(text)), String(sign));
     await live.fire("nt");
-    await notice(/^✓ nt succeeded\n/);
+    await notice(/^✓ nt ended without an error\n\/runs nt shows what was sent\.\nrun /);
     live.write("bad", "");
     await live.fire("nt");
-    await notice(/^⚠ nt failed \(since [^)]+: succeeded one time, failed one time\)/);
+    await notice(/^⚠ nt failed \(since [^)]+: ended without an error one time, failed one time\)/);
     live.write("slow", "");
     await live.fire("nt");
-    await notice(/^⚠ nt timed out \(since [^)]+: succeeded one time, failed one time, timed out one time\)/);
+    await notice(
+      /^⚠ nt timed out \(since [^)]+: ended without an error one time, failed one time, timed out one time\)/,
+    );
     live.remove("slow");
     await live.fire("nt");
-    await notice(/^⚠ nt failed \(since [^)]+: succeeded one time, failed 2 times, timed out one time\)/);
+    await notice(/^⚠ nt failed \(since [^)]+: ended without an error one time, failed 2 times, timed out one time\)/);
     expect(await live.room()).toHaveLength(1);
   });
 });

@@ -44,7 +44,11 @@ const matcher = z.strictObject({
 });
 
 const retry = z.strictObject({
-  attempts: z.int().min(2).max(20).describe("How often it is tried in all."),
+  attempts: z
+    .int()
+    .min(2)
+    .max(20)
+    .describe("How often it is tried in all."),
   backoff: duration("30s").describe("The pause before the second attempt; it doubles from there."),
   idempotent: z.literal(true).default(true).describe("Always true with `retry`: the hook may run twice for one event."),
 });
@@ -55,7 +59,7 @@ const notify = z.strictObject({
     .min(1)
     .default(["failed", "timed_out", "blocked", "interrupted"])
     .describe(
-      "Which outcomes. skipped: its steps ran, and it was skipped after that; what a gate refused is listed by /runs only.",
+      "Which outcomes of its runs. succeeded: it ended without an error; its messages are sent after that, and `/runs ID` shows what became of them. skipped: it was skipped after its steps ran, or a gate refused a run in the background when its trigger fired; what else a gate refused is listed by /runs only.",
     ),
   to: z.array(chatAddress).default([]).describe("Addresses; those of `automations.alerts` when there are none."),
 });
