@@ -48,7 +48,9 @@ const retry = z.strictObject({
     .int()
     .min(2)
     .max(20)
-    .describe("How often it is tried in all."),
+    .describe(
+      "How often it is tried in all. What is the same each time is not tried again, such as the HTTP status 404; 408, 425, 429 and 5xx are.",
+    ),
   backoff: duration("30s").describe("The pause before the second attempt; it doubles from there."),
   idempotent: z.literal(true).default(true).describe("Always true with `retry`: the hook may run twice for one event."),
 });
