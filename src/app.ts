@@ -41,6 +41,7 @@ import { dotEnvFile } from "./config/env.js";
 import { type LoadedConfig, placeOfConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
+import { MovedChats } from "./gateway/moved-chats.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
 import { createAttempts } from "./hooks/attempts.js";
 import { requireFreePort } from "./http/free-port.js";
@@ -110,8 +111,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const automationsNow = () => current.config.automations;
     const orchestratorNow = () => current.config.orchestrator;
     const overrides = await createOverrides(config.overrides, store);
+    const moves = new MovedChats(store.cursors("gateway"));
     const { queue, registry } = assembleRegistry({
       store,
+      moves,
       journal: metrics.journal(store.journal),
       config: () => current.config,
       overrides: overrides.byHook,
@@ -154,6 +157,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
       withdraw: (deliveryId, reason) => gateway.withdraw(deliveryId, reason),
       destinationProblem: (at) => problems.ofDestination(at),
+      currentAddress: (at) => gateway.currentAddress(at),
     };
     const roleToHear = createRoleToHear({
       tasks: store.tasks,
@@ -321,6 +325,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const gateway: Gateway = createGateway({
       store,
+      moves,
       registry,
       pending,
       adapters: platforms.all,
@@ -356,6 +361,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
         surroundings(orchestratorNow, () => models.names),
       ),
       web: store.web,
+      moves,
     });
     clock.onStep((stepMs) => {
       gateway

@@ -27,12 +27,14 @@ export default definePlugin({
     /** Other bots stay on their side, or two bridges would talk for ever. */
     bots: z.boolean().default(false),
   }),
-  setup({ config, hooks }) {
+  setup({ config, hooks, currentAddress }) {
     hooks.registerClaiming(
       "inbound_claim",
       ({ message }) => {
         if (message.isBot && !config.bots) return { handled: false };
-        const routeTo = config.pairs.map((ends) => otherEnd(ends, message)).find((end) => end !== undefined);
+        // A chat may have moved since its address was written: messages have its new id.
+        const isFrom = (end: Address) => isSamePlace(currentAddress(end), message);
+        const routeTo = config.pairs.map((ends) => otherEnd(ends, isFrom)).find((end) => end !== undefined);
         return routeTo ? { handled: true, routeTo } : { handled: false };
       },
       { name: "both-ways", priority: 500 }, // hooks that answer come first
@@ -40,9 +42,9 @@ export default definePlugin({
   },
 });
 
-function otherEnd([one, other]: [Address, Address], message: InboundMessage): Address | undefined {
-  if (isSamePlace(one, message)) return other;
-  return isSamePlace(other, message) ? one : undefined;
+function otherEnd([one, other]: [Address, Address], isFrom: (end: Address) => boolean): Address | undefined {
+  if (isFrom(one)) return other;
+  return isFrom(other) ? one : undefined;
 }
 
 function isSamePlace(end: Address, at: Pick<InboundMessage, keyof Address>): boolean {

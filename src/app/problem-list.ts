@@ -8,6 +8,7 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { Plugins } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import type { Moves } from "./moved-settings.js";
 import { webRooms } from "./people.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
 import type { Rejection, Valid } from "./reload.js";
@@ -20,6 +21,7 @@ interface Parts {
   automations: Pick<Automations, "list" | "broken" | "problems">;
   plans: Pick<Plans, "list">;
   web: Pick<Store["web"], "rooms" | "get">;
+  moves: Moves;
 }
 
 export interface ProblemList {
@@ -57,6 +59,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
         rooms.map(({ id }) => id),
         config,
       ),
+      moves: parts.moves,
       stuck: parts.automations.problems(),
     });
     if (rejection === undefined) return problems;

@@ -30,6 +30,7 @@ import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
+import { type Moves, movedInHook, movedSettings } from "./moved-settings.js";
 import { accountProblem, agentProblem, personProblem, unreachedPerson } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 
@@ -50,6 +51,8 @@ export interface Examined {
   faults: ReadonlyMap<string, readonly string[]>;
   /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
+  /** Chats that got another id. */
+  moves: Moves;
   /** Triggers that cannot fire. */
   stuck: readonly TriggerProblem[];
 }
@@ -70,6 +73,7 @@ export function problemsOf(examined: Examined): ListedProblem[] {
     ...needs(examined),
     ...overrideProblems(examined),
     ...planProblems(examined),
+    ...movedProblems(examined),
     ...settingProblems(
       { ...examined, file: loaded.file },
       platformsOn(examined.config, examined.env, loaded.problems),
@@ -133,6 +137,7 @@ function pluginProblems(examined: Examined): ListedProblem[] {
         ...unknownNames(hook.match, examined),
         ...unknownPlaces({ match: hook.match, point: hook.hook }, examined),
         ...offPlatforms(hook.match, on),
+        ...movedInHook(hook, examined.moves),
       ].map((problem) => `the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`),
     );
     return [...warnings, ...unknown].map((message): ListedProblem => ({ ...at(message), of: "needs" }));
@@ -196,6 +201,19 @@ function needs(examined: Examined): ListedProblem[] {
     const never = stuck.filter((one) => one.hookId === id && one.isNote !== true);
     return [...messages.map((message) => list("needs", message)), ...never.map((one) => list("trigger", one.message))];
   });
+}
+
+/** Settings and hooks with an id that their chat had before it moved. */
+function movedProblems({ config, definitions, moves, loaded }: Examined): ListedProblem[] {
+  return [
+    ...movedSettings(config, moves).map(({ path, message, ofKey }) => placed(loaded, path, message, ofKey)),
+    ...definitions.flatMap((definition) => {
+      const { file, line, column } = definition.place;
+      return movedInHook(definition, moves).map((message): ConfigProblem => {
+        return { file, line, column, path: "", message: `hook ${definition.id}: ${message}` };
+      });
+    }),
+  ].map((problem) => ({ ...problem, of: "setting" }));
 }
 
 /** All platforms that a matcher names are off. */

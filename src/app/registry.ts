@@ -3,7 +3,9 @@ import { createQueue, type Queue } from "../automations/queue.js";
 import type { Config } from "../config/schema.js";
 import type { Store } from "../domain/store.js";
 import { allowedPluginsIn } from "../gateway/allowed-plugins.js";
+import type { MovedChats } from "../gateway/moved-chats.js";
 import type { Catalogue } from "../hooks/catalogue/index.js";
+import type { FormerChats } from "../hooks/matcher.js";
 import { HookRegistry, type RegistryOptions } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { newId } from "../lib/id.js";
@@ -13,13 +15,14 @@ interface RegistryParts extends Pick<RegistryOptions<Catalogue>, "journal" | "ov
   /** Why a plugin's hook is not called now. Must change nothing. */
   refusal(hookId: string): string | undefined;
   store: Pick<Store, "automation">;
+  moves: Pick<MovedChats, "former">;
   /** As it is now: a reload changes it. */
   config(): Config;
   clock: Clock;
   logger: Logger;
 }
 
-export function assembleRegistry({ store, config, refusal, ...parts }: RegistryParts): {
+export function assembleRegistry({ store, moves, config, refusal, ...parts }: RegistryParts): {
   queue: Queue;
   registry: HookRegistry;
 } {
@@ -36,10 +39,12 @@ export function assembleRegistry({ store, config, refusal, ...parts }: RegistryP
     clock,
     logger,
   });
+  const formerChats: FormerChats = (at) => moves.former(at);
   const registry = new HookRegistry({
     ...parts,
     background: queue,
-    allowedPlugins: (conversation) => allowedPluginsIn(conversation, config().gateway.allowed_plugins),
+    formerChats,
+    allowedPlugins: (conversation) => allowedPluginsIn(conversation, config().gateway.allowed_plugins, formerChats),
     limits: { refusal, allowedPlugins: () => config().gateway.allowed_plugins },
   });
   return { queue, registry };

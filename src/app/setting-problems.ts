@@ -10,6 +10,7 @@ import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platfor
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import type { Moves } from "./moved-settings.js";
 import { accountProblem } from "./people.js";
 import type { SettingProblem } from "./setting-problem.js";
 import { unreachedSteps } from "./unreached-steps.js";
@@ -22,16 +23,17 @@ interface Examined {
   file: string | undefined;
   /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
+  moves: Moves;
 }
 
 export function settingProblems(examined: Examined, on: readonly PlatformName[]): SettingProblem[] {
-  const { config } = examined;
+  const { config, moves } = examined;
   return [
     ...chats(examined, on),
     ...people(config),
     ...accessLists(config),
     ...retryPauses(config),
-    ...forwardedUnheard(config, on),
+    ...forwardedUnheard(config, on, moves),
     ...namedPlugins(examined),
     ...secondPolicies(config),
     ...alertMatchers(config),
@@ -76,7 +78,7 @@ function accessLists({ discord, telegram }: Config): SettingProblem[] {
 }
 
 /** A default route whose people answer in a chat that the gateway does not listen to: their replies would be ignored. */
-function forwardedUnheard({ gateway, ...config }: Config, on: readonly PlatformName[]): SettingProblem[] {
+function forwardedUnheard({ gateway, ...config }: Config, on: readonly PlatformName[], moves: Moves): SettingProblem[] {
   const { default_route: route } = gateway;
   const to = typeof route === "object" && "forward" in route ? route.forward : undefined;
   const platform = on.find((one) => one === to?.platform);
@@ -84,7 +86,8 @@ function forwardedUnheard({ gateway, ...config }: Config, on: readonly PlatformN
   const { access } = config[platform];
   // Which guild a channel is of is not known here. On Telegram the number of a person's chat is positive.
   if (access.guilds.length > 0 || (platform === "telegram" && !to.chatId.startsWith("-"))) return [];
-  if (["*", to.chatId, to.threadId].some((id) => id !== undefined && access.chats.includes(id))) return [];
+  const listed = access.chats.map((chatId) => moves.current({ platform, chatId }).chatId);
+  if (["*", moves.current(to).chatId, to.threadId].some((id) => id !== undefined && listed.includes(id))) return [];
   const message = `${formatAddress(to)} gets the messages, but replies there are ignored, because \`${platform}.access.chats\` does not list ${to.chatId}: add it`;
   return [{ path: ["gateway", "default_route", "forward"], message }];
 }

@@ -4,6 +4,7 @@ import { commandSpecs } from "../../commands/index.js";
 import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
 import { plansOf, surroundings } from "../app/missions.js";
+import { movesOf } from "../app/moved-settings.js";
 import { webRooms } from "../app/people.js";
 import { faultsOf, type ListedProblem, problemsOf } from "../app/problems.js";
 import { unguardedNotes } from "../automations/definition/check-match.js";
@@ -22,7 +23,7 @@ import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
 import { createPlugins } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/files.js";
-import { readRooms, readTriggers } from "../store/read-rooms.js";
+import { readCursors, readRooms, readTriggers } from "../store/read-rooms.js";
 import { type BlockingWatch, watchBlocking } from "./watch-blocking.js";
 import { problemAt, type StrayWatch, watchStrays } from "./watch-strays.js";
 
@@ -108,6 +109,7 @@ async function staged(
     commands: [...commandSpecs, ...plugins.commands()],
     faults,
     rooms: rooms && webRooms([...rooms], config),
+    moves: movesOf((prefix) => readCursors(database, "gateway", prefix)),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
   const infos = plugins.list();

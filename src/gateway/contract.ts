@@ -16,6 +16,7 @@ import type { Listens, Place } from "./access.js";
 import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
 import type { ConsolePerson, Identify } from "./identity.js";
+import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
 import type { OwnerClaims } from "./owner-claims.js";
 import type { Offers } from "./parts.js";
@@ -31,6 +32,7 @@ export interface GatewaySettings {
 
 export interface GatewayOptions {
   store: Store;
+  moves: MovedChats;
   registry: HookRegistry;
   pending: Pending;
   /** Those that are switched on. */
@@ -115,6 +117,8 @@ export interface Gateway {
   stop(): Promise<void>;
   /** Resolves with the delivery's id when it is on disk. */
   send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;
+  /** With the bot account, as far as it is known, and with the id that the chat has now. */
+  currentAddress(at: Address): Address;
   /** A new text for what a delivery posted (or will post). Rejects with DELIVERY_UNKNOWN. */
   edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
   /** Deletes what a delivery posted. Rejects with DELIVERY_UNKNOWN. */

@@ -29,7 +29,6 @@ import { Suspects } from "./inbound/suspects.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { listeningOf } from "./listening.js";
-import { MovedChats } from "./moved-chats.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { discard } from "./outbound/discard.js";
 import { heldWith } from "./outbound/find-target.js";
@@ -84,6 +83,7 @@ class RunningGateway implements Gateway {
 
   constructor({
     store,
+    moves,
     registry,
     pending,
     adapters,
@@ -143,7 +143,7 @@ class RunningGateway implements Gateway {
         clock,
         logger,
       }),
-      moves: new MovedChats(store.cursors("gateway")),
+      moves,
       background: new Background(logger),
       config: config.gateway,
       access: config.access,
@@ -247,6 +247,10 @@ class RunningGateway implements Gateway {
     const isRenumbered = current.chatId !== at.chatId && adapters.get(at.platform)?.traits.idsPerChat === true;
     const said = isRenumbered ? withoutReference(message) : message;
     return this.#enqueue({ operation: "send", address: whereTo(current, said), message: said }, options);
+  }
+
+  currentAddress(at: Address): Address {
+    return completeAddress(at, this.#parts);
   }
 
   refuseClaim({ routeTo }: { readonly routeTo?: unknown }): string | undefined {

@@ -7,10 +7,10 @@ const PREFIX = "moved:";
 const MAX_HOPS = 5;
 
 export class MovedChats {
-  readonly #cursors: CursorStore;
+  readonly #cursors: Pick<CursorStore, "list" | "set">;
   readonly #next = new Map<string, string>();
 
-  constructor(cursors: CursorStore) {
+  constructor(cursors: Pick<CursorStore, "list" | "set">) {
     this.#cursors = cursors;
     for (const { key, value } of cursors.list(PREFIX)) this.#next.set(key.slice(PREFIX.length), value);
   }

@@ -3,7 +3,7 @@ import { ticksOf } from "../fast/deadline-wheel.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { CONTRIBUTION_KINDS, type ContributionKind } from "./contribution.js";
-import { type CompiledMatcher, compileMatcher } from "./matcher.js";
+import { type CompiledMatcher, compileMatcher, type FormerChats } from "./matcher.js";
 import { fieldsOf, type HookPoint, type LifecyclePhase, type Sees } from "./point.js";
 import type { Budget, Execution, FailurePolicy, HookInfo, RegisterOptions, Retry, Visibility } from "./registration.js";
 import { checkChange, checkClaim, checkContributions, checkPatch, type Fields, withPatch } from "./results.js";
@@ -69,6 +69,8 @@ export interface EntryFacts {
   phase: LifecyclePhase | undefined;
   handler: unknown;
   options: RegisterOptions;
+  /** So that `match.chats` goes on to match a chat that moved. */
+  formerChats?: FormerChats | undefined;
 }
 
 const EXECUTIONS: readonly Execution[] = ["blocking", "deadline", "fire_and_record", "background"];
@@ -114,7 +116,7 @@ export function neverRuns(value: unknown): string | undefined {
 }
 
 /** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
-export function makeEntry({ id, seq, registeredAt, point, phase, handler, options }: EntryFacts): Entry {
+export function makeEntry({ id, seq, registeredAt, point, phase, handler, options, formerChats }: EntryFacts): Entry {
   if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
   const uncallable = neverRuns(handler);
   if (uncallable !== undefined) throw invalid(id, `handler: ${uncallable}`);
@@ -123,7 +125,7 @@ export function makeEntry({ id, seq, registeredAt, point, phase, handler, option
   checkOptions(id, point, options, execution, failurePolicy);
   const capabilities = options.capabilities === undefined ? NO_CAPABILITIES : new Set(options.capabilities);
   if (failurePolicy === "fallback") checkFallback(id, point, options.fallback, capabilities, execution);
-  const matcher = matcherOf(id, options, point);
+  const matcher = matcherOf(id, options, point, formerChats);
   const enabled = options.enabled ?? true;
   const plain =
     matcher === undefined && options.pluginId === undefined && (execution === "blocking" || execution === "deadline");
@@ -157,9 +159,14 @@ export function makeEntry({ id, seq, registeredAt, point, phase, handler, option
   };
 }
 
-function matcherOf(id: string, { match }: RegisterOptions, point: HookPoint): CompiledMatcher | undefined {
+function matcherOf(
+  id: string,
+  { match }: RegisterOptions,
+  point: HookPoint,
+  formerChats: FormerChats | undefined,
+): CompiledMatcher | undefined {
   try {
-    return match === undefined ? undefined : compileMatcher(match, point.payload);
+    return match === undefined ? undefined : compileMatcher(match, point.payload, formerChats);
   } catch (error) {
     if (!(error instanceof HookgateError)) throw error;
     const { code, hint, cause } = error;

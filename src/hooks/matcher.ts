@@ -43,13 +43,20 @@ export interface Mismatch {
   error?: string;
 }
 
+/** The ids that a chat had before its platform gave it another one; undefined when it never moved. */
+export type FormerChats = (at: { platform: string; chatId: string }) => readonly string[] | undefined;
+
 type Check = (payload: Facts, access: "allowed" | "denied" | undefined) => Mismatch | undefined;
 type Facts = Readonly<Record<string, unknown>>;
 
 const LISTS = ["agents", "crews", "platforms", "chats", "users", "hooks", "watches"] as const;
 
 /** Undefined when the matcher matches everything. Throws a `HookgateError` (HOOK_MATCHER_INVALID) that names the field. */
-export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType): CompiledMatcher | undefined {
+export function compileMatcher(
+  matcher: Matcher | undefined,
+  schema: z.ZodType,
+  formerChats?: FormerChats,
+): CompiledMatcher | undefined {
   if (matcher === undefined) return undefined;
   if (typeof matcher !== "object" || matcher === null || Array.isArray(matcher))
     throw new HookgateError({
@@ -66,7 +73,7 @@ export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType):
   if (matcher.access === "allowed") checks.push(checkAccess(schema));
   for (const field of LISTS) {
     const wanted = matcher[field];
-    if (wanted !== undefined) checks.push(checkList(field, nonEmpty(field, wanted)));
+    if (wanted !== undefined) checks.push(checkList(field, nonEmpty(field, wanted), formerChats));
   }
   if (matcher.severities !== undefined) checks.push(checkSeverities(nonEmpty("severities", matcher.severities)));
   if (matcher.tools !== undefined) checks.push(checkTools(nonEmpty("tools", matcher.tools)));
@@ -116,15 +123,19 @@ function denialReason({ access, reason }: Facts): string {
   return `the message or its sender was denied${why === undefined ? "" : ` (${why})`}, and the hook sees allowed messages only`;
 }
 
-function checkList(field: (typeof LISTS)[number], wanted: readonly string[]): Check {
+function checkList(field: (typeof LISTS)[number], wanted: readonly string[], formerChats?: FormerChats): Check {
   const set = new Set(wanted);
   const [first] = wanted;
   return (payload) => {
     const has = subjectOf(field, payload);
     if (has === undefined) return { field, reason: `the payload carries no ${singular(field)}` };
     if (has === first || set.has(has)) return undefined;
-    if ((field === "chats" || field === "users") && set.has(`${subjectOf("platforms", payload)}:${has}`))
-      return undefined;
+    if (field === "chats" || field === "users") {
+      const platform = subjectOf("platforms", payload);
+      const former = field === "chats" && platform !== undefined && formerChats?.({ platform, chatId: has });
+      const ids = former ? [has, ...former] : [has];
+      if (ids.some((id) => set.has(id) || set.has(`${platform}:${id}`))) return undefined;
+    }
     return { field, reason: `${singular(field)} "${has}" is none of ${wanted.join(", ")}` };
   };
 }

@@ -28,6 +28,7 @@ import {
   startVoid,
 } from "./fire.js";
 import type { Kernel, PluginLimits } from "./kernel.js";
+import type { FormerChats } from "./matcher.js";
 import { type DispatchOptions, filtered } from "./options.js";
 import type { LifecyclePhase, Model } from "./point.js";
 import { NOTHING_SET, promised, UNCLAIMED } from "./promised.js";
@@ -73,6 +74,8 @@ export interface RegistryOptions<P extends Points> {
   /** Which plugins' hooks may run for a conversation (a formatted address), where the caller says nothing; undefined: all. */
   allowedPlugins?: (conversation: string) => readonly string[] | undefined;
   limits?: PluginLimits;
+  /** The ids that a chat had before: `match.chats` accepts them, too. */
+  formerChats?: FormerChats;
   /** Called with the id of a plugin's hook that gave no answer before its deadline, and whether it ran for a stranger's message. */
   onTimeout?: (hookId: string, isOfStranger: boolean) => void;
 }
@@ -91,7 +94,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     const waits = { wheel, sequence: [], void: [] };
     const { journal, allowedPlugins, limits, onTimeout } = options;
     this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, limits, onTimeout };
-    this.#roster = new Roster(options.overrides ?? {}, clock);
+    this.#roster = new Roster(options.overrides ?? {}, clock, options.formerChats);
     for (const point of options.points ?? catalogue) this.#roster.declare(point);
     background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
   }

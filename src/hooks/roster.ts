@@ -6,6 +6,7 @@ import { ALIASES, resolveAlias } from "./aliases.js";
 import { checkPolicy, checkTimeout, closingOf, type Entry, invalid, makeEntry, refresh, restoreOwn } from "./entry.js";
 import { UnknownHookError } from "./errors.js";
 import { PointHandlers } from "./handlers.js";
+import type { FormerChats } from "./matcher.js";
 import type { HookPoint, LifecyclePhase, Model } from "./point.js";
 import type { FailurePolicy, RegisterOptions } from "./registration.js";
 
@@ -47,15 +48,17 @@ export class Roster {
   readonly entries = new Map<string, Entry>();
   readonly #overrides: Readonly<Record<string, Override>>;
   readonly #clock: Clock;
+  readonly #formerChats: FormerChats | undefined;
   /** By the id of a hook that was taken out, the last one last. */
   readonly #left = new Map<string, Stay[]>();
   /** How many ids were derived from a name. */
   readonly #counts = new Map<string, number>();
   #seq = 0;
 
-  constructor(overrides: Readonly<Record<string, Override>>, clock: Clock) {
+  constructor(overrides: Readonly<Record<string, Override>>, clock: Clock, formerChats: FormerChats | undefined) {
     this.#overrides = overrides;
     this.#clock = clock;
+    this.#formerChats = formerChats;
   }
 
   /** A point of the same name is replaced; not by one of another model while a hook is registered there. */
@@ -114,6 +117,7 @@ export class Roster {
       phase: phaseFor(id, point, phase ?? resolveAlias(hook).phase, phase),
       handler,
       options,
+      formerChats: this.#formerChats,
     });
     this.#override(entry);
     if (holder !== undefined) this.remove(holder);

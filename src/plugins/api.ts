@@ -58,6 +58,11 @@ export interface PluginApi<Config = unknown> {
   send(at: Address, message: OutboundMessage | string, options?: PluginSendOptions): Promise<string>;
   /** A new text for what a delivery posted. */
   edit(deliveryId: string, message: OutboundMessage | string, options?: PluginSendOptions): Promise<string>;
+  /**
+   * The address as messages have it now, to compare it with theirs: with the bot account where it was left out, and with the new id of a
+   * chat that moved (a Telegram group that became a supergroup). Call it for each message: a chat may move at any time.
+   */
+  currentAddress(at: Address): Address;
   readonly store: PluginStore;
   /** Gets the messages that no hook claimed, when the configuration says `default_route: { plugin: <id> }`. */
   route<H extends Route>(handler: H & Known<H, RouteResult>): void;
@@ -78,8 +83,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
     async send(at, message, options = {}) {
       refuseStray(id, stage);
       const what = "api.send";
-      const problem = placeProblem(at, "address");
-      if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
+      checkPlace(what, at);
       checkSend(what, options);
       const checked = outbound(message, what);
       // Before the destination is looked up: an example payload names a chat that exists nowhere.
@@ -95,6 +99,10 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
       const checked = outbound(message, "api.edit");
       if (skipped(logger, "edit")) return DRY_RUN_DELIVERY;
       return gateway.edit(deliveryId, checked, sendOptions(id, options));
+    },
+    currentAddress(at) {
+      checkPlace("api.currentAddress", at);
+      return gateway.currentAddress?.(at) ?? at;
     },
     store: pluginStore(parts, stage),
     route(handler) {
@@ -116,6 +124,11 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
     logger,
     clock: pluginClock(parts),
   };
+}
+
+function checkPlace(what: string, at: unknown): void {
+  const problem = placeProblem(at, "address");
+  if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
 }
 
 function checkSend(what: string, options: PluginSendOptions): void {

@@ -30,6 +30,8 @@ export interface GatewayFunctions {
   edit(deliveryId: string, message: OutboundMessage, options: PluginSending): Promise<string>;
   /** Why nothing can be posted there; undefined when it can. */
   destinationProblem?(at: Address): Promise<string | undefined>;
+  /** The address as messages have it now; see `PluginApi.currentAddress`. */
+  currentAddress?(at: Address): Address;
 }
 
 export interface PluginSending {

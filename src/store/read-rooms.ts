@@ -15,6 +15,12 @@ export function readTriggers(file: string): Map<string, TriggerState> {
   return new Map(rows.map((row) => [row.hook_id, stateOf(row)]));
 }
 
+/** Cursors of a scope whose key begins so; none when the database cannot be read. */
+export function readCursors(file: string, scope: string, prefix: string): { key: string; value: string }[] {
+  const rows = readAll<{ scope: string; key: string; value: string }>(file, "SELECT scope, key, value FROM cursors");
+  return (rows ?? []).filter((row) => row.scope === scope && row.key.startsWith(prefix));
+}
+
 function readAll<Row>(file: string, query: string): Row[] | undefined {
   if (!existsSync(file)) return [];
   try {

@@ -48,7 +48,7 @@ describe("a message", () => {
   it("runs the hooks of those plugins only that are allowed in its conversation", async () => {
     const allowed = { "loop:quiet": ["redact"], "*": ["redact", "fun"] };
     const rig = await startRig({
-      allowedPlugins: (conversation) => allowedPluginsIn(conversation, allowed),
+      allowedPlugins: (conversation) => allowedPluginsIn(conversation, allowed, () => undefined),
       hooks(registry) {
         echo(registry);
         registry.registerModifying(

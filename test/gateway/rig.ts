@@ -12,6 +12,7 @@ import type { InboxRow, Store } from "../../src/domain/store.js";
 import type { Command } from "../../src/gateway/commands.js";
 import { gatewayConfig, operatorsConfig } from "../../src/gateway/config.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.js";
+import { MovedChats } from "../../src/gateway/moved-chats.js";
 import type { Route } from "../../src/gateway/routes.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
 import { type Clock, systemClock } from "../../src/lib/clock.js";
@@ -109,11 +110,13 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     disk: options.disk,
   });
   const dispatches: DispatchRecord[] = [];
+  const moves = new MovedChats(store.cursors("gateway"));
   const registry = new HookRegistry({
     journal: { record: (dispatch) => void dispatches.push(dispatch) },
     clock,
     logger,
     allowedPlugins: options.allowedPlugins,
+    formerChats: (at) => moves.former(at),
   });
   options.hooks?.(registry);
   const platforms = options.platforms ?? [new LoopbackPlatform()];
@@ -126,6 +129,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   );
   const gateway = createGateway({
     store,
+    moves,
     registry,
     pending: new Pending({ store: store.pending, clock, logger }),
     adapters,

@@ -79,12 +79,9 @@ export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: 
 export async function noteMove(event: MovedEvent, inbound: Inbound): Promise<Handling> {
   const { address, toChatId } = event;
   await inbound.moves.record(address, toChatId);
-  const listed = inbound.access[address.platform]?.chats ?? [];
   inbound.logger.warn(
     { platform: address.platform, from: address.chatId, to: toChatId },
-    listed.includes(address.chatId)
-      ? "a chat has another id now; it is still listened to, but put the new id into the access list"
-      : "a chat has another id now",
+    "a chat has another id now; if settings have the old id, /status lists them: replace it",
   );
   // Deliveries that wait for a retry or a pause are looked at, and follow.
   for (const { queue } of await inbound.store.outbox.pending()) inbound.lookOutbox(queue);
