@@ -264,7 +264,7 @@ export function endText(delivery: Pick<Delivery, "status" | "reason">, dispatche
   const by = dispatches.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
   if (by === undefined || delivery.status !== "cancelled") return statusText(delivery);
   const reason = delivery.reason === "a hook cancelled it" ? undefined : delivery.reason;
-  return `**cancelled** by ${code(by.hookId)}${reasonText({ status: "cancelled", reason })}`;
+  return `**cancelled** by ${code(by.hookId)}${reason === undefined ? "" : `: ${plain(reason)}`}`;
 }
 
 function reasonText({ status, reason }: Pick<Delivery, "status"> & { reason: string | undefined }): string {

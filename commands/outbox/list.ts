@@ -2,6 +2,7 @@
 
 import { conversationOf } from "../../src/domain/event.js";
 import { isAmbiguous } from "../../src/domain/given-up.js";
+import { hasRole } from "../../src/domain/identity.js";
 import {
   DELIVERY_STATUSES,
   type Delivery,
@@ -91,7 +92,9 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
         .map((row, index) => commandButton(`Show ${first + index}`, `/outbox show ${word(row.id)}`)),
       [
         ...pageButtons(page, `/outbox list${asked ? ` ${word(asked)}` : ""}${chosen.line}`),
-        ...(dead > 1 ? [commandButton("Retry all dead", `/outbox retry all${chosen.line}`, "primary")] : []),
+        ...(dead > 1 && hasRole(context.operator.role, "operator")
+          ? [commandButton("Retry all dead", `/outbox retry all${chosen.line}`, "primary")]
+          : []),
       ],
     ],
   });

@@ -184,15 +184,17 @@ test("a message that is not to the gateway gets no note, and its path does not s
 test("a claim whose reply was withheld is no success in any view after the reply was purged", async () => {
   const claim = 'printf \'%s\' \'{\\"decision\\":\\"claim\\",\\"reply\\":\\"cancels\\"}\'';
   const live = await liveApp({
-    "hookgate.yaml": `hooks:\n  - { id: claims, on: inbound_claim, run: { shell: { sh: "${claim}" } } }\n${guards}`,
+    "hookgate.yaml": `hooks:\n  - { id: claims, on: inbound_claim, run: { shell: { sh: "${claim}" } } }\n${guards.replace("no keys", "cancelled by law")}`,
   });
   const { ask, expectEverywhere } = desk(live);
   await live.post("/api/rooms/dm-1/messages", { text: "hello", nonce: "nonce-of-a-claimed-one" });
   const { id } = await live.ended("claims");
   await until(async () => (await ask("/hooks why claims")).text.includes(": ⊘ reply not sent"), "the veto");
+  // The reason is as the hook wrote it.
+  expect((await ask("/hooks why d_m1r")).text).toContain("cancelled by cancels: cancelled by law");
   await ask("/outbox purge all yes=true");
   const { why } = await expectEverywhere("claims", id, "⊘ reply not sent");
-  expect(why).toMatch(/no one got a reply: its reply d_m1r was cancelled by cancels: no keys, and purged by Owner/);
+  expect(why).toMatch(/no one got a reply: its reply d_m1r was cancelled by cancels: cancelled by law, and purged by Owner/);
 });
 
 test("queries of hooks tell what became of what a run sent", async () => {

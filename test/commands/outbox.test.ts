@@ -88,6 +88,8 @@ describe("/outbox list", () => {
     expect(shown).toContain("may have arrived");
     expect(`${shown}${JSON.stringify(data)}`).not.toContain("1234");
     expect(lines).toContain("/outbox retry all");
+    // A viewer may not.
+    expect((await desk.say("/outbox", { role: "viewer" })).lines).not.toContain("/outbox retry all");
   });
 
   it("lists one status, and refuses what is none", async () => {

@@ -26,10 +26,14 @@ export type ActionPlan =
       shownLine?: string;
     };
 
+/** An edit of a message replaces its buttons. */
+const UNKNOWN_BUTTON =
+  "Nothing was done: this button is not known, because its message has changed since. Press a button that the message shows now, or type the command.";
+
 export async function planAction(event: ActionEvent, inbound: Inbound): Promise<ActionPlan> {
   const { message, values } = event;
   const presented = await inbound.tokens.verify(event.token, inbound.clock.now());
-  if (presented.kind === "forged") return { kind: "refuse", text: "This button is not known here." };
+  if (presented.kind === "forged") return { kind: "refuse", text: UNKNOWN_BUTTON };
   if (presented.kind === "expired") return { kind: "refuse", text: expired(presented.token, event, inbound) };
   const { action, deliveryId } = presented.token;
   const { operator, verdict, isBot } = judge({ ...message, isGroupMention: true }, inbound);
