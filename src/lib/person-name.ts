@@ -26,7 +26,7 @@ function visible(name: string): string {
   return (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "").replace(/\s+/g, " ");
 }
 
-/** A role behind a name, which makes nobody another person: `Otto (owner)`. */
+/** A role behind a name, which makes no other person of one: `Otto (owner)`. */
 const ROLE = /\(\s*(owner|admin|operator|viewer|bot|team|staff|support)\s*\)\s*$/iu;
 
 /** Accents, spaces, punctuation and signs such as `✓` are overlooked, and a role. Names of nothing else are left as they are. */

@@ -116,8 +116,8 @@ ${agent("refused", "tell other")}${agent("partly", "tell both")}`,
   await ask("/fire-hook partly {} live=true");
   for (const list of ["/runs configured", "/runs succeeded"]) {
     const runs = await ask(list);
-    expect(runs).toMatch(/refused +⊘ tool call failed/);
-    expect(runs).toMatch(/partly +✓ succeeded, 1 of 2 tool calls failed/);
+    expect(runs).toMatch(/⊘ tool call failed · `refused`/);
+    expect(runs).toMatch(/✓ succeeded, 1 of 2 tool calls failed · `partly`/);
   }
   expect(await ask("/runs refused")).not.toContain("✓");
 });

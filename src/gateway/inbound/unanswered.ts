@@ -149,7 +149,7 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   ];
 }
 
-/** What a person without a role is told. Where everyone may write privately, that is what to do: nobody needs a role for it. */
+/** What a person without a role is told. Where everyone may write privately, that is what to do: no one needs a role for it. */
 export function introduction(message: InboundMessage, inbound: Inbound): string {
   const { access, config } = inbound;
   const who = `I am ${nameOn(message, inbound)}, an automatic account.`;
