@@ -194,7 +194,9 @@ test("a claim whose reply was withheld is no success in any view after the reply
   expect((await ask("/hooks why d_m1r")).text).toContain("cancelled by cancels: cancelled by law");
   await ask("/outbox purge all yes=true");
   const { why } = await expectEverywhere("claims", id, "⊘ reply not sent");
-  expect(why).toMatch(/no one got a reply: its reply d_m1r was cancelled by cancels: cancelled by law, and purged by Owner/);
+  expect(why).toMatch(
+    /no one got a reply: its reply d_m1r was cancelled by cancels: cancelled by law, and purged by Owner/,
+  );
 });
 
 test("queries of hooks tell what became of what a run sent", async () => {
