@@ -234,7 +234,12 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const attempts = createAttempts({ keyValue: store.keyValue, registry, logger });
+    const attempts = createAttempts({
+      keyValue: store.keyValue,
+      registry,
+      logger,
+      maxCrashes: () => orchestratorNow().max_crashes,
+    });
     const planned = assembleMissions({
       config: orchestratorNow,
       file,

@@ -29,7 +29,10 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
       `**${plain(mission.title)}** ${code(mission.id)} is **${mission.status}**${mission.reason === undefined ? "" : `: ${plain(mission.reason)}`}`,
       factsOf(mission, deps, now),
       link && `[its card](${link})`,
-      mission.hold && `${code(mission.hold.point ?? "a hook")} was vetoed by ${code(mission.hold.by)}.`,
+      mission.hold?.kind === "veto" &&
+        `${code(mission.hold.point ?? "a hook")} was vetoed by ${code(mission.hold.by)}.`,
+      mission.hold?.kind === "interruption" &&
+        `${code(`/mission retry ${mission.id}`)} calls the hooks again, ${code(`/mission cancel ${mission.id}`)} ends the mission.`,
       tasks.length > 0 && tableOf(mission, tasks, deps, context),
       mission.gates.length > 0 && mission.gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
     ],

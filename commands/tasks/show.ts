@@ -37,6 +37,7 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
       undeliveredText(task),
       task.description && plain(task.description, 1_000),
       factsOf(task, desk, now, link),
+      interruptionText(task),
       maySeeOutput ? outputOf(desk, task) : isElsewhere && saidElsewhere(task.id, desk.roleToHear(task)),
       `**History**\n${events.map((event) => eventLine(event, desk, now, maySeeOutput)).join("\n")}`,
     ],
@@ -61,6 +62,26 @@ function undeliveredText(task: Task): string | undefined {
     card &&
     `⚠ **Not delivered**: ${undeliveredWords(card)} ${code(`/task assign ${task.id} WHO`)} gives it to another person.`
   );
+}
+
+/** What is known of a run that was interrupted, or whose hooks were, and what a person can do. */
+function interruptionText({ id, hold, attempt, result, status }: Task): string | undefined {
+  if (hold?.kind !== "interruption") return undefined;
+  const isRun = hold.point === undefined || (hold.wanted === "pending" && attempt > 0);
+  const hooks = result === undefined ? "calls the hooks again" : "calls the hooks again, without another run";
+  return [
+    result && endOfRun(result),
+    `${code(`/task retry ${id}`)} ${isRun ? "runs it again" : hooks}.`,
+    `${code(`/task done ${id}`)} accepts it as it is.`,
+    status === "blocked" && `${code(`/task cancel ${id}`)} ends the task.`,
+  ]
+    .filter((part) => typeof part === "string")
+    .join(" ");
+}
+
+function endOfRun({ ok, exitCode }: NonNullable<Task["result"]>): string {
+  if (exitCode !== undefined) return `Its program ended with exit code ${exitCode}.`;
+  return ok ? "Its run ended without an error." : "Its run ended with an error.";
 }
 
 function factsOf(task: Task, desk: TaskDesk, now: number, link: string | undefined): string {

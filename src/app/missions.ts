@@ -89,7 +89,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     clock,
     logger,
   });
-  handleNotifications(pending, registry);
+  handleNotifications(pending, registry, attempts);
   const assess = createAssess({
     registry,
     attempts,

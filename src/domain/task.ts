@@ -159,7 +159,7 @@ export type TaskAssessment = z.output<typeof taskAssessment>;
 
 /** Why it is blocked, and what was wanted. */
 export const taskHold = z.object({
-  /** assignee: its runner is not configured any more · interruption: a run was cut off, and a person is to say what becomes of it. */
+  /** assignee: its runner is not configured any more · interruption: a run was cut off, or the gateway ended while hooks ran, and a person is to say what becomes of it. */
   kind: z.enum(["veto", "dependency", "person", "assignee", "interruption"]),
   by: z.string(),
   reason: z.string(),
@@ -301,7 +301,7 @@ export interface Actor {
 export type Assessed =
   | { kind: "assessed"; assessment: TaskAssessment }
   /** It stays in review, for a person to decide (`/task done` or `/task retry`). */
-  | { kind: "held"; by: string; reason: string; point?: string };
+  | { kind: "held"; by: string; reason: string; point?: string; crashes?: number };
 
 /** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */
 export type Assess = (task: Task, signal: AbortSignal) => Promise<Assessed>;

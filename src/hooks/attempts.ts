@@ -16,14 +16,26 @@ export interface Attempts {
    * `phase`: at a lifecycle point, `before` when absent.
    */
   count(point: string, dispatchId: string, of?: { owner?: string; phase?: LifecyclePhase }): Promise<number>;
+  /** How often this dispatch of the owner was started, so far. */
+  starts(owner: string, dispatchId: string): Promise<number>;
+  /** Why this attempt does not call the hooks: the process ended at each of too many before it. Logged. */
+  tooMany(point: string, dispatchId: string, attempt: number): TooManyCrashes | undefined;
   /** The results of this owner's dispatches are being written: none of them is started again. Never rejects. */
   forget(owner: string): Promise<void>;
+}
+
+export interface TooManyCrashes {
+  crashes: number;
+  /** In words. */
+  reason: string;
 }
 
 export interface AttemptParts {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   registry: Pick<HookRegistry, "hasWaiting">;
   logger: Logger;
+  /** After how many crashes in a row a dispatch is still started again; absent: after any number. */
+  maxCrashes?: () => number;
 }
 
 /** By dispatch id. */
@@ -31,7 +43,7 @@ type Starts = Readonly<Record<string, number>>;
 
 const SCOPE = "hooks.attempts";
 
-export function createAttempts({ keyValue, registry, logger }: AttemptParts): Attempts {
+export function createAttempts({ keyValue, registry, logger, maxCrashes }: AttemptParts): Attempts {
   /** By owner: what is under way, and what the end of an earlier process left. */
   let loading: Promise<Map<string, Starts>> | undefined;
 
@@ -56,6 +68,16 @@ export function createAttempts({ keyValue, registry, logger }: AttemptParts): At
       known.set(owner, counted);
       await keyValue.set(SCOPE, owner, counted);
       return attempt;
+    },
+    async starts(owner, dispatchId) {
+      return (await load()).get(owner)?.[dispatchId] ?? 0;
+    },
+    tooMany(point, dispatchId, attempt) {
+      const crashes = attempt - 1;
+      if (maxCrashes === undefined || crashes <= maxCrashes()) return undefined;
+      const reason = `the gateway crashed ${crashes} times in a row while hooks at ${point} ran`;
+      logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
+      return { crashes, reason };
     },
     async forget(owner) {
       try {

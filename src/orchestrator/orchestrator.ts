@@ -93,6 +93,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   handleChanges({
     pending,
     registry,
+    attempts: parts.attempts,
     entityChanged: parts.entityChanged,
     taskChanged: parts.taskChanged,
     get: store.get,
@@ -109,12 +110,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     logger,
   });
   const finish = createFinish(transitions, config, clock);
-  const runEnds = createRunEnds({
-    keyValue: parts.keyValue,
-    get: store.get,
-    finish,
-    maxCrashes: () => config().max_crashes,
-  });
+  const runEnds = createRunEnds({ keyValue: parts.keyValue, get: store.get, finish });
   const rooms = createRooms(config, () => dispatch.look());
   const stepParts = { ...parts, transitions, finish, runEnds, rooms, running, stopping: stopping.signal };
   const dispatch = createDispatch({

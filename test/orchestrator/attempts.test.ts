@@ -45,6 +45,7 @@ describe("killed in a handler", () => {
         web: { access: { dms: "everyone", chats: ["*"], mention: "always" } },
         orchestrator: {
           lease: "2s",
+          max_crashes: 1,
           runners: { work: { shell: { command: ["true"] } }, bad: { shell: { command: ["false"] } } },
         },
         hooks: [
@@ -158,6 +159,83 @@ describe("killed in a handler", () => {
     await calledAgain();
   }, 60_000);
 
+  describe("after more crashes in a row than max_crashes", () => {
+    const MISSION = "SELECT id FROM missions WHERE ended_at IS NULL";
+    const TASK = "SELECT id FROM tasks WHERE status NOT IN ('done', 'failed')";
+    it.each<{ place: string; act: () => Promise<unknown>; of: "mission" | "task" }>([
+      { place: "task:transition>assigned before", act: () => add("work Do it"), of: "task" },
+      { place: "task:spawn before", act: () => add("work Do it"), of: "task" },
+      { place: "task:retry before", act: () => add("bad retries=1 Do it"), of: "task" },
+      { place: "assessment:complete before", act: () => add('work expect="when: result.ok" Do it'), of: "task" },
+      { place: "mission:execute before", act: () => say("/mission run plan"), of: "mission" },
+      { place: "task:create before", act: () => say("/mission run plan"), of: "mission" },
+      { place: "quality:gate before", act: () => say("/mission run plan"), of: "mission" },
+      { place: "mission:complete before", act: () => say("/mission run plan"), of: "mission" },
+    ])(
+      "at $place it waits for a person, with the point and the count, and a person has the hooks called again",
+      async ({ place, act, of }) => {
+        const [point] = place.split(/[> ]/) as [string];
+        const dispatchId = await crashTwice(place, act);
+        const why = `the gateway crashed 2 times in a row while hooks at ${point} ran`;
+        const [{ id }] = (await until(
+          () =>
+            rows(of === "task" ? TASK : MISSION).length === 1 && rows<{ id: string }>(of === "task" ? TASK : MISSION),
+          "it being open",
+        )) as [{ id: string }];
+        const shown = await until(async () => {
+          const said = await command(`/${of} show ${id}`);
+          return said.data?.hold !== undefined && said;
+        }, "it being held");
+        expect((shown as { data: { hold: unknown } }).data.hold).toMatchObject({ by: "hookgate" });
+        expect((shown as { text: string }).text).toContain(why);
+        expect(gateway.output()).toContain(`${why}: they are not called again by themselves`);
+        expect(attemptsOf(dispatchId)).toEqual([1, 2]);
+        const before = calls().length;
+        await command(`/${of} retry ${id}`);
+        await idle();
+        const again = calls()
+          .slice(before)
+          .filter((one) => one.place.startsWith(point));
+        expect(again.map(({ attempt }) => attempt)).toContain(1);
+        expect(attemptsOf(dispatchId)).toEqual([1, 2]);
+      },
+      60_000,
+    );
+
+    it.each<{ place: string; act: () => Promise<unknown> }>([
+      { place: "task:transition>assigned after", act: () => add("work Do it") },
+      { place: "assessment:run after", act: () => add('work expect="when: result.ok" Do it') },
+      { place: "mission:execute after", act: () => say("/mission run plan") },
+    ])(
+      "at $place the hooks are not notified of it again, and the work goes on",
+      async ({ place, act }) => {
+        const [point] = place.split(/[> ]/) as [string];
+        const dispatchId = await crashTwice(place, act);
+        await idle();
+        expect(attemptsOf(dispatchId)).toEqual([1, 2]);
+        expect(gateway.output()).toContain(
+          `the gateway crashed 2 times in a row while hooks at ${point} (after) ran: they are not called again by themselves`,
+        );
+      },
+      60_000,
+    );
+
+    /** The dispatch that ended the process. The gateway runs again after it. */
+    async function crashTwice(place: string, act: () => Promise<unknown>): Promise<string> {
+      await idle();
+      writeFileSync(join(gateway.folder, "kill-at"), place);
+      await act().catch(() => {}); // the answer may be lost with the process
+      await until(() => !gateway.running(), "the first kill", 20_000);
+      writeFileSync(join(gateway.folder, "kill-at"), place);
+      // It may be gone again before it says that it is ready.
+      await gateway.start().catch(() => {});
+      await until(() => !gateway.running(), "the second kill", 20_000);
+      await gateway.start();
+      await gateway.ready();
+      return readFileSync(join(gateway.folder, "killed"), "utf8");
+    }
+  });
+
   it("at schedule:trigger whose time has come", async () => {
     writeFileSync(join(gateway.folder, "kill-at"), "schedule:trigger before");
     const plan = { ...JUDGED, schedule: "* * * * * *" };
@@ -190,15 +268,17 @@ describe("killed in a handler", () => {
     );
   }
 
+  const attemptsOf = (dispatchId: string) =>
+    calls().flatMap((one) => (one.dispatchId === dispatchId ? [one.attempt] : []));
+
   async function calledAgain(then?: () => Promise<unknown>): Promise<void> {
     await until(() => !gateway.running(), "the kill", 20_000);
     const dispatchId = readFileSync(join(gateway.folder, "killed"), "utf8");
     rmSync(join(gateway.folder, "killed"));
     await gateway.start();
     await gateway.ready();
-    const attempts = () => calls().flatMap((one) => (one.dispatchId === dispatchId ? [one.attempt] : []));
-    await until(() => attempts().length > 1, `${dispatchId} being called again`);
-    expect(attempts()).toEqual([1, 2]);
+    await until(() => attemptsOf(dispatchId).length > 1, `${dispatchId} being called again`);
+    expect(attemptsOf(dispatchId)).toEqual([1, 2]);
     await then?.();
     await idle();
   }

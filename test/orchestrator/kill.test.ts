@@ -205,7 +205,7 @@ describe("killed in a transition", () => {
     );
   }, 90_000);
 
-  it("an end whose hooks take the gateway down waits for a person, who gets the result without another run", async () => {
+  it("an end whose hooks take the gateway down waits for a person, who has the hooks called again without another run", async () => {
     const gateway = await start({ work: { ...once, on_interrupt: "hold" } }, { max_crashes: 1 });
     killAt(gateway.folder, "task:complete before");
     const id = await add(gateway, "/task add work Do it");
@@ -216,9 +216,19 @@ describe("killed in a transition", () => {
     await gone(gateway);
     await again(gateway);
     const task = await ends(gateway, id);
-    expect(task).toMatchObject({ status: "blocked", attempt: 1, result: { ok: true }, interrupted: { crashes: 2 } });
-    expect(task.reason).toContain("the gateway ended while hooks were asked about its end");
-    await command(gateway, `/task done ${id}`);
+    expect(task).toMatchObject({
+      status: "blocked",
+      attempt: 1,
+      result: { ok: true },
+      hold: { kind: "interruption", point: "task:complete", wanted: "done" },
+    });
+    expect(task.reason).toBe(
+      "the gateway crashed 2 times in a row while hooks at task:complete ran: a person has to decide what to do",
+    );
+    expect((await command(gateway, `/task show ${id}`)).text).toContain(
+      `Its program ended with exit code 0. \`/task retry ${id}\` calls the hooks again, without another run. \`/task done ${id}\` accepts it as it is.`,
+    );
+    await command(gateway, `/task retry ${id}`);
     expect(await ends(gateway, id)).toMatchObject({ status: "done", result: { ok: true } });
     const asked = calls(gateway.folder).filter(({ hook, phase }) => hook === "task:complete" && phase === "before");
     expect(asked.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);

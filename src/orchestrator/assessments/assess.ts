@@ -73,8 +73,10 @@ async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
   const { id: taskId, attempt } = task;
   const before = await store.passed(taskId, attempt, "assessment:run");
   if (before !== undefined) return before.payload.task;
+  const fired = await firing("assessment:run", task, parts);
+  if ("kind" in fired) return fired;
   const asked = await registry
-    .runBefore("assessment:run", { taskId, task }, await firing("assessment:run", task, parts))
+    .runBefore("assessment:run", { taskId, task }, fired)
     .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
   if (asked.cancelled) return heldBy(asked, "assessment:run");
   const judged = asked.data.task as Task;
@@ -89,8 +91,10 @@ async function conclude(judged: Assessment, task: Task, parts: AssessParts): Pro
   const before = await store.passed(taskId, attempt, "assessment:complete");
   if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
+  const fired = await firing("assessment:complete", task, parts);
+  if ("kind" in fired) return fired;
   const told = await registry
-    .runBefore("assessment:complete", payload, await firing("assessment:complete", task, parts))
+    .runBefore("assessment:complete", payload, fired)
     .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
   if (told.cancelled) return heldBy(told, "assessment:complete");
   const changed = assessment.safeParse(told.data.assessment);
@@ -112,11 +116,13 @@ async function firing(
   point: PassedAssessment["point"],
   task: Task,
   { attempts }: AssessParts,
-): Promise<DispatchOptions> {
+): Promise<DispatchOptions | Extract<Assessed, { kind: "held" }>> {
   const owner = assessmentId(task);
   const step = point === "assessment:run" ? "run" : "complete";
   const dispatchId = `${owner}_${step}${roundMark(task.assessmentRound)}`;
   const attempt = await attempts.count(point, dispatchId, { owner });
+  const given = attempts.tooMany(point, dispatchId, attempt);
+  if (given !== undefined) return { kind: "held", by: "hookgate", point, ...given };
   return { dispatchId, attempt, ...firedFor(task, {}) };
 }
 

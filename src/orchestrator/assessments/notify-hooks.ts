@@ -1,6 +1,7 @@
 /** Hooks (`after`) are notified of assessments that they let pass. */
 import { assessmentId, type PassedAssessment } from "../../domain/assessment.js";
 import type { NewPending } from "../../domain/pending.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Pending } from "../../pending/pending.js";
 import { firedFor } from "../tasks/ask-hooks.js";
@@ -15,9 +16,14 @@ export function notificationOf(passed: PassedAssessment): NewPending {
   return { id, kind: HOOKS, key: id, dueAt: 0, payload: passed };
 }
 
-export function handleNotifications(pending: Pick<Pending, "handle">, registry: Pick<HookRegistry, "dispatch">): void {
+export function handleNotifications(
+  pending: Pick<Pending, "handle">,
+  registry: Pick<HookRegistry, "dispatch">,
+  attempts: Pick<Attempts, "tooMany">,
+): void {
   pending.handle(HOOKS, async ({ id: dispatchId, attempt, payload: item }) => {
     const { point, payload } = item as PassedAssessment;
+    if (attempts.tooMany(`${point} (after)`, dispatchId, attempt) !== undefined) return;
     const fired = firedFor(payload.task, {});
     await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...fired });
   });

@@ -5,7 +5,8 @@
 
 import { type GateState, type Mission, type MissionRow, mission as missionSchema } from "../../domain/mission.js";
 import { type Actor, isEnded, type Task } from "../../domain/task.js";
-import type { BeforeResult } from "../../hooks/signatures.js";
+import type { Catalogue } from "../../hooks/catalogue/index.js";
+import type { BeforeResult, PayloadOf } from "../../hooks/signatures.js";
 import { pathText } from "../../lib/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import { cancelReason } from "./card.js";
@@ -67,9 +68,7 @@ async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
   const { id: missionId } = mission;
   const now = parts.clock.now();
   const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
-  const asked = await parts.registry
-    .runBefore("mission:execute", payload, await asking("mission:execute", "execute", mission, parts))
-    .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
+  const asked = await ask("mission:execute", "execute", mission, payload, parts);
   if (asked.cancelled) return block(row, "mission:execute", asked, parts);
   const changes = changedByHooks(mission, asked.data.mission, now, parts);
   if ("problem" in changes)
@@ -168,15 +167,15 @@ async function judgeGate(
   }
   const payload = { missionId: mission.id, gateName: gate.name, ...evaluation };
   const changes = gate.changes + 1;
-  const options = await asking("quality:gate", `gate_${gate.name}`, mission, parts);
-  const asked = await parts.registry.runBefore("quality:gate", payload, options).catch(failedClosed);
+  const asked = await ask("quality:gate", `gate_${gate.name}`, mission, payload, parts);
+  if (asked.crashes !== undefined) return block(row, "quality:gate", asked, parts);
   const judged: GateState = {
     ...gateWith({ name: gate.name, group, changes, verdict }, facts),
     veto: asked.cancelled ? vetoOf(asked, "quality:gate") : undefined,
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
   // As everywhere: what was refused did not happen, and is not reported as done.
-  const told = { point: "quality:gate" as const, dispatchId: `${options.dispatchId}_told`, payload };
+  const told = { point: "quality:gate" as const, dispatchId: `${asked.dispatchId}_told`, payload };
   const pending = asked.cancelled ? [] : [notification(mission, told)];
   await settle(row, { gates }, parts, { pending });
 }
@@ -205,9 +204,7 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   const over: Mission = { ...mission, status, endedAt: now };
   const payload = { missionId: mission.id, mission: over, allPassed: report.allPassed, report };
   if (status !== "cancelled") {
-    const asked = await parts.registry
-      .runBefore("mission:complete", payload, await asking("mission:complete", "complete", mission, parts))
-      .catch(failedClosed);
+    const asked = await ask("mission:complete", "complete", mission, payload, parts);
     if (asked.cancelled) return block(row, "mission:complete", asked, parts);
   }
   const reason = [...(status === "cancelled" ? [cancelReason(mission)] : []), ...left].join("; ") || undefined;
@@ -234,7 +231,7 @@ async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: Miss
 
 /* ── vetoes ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-type Refusal = Pick<BeforeResult<unknown>, "cancelReason" | "cancelledBy">;
+type Refusal = Pick<BeforeResult<unknown>, "cancelReason" | "cancelledBy"> & { crashes?: number | undefined };
 
 function vetoOf({ cancelReason, cancelledBy }: Refusal, point: string): { by: string; reason: string } {
   return { by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed` };
@@ -243,17 +240,32 @@ function vetoOf({ cancelReason, cancelledBy }: Refusal, point: string): { by: st
 /** Recorded and visible; nothing asks again until a person does (`/mission retry`). */
 async function block(row: MissionRow, point: string, refusal: Refusal, parts: MissionParts): Promise<void> {
   const { by, reason } = vetoOf(refusal, point);
-  const hold = { kind: "veto" as const, by, reason, at: parts.clock.now(), point };
+  const kind = refusal.crashes === undefined ? ("veto" as const) : ("interruption" as const);
+  const hold = { kind, by, reason, at: parts.clock.now(), point };
   await settle(row, { status: "blocked", hold, reason }, parts);
 }
 
 /* ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /** Asked again after a crash it has the same id, and another once anything of the mission has changed. */
-async function asking(point: string, step: string, mission: Mission, { attempts }: MissionParts) {
+async function ask<Point extends "mission:execute" | "quality:gate" | "mission:complete">(
+  point: Point,
+  step: string,
+  mission: Mission,
+  payload: PayloadOf<Catalogue, Point>,
+  { attempts, registry }: MissionParts,
+): Promise<BeforeResult<PayloadOf<Catalogue, Point>> & { dispatchId: string; crashes?: number }> {
   const dispatchId = `${mission.id}_${step}_${changesOf(mission)}`;
   const attempt = await attempts.count(point, dispatchId, { owner: mission.id });
-  return { attempt, ...firing(mission, dispatchId) };
+  const given = attempts.tooMany(point, dispatchId, attempt);
+  if (given !== undefined) {
+    const { reason: cancelReason, crashes } = given;
+    return { cancelled: true, cancelReason, cancelledBy: "hookgate", data: payload, dispatchId, crashes };
+  }
+  const answer = await registry
+    .runBefore(point, payload, { attempt, ...firing(mission, dispatchId) })
+    .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
+  return { ...answer, dispatchId };
 }
 
 /** Writes what came of asking. */

@@ -87,7 +87,7 @@ export function createMissions(parts: MissionParts): Missions {
   const shown = new Map<string, string>();
   const resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
-  handleNotifications(pending, parts.registry);
+  handleNotifications(pending, parts.registry, parts.attempts);
   pending.handle(CARD, async ({ key: id }) => {
     const row = await store.get(id);
     if (row && !(await show(row.mission, await parts.tasks.ofMission(id))))

@@ -2,6 +2,7 @@
 import type { Cause } from "../../domain/journal.js";
 import type { Mission } from "../../domain/mission.js";
 import type { NewPending } from "../../domain/pending.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Pending } from "../../pending/pending.js";
 import { firing } from "./firing.js";
@@ -38,9 +39,14 @@ export function cardOfEnd({ id }: Mission): NewPending {
   return { id: `${id}:card`, kind: CARD, key: id, dueAt: 0, payload: {} };
 }
 
-export function handleNotifications(pending: Pick<Pending, "handle">, registry: Pick<HookRegistry, "dispatch">): void {
+export function handleNotifications(
+  pending: Pick<Pending, "handle">,
+  registry: Pick<HookRegistry, "dispatch">,
+  attempts: Pick<Attempts, "tooMany">,
+): void {
   pending.handle(HOOKS, async ({ id: dispatchId, attempt, payload: item }) => {
     const { point, payload, firing } = item as Pick<Notification, "point" | "payload"> & { firing: Firing };
+    if (attempts.tooMany(`${point} (after)`, dispatchId, attempt) !== undefined) return;
     await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...firing });
   });
 }

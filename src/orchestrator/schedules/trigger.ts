@@ -44,9 +44,11 @@ export async function begin(
   const payload = { scheduleId, missionId, expression, planId, dueAt };
   const dispatchId = dispatchIdOf(scheduleId, start);
   try {
-    const attempt = hand?.attempt ?? (await parts.attempts.count("schedule:trigger", dispatchId));
+    const own = hand?.attempt === undefined ? await parts.attempts.count("schedule:trigger", dispatchId) : undefined;
+    const given = own === undefined ? undefined : parts.attempts.tooMany("schedule:trigger", dispatchId, own);
+    if (given !== undefined) return { outcome: { ...facts, kind: "vetoed", by: "hookgate", reason: given.reason } };
     const asked = await parts.registry
-      .runBefore("schedule:trigger", payload, { dispatchId, attempt })
+      .runBefore("schedule:trigger", payload, { dispatchId, attempt: hand?.attempt ?? own })
       .catch(failedClosed);
     if (asked.cancelled) {
       const { cancelReason: reason = "schedule:trigger was vetoed", cancelledBy = "a hook" } = asked;

@@ -23,10 +23,17 @@ export async function askHooks(
 ): Promise<Answer> {
   let shown = withChanges(next, { status: task.status });
   let changes: Changes = {};
-  for (const point of pointsOf(wish)) {
-    // The same when it is asked again after a crash.
-    const dispatchId = `${task.id}:${task.version + 1}:${wish.to}:${point}`;
+  // The same when it is asked again after a crash.
+  const idOf = (point: Point) => `${task.id}:${task.version + 1}:${wish.to}:${point}`;
+  const points = pointsOf(wish);
+  for (const [index, point] of points.entries()) {
+    const dispatchId = idOf(point);
     const attempt = await attempts.count(point, dispatchId, { owner: task.id });
+    // A crash at the next point is none of this one.
+    const next = points[index + 1];
+    const passed = next === undefined ? 0 : await attempts.starts(task.id, idOf(next));
+    const given = attempts.tooMany(point, dispatchId, attempt - passed);
+    if (given !== undefined) return { kind: "veto", point, by: "hookgate", ...given };
     const options: DispatchOptions = { dispatchId, attempt, ...firedFor(shown, wish.actor) };
     const answer = await askers[point](registry, shown, wish, options).catch(failedClosed);
     if (answer.cancelled)

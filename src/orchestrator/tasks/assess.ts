@@ -15,7 +15,8 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
   // The end of the gateway cut it off: the next start judges it again.
   if (stopping.aborted) return;
   if (assessed.kind === "held") {
-    const { by, reason, point = "assessment:run" } = assessed;
+    const { by, reason, point = "assessment:run", crashes } = assessed;
+    const kind = crashes === undefined ? "veto" : "interruption";
     await transitions.amend(
       task.id,
       { by, reason },
@@ -23,7 +24,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
         kind: "refused",
         note: "not judged: it waits for a person",
         still,
-        change: () => ({ hold: { kind: "veto", by, reason, at: clock.now(), point }, reason }),
+        change: () => ({ hold: { kind, by, reason, at: clock.now(), point }, reason }),
         timing: () => ({}),
       },
     );

@@ -125,14 +125,16 @@ async function afterHooks(
   const depth = actor.cause?.depth ?? 0;
   // After a crash, nothing is asked again about an id that was made here.
   const isNew = origin.id === undefined;
-  const attempt = origin.attempt ?? (isNew ? 1 : await attempts.count("task:create", dispatchId, { owner }));
+  const own = origin.attempt === undefined && !isNew ? await attempts.count("task:create", dispatchId, { owner }) : 1;
+  const given = attempts.tooMany("task:create", dispatchId, own);
+  if (given !== undefined) throw new TaskVetoed("hookgate", given.reason);
   const answer = await registry
     .runBefore(
       "task:create",
       { ...withoutUndefined(wanted), id, missionId: origin.missionId },
       {
         dispatchId,
-        attempt,
+        attempt: origin.attempt ?? own,
         cause: actor.cause ?? { kind: "task", id, depth },
         conversation: origin.address && formatAddress(origin.address),
         refuseChange: (data) => changeProblem(data, wanted, id, { config, store, clock }),

@@ -108,7 +108,7 @@ export function createFinish(
       };
       const retried = await transition(id, wish);
       if (retried.kind !== "vetoed") return retried;
-      if (retried.point !== "task:retry")
+      if (retried.point !== "task:retry" || retried.crashes !== undefined)
         return { ...retried, task: onVeto === "hold" ? await hold(id, retried, wish) : retried.task };
       reason = `${error}; not done again: ${retried.by} refused (${retried.reason})`;
     }

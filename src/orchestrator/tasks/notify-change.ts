@@ -3,6 +3,7 @@ import type { NewPending } from "../../domain/pending.js";
 import type { Task, TaskChanged } from "../../domain/task.js";
 import type { TaskEvent } from "../../domain/task-store.js";
 import type { EntityChanged } from "../../domain/watched.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
@@ -32,6 +33,7 @@ export function afterChange(event: TaskEvent, task: Task): NewPending[] {
 export interface NotifyParts {
   pending: Pick<Pending, "handle">;
   registry: Pick<HookRegistry, "runAfter">;
+  attempts: Pick<Attempts, "tooMany">;
   entityChanged?: EntityChanged | undefined;
   taskChanged?: TaskChanged | undefined;
   /** The task now; undefined when it is gone. */
@@ -43,8 +45,12 @@ export interface NotifyParts {
   logger: Logger;
 }
 
-export function handleChanges({ pending, registry, ...parts }: NotifyParts): void {
-  pending.handle(HOOKS, ({ payload, attempt }) => notifyHooks(payload as Change, attempt, registry));
+export function handleChanges({ pending, registry, attempts, ...parts }: NotifyParts): void {
+  pending.handle(HOOKS, async ({ payload, attempt }) => {
+    const change = payload as Change;
+    const point = `${change.event.kind === "created" ? "task:create" : "task:transition"} (after)`;
+    if (attempts.tooMany(point, change.event.id, attempt) === undefined) await notifyHooks(change, attempt, registry);
+  });
   pending.handle(WATCHERS, async ({ payload, attempt }) => {
     const { event, task } = payload as Change;
     // Later changes may have been handled since the first try.
@@ -86,7 +92,7 @@ async function notifyHooks(
   await Promise.all(fired);
 }
 
-type WatcherParts = Omit<NotifyParts, "pending" | "registry" | "get">;
+type WatcherParts = Omit<NotifyParts, "pending" | "registry" | "attempts" | "get">;
 
 /** Rejects when one of them failed; that does not keep the others from being notified. */
 async function notifyWatchers(event: TaskEvent, task: Task, parts: WatcherParts): Promise<void> {

@@ -93,8 +93,8 @@ export function createTransitions(parts: TransitionParts): Transitions {
     throw busy(id);
   }
 
-  async function vetoed(task: Task, { point, by, reason }: Veto, wish: Wish): Promise<Transitioned> {
-    const veto = { point, by, reason };
+  async function vetoed(task: Task, { point, by, reason, crashes }: Veto, wish: Wish): Promise<Transitioned> {
+    const veto = { point, by, reason, crashes };
     switch (wish.onVeto) {
       case "leave":
         return { kind: "vetoed", task, ...veto };
@@ -102,7 +102,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
         return { kind: "vetoed", task: await hold(task.id, veto, wish), ...veto };
       case "refuse": {
         const actor = { by, reason, cause: wish.actor.cause };
-        const note = `${wish.actor.by} requested ${task.status} → ${wish.to}; ${point} vetoed it`;
+        const note = noteOf(task, veto, wish);
         const said = await amend(task.id, actor, { kind: "refused", note });
         return { kind: "vetoed", task: said, ...veto };
       }
@@ -111,10 +111,13 @@ export function createTransitions(parts: TransitionParts): Transitions {
 
   /** Into `blocked`, or, where the table has no such way, a mark on the state that it is in. */
   async function hold(id: string, veto: Veto, wish: Omit<Wish, "onVeto">): Promise<Task> {
+    const { point, by, reason, crashes } = veto;
+    const isCrash = crashes !== undefined;
     for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
       const task = await need(id);
       if (wish.still !== undefined && !wish.still(task)) return task;
-      const mark: TaskHold = { kind: "veto", ...veto, at: clock.now(), wanted: wish.to };
+      const kind = isCrash ? "interruption" : "veto";
+      const mark: TaskHold = { kind, point, by, reason, at: clock.now(), wanted: wish.to };
       const to = mayBecome(task.status, "blocked") ? "blocked" : task.status;
       const wanted = withChanges(task, { ...wish.change?.(task), run: undefined });
       const next = withChanges(wanted, {
@@ -122,14 +125,16 @@ export function createTransitions(parts: TransitionParts): Transitions {
         status: to,
         changedAt: to === task.status ? task.changedAt : clock.now(),
         hold: mark,
-        reason: `${WISHED[wish.to] ?? `the change to ${wish.to.replaceAll("_", " ")}`} vetoed by ${veto.by}: ${veto.reason}`,
+        reason: isCrash
+          ? `${reason}: a person has to decide what to do`
+          : `${WISHED[wish.to] ?? `the change to ${wish.to.replaceAll("_", " ")}`} vetoed by ${by}: ${reason}`,
       });
       const event: TaskEvent = {
-        ...entry(task, { by: veto.by, reason: veto.reason, ...causeOf(wish.actor) }),
+        ...entry(task, { by, reason, ...causeOf(wish.actor) }),
         kind: to === task.status ? "refused" : "transition",
         from: task.status,
         to,
-        note: `${wish.actor.by} requested ${task.status} → ${wish.to}; ${veto.point} vetoed it`,
+        note: noteOf(task, veto, wish),
       };
       if (await write(task, next, event, {})) return next;
     }
@@ -205,6 +210,11 @@ export function createTransitions(parts: TransitionParts): Transitions {
   }
 
   return { transition, hold, amend, need };
+}
+
+function noteOf({ status }: Task, { point, crashes }: Veto, { actor, to }: Pick<Wish, "actor" | "to">): string {
+  const why = crashes === undefined ? `${point} vetoed it` : `hooks at ${point} were not called again`;
+  return `${actor.by} requested ${status} → ${to}; ${why}`;
 }
 
 const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });

@@ -26,4 +26,6 @@ export interface Veto {
   point: string;
   by: string;
   reason: string;
+  /** No hook refused it: the gateway ended so often while hooks at this point ran. */
+  crashes?: number;
 }

@@ -44,7 +44,8 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
   const registry = new HookRegistry({ logger: silentLogger });
   const { missions, keyValue, pending } = await openTestStore();
   const work = new Pending({ store: pending, clock: systemClock, logger: silentLogger });
-  handleNotifications(work, registry);
+  const attempts = createAttempts({ keyValue, registry, logger: silentLogger });
+  handleNotifications(work, registry, attempts);
   const folder = temporaryFolder();
   const config = modelsConfig.parse(
     models
@@ -53,7 +54,7 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
   );
   const assess = createAssess({
     registry,
-    attempts: createAttempts({ keyValue, registry, logger: silentLogger }),
+    attempts,
     store: missions.assessments,
     processes,
     models: createModels({ config: () => config, variable: () => undefined, clock: systemClock }),
