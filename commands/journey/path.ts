@@ -275,7 +275,7 @@ function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
     case "command":
       return row.reason ? `a command, **refused**: ${plain(row.reason)}` : "answered as a command";
     case "unrouted":
-      return `no hook claimed it, and there is no default route${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}`;
+      return `no hook claimed it, and no default route took it${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}`;
     default:
       return `${plain(row.outcome ?? "settled")}${by} · ${asked}`;
   }

@@ -227,7 +227,10 @@ describe("the default route", () => {
     expect(rig.platform.texts("desk")).toEqual(["**Ada**: hello"]);
     // Where the copies go, nothing copies what people write: a mention there is answered as without a route.
     await rig.say("anyone there?", { messageId: "m2", chatId: "desk", userId: "1", isGroupMention: true });
-    expect(await rig.settled("m2", "desk")).toMatchObject({ outcome: "unrouted" });
+    expect(await rig.settled("m2", "desk")).toMatchObject({
+      outcome: "unrouted",
+      reason: "the default route leads to this chat",
+    });
     await rig.idle();
     expect(rig.platform.texts("desk").join("")).toMatch(/No hook answered your message in the room/);
     const none = await startRig();

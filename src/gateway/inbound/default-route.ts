@@ -24,7 +24,10 @@ export async function defaultRoute(
   const deliveries: NewDelivery[] = [];
   if ("forward" in route) {
     // Where the copies go, nothing copies what people write: it is answered as without a route.
-    if (isEcho(message, route.forward, inbound)) return unanswered(row, message, operator, inbound);
+    if (isEcho(message, route.forward, inbound)) {
+      const handling = await unanswered(row, message, operator, inbound);
+      return handling.kind === "settled" ? { reason: "the default route leads to this chat", ...handling } : handling;
+    }
     const copy = await forward(row, message, route.forward, inbound);
     if (copy) deliveries.push(copy);
     return settled("forwarded", deliveries);

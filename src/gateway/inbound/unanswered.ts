@@ -158,7 +158,7 @@ export function introduction(message: InboundMessage, inbound: Inbound): string 
   const where = message.isDm ? "Write your message here" : "Write to me in a direct message";
   const isForwarded = typeof config.default_route === "object" && "forward" in config.default_route;
   return isForwarded
-    ? `${who} ${where}: people read it, and their answer comes there.`
+    ? `${who} ${where}: people read it, and their answer comes ${message.isDm ? "here" : "there"}.`
     : `${who} ${where}. What answers it is up to the people who run me.`;
 }
 
