@@ -28,7 +28,7 @@ export type ActionPlan =
 
 /** An edit of a message replaces its buttons. */
 const UNKNOWN_BUTTON =
-  "Nothing was done: this button is not known, because its message has changed since. Press a button that the message shows now, or type the command.";
+  "Nothing was done: this button is not known; its message may have changed since. Press a button that the message shows now, or type the command.";
 
 export async function planAction(event: ActionEvent, inbound: Inbound): Promise<ActionPlan> {
   const { message, values } = event;
