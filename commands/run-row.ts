@@ -9,7 +9,7 @@ import { clockTime, code, plain } from "./text.js";
 import { conversationName } from "./who.js";
 
 export interface RunRow {
-  /** Of the dispatch or the run. */
+  /** The id of the dispatch or the run. */
   id: string;
   /** `✓ passed` */
   outcome: string;

@@ -124,7 +124,7 @@ function noRuns(asked: string, { hookId }: Omit<AutomationRunFilter, "limit">): 
   });
 }
 
-/** Of a hook without a run on record. It may have run: old records are deleted, and a killed process may lose the newest. */
+/** What is said of a hook without a run on record. It may have run: old records are deleted, and a killed process may lose the newest. */
 export const notRunText = (hookId: string): string =>
   `**No run of ${code(hookId)} is on record.** ${code(`/hooks why ${word(hookId)}`)} shows why.`;
 

@@ -25,7 +25,7 @@ export async function listMissions(deps: CommandDeps, context: CommandContext): 
     });
   const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
   const now = deps.clock.now();
-  const rows = page.entries.map((one) => [one.title, one.status, begun(one, now), lasted(one, now), one.id]);
+  const rows = page.entries.map((one) => [one.title, one.status, startedText(one, now), lasted(one, now), one.id]);
   const columns = [
     { title: "mission", maxCharacters: 28 },
     { title: "state" },
@@ -85,7 +85,7 @@ function filterOf(asked: string): Partial<MissionFilter> {
   return asked === "open" ? { status: MISSION_STATUSES.filter((one) => !isMissionOver(one)) } : { planId: asked };
 }
 
-const begun = ({ startedAt }: Mission, now: number) => (startedAt === undefined ? "" : clockTime(startedAt, now));
+const startedText = ({ startedAt }: Mission, now: number) => (startedAt === undefined ? "" : clockTime(startedAt, now));
 const lasted = ({ startedAt, endedAt = Number.NaN }: Mission, now: number) =>
   startedAt === undefined ? "" : formatDuration((Number.isNaN(endedAt) ? now : endedAt) - startedAt);
 

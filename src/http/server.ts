@@ -81,7 +81,7 @@ export interface HttpServer {
 }
 
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
-/** Of a request that needs no login. */
+/** The limit of a request that needs no login. */
 const ANYONE_LIMIT_BYTES = 4 * 1024;
 const BODY_WITHIN_MS = 30_000;
 /** Where a proxy of ours can be: this machine and private networks. */

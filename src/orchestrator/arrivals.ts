@@ -71,7 +71,7 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalPa
     );
   }
 
-  /** Of a card that did not arrive, and is not in the outbox any more. */
+  /** How a card that did not arrive ended, when it is not in the outbox any more. */
   async function deletedCard({ id, createdAt }: Task, { id: cardId, undelivered }: TaskCard) {
     if (undelivered === undefined) return undefined;
     // A retention deletes it too: nothing more becomes of it then, and what was noted stays true.

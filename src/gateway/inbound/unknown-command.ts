@@ -9,7 +9,7 @@ import { type Inbound, referenceTo } from "./receiving.js";
 import { introduction } from "./unanswered.js";
 
 /**
- * Of an operator, `/start` shows what `/help` shows. Of a person whose messages are forwarded (`default_route`), it is answered and not
+ * For an operator, `/start` shows what `/help` shows. For a person whose messages are forwarded (`default_route`), it is answered and not
  * forwarded: Telegram's own button sends it, and the person has not written anything yet. Undefined for other messages.
  */
 export function unknownCommand(

@@ -8,7 +8,7 @@ import { gfm } from "micromark-extension-gfm";
 import { clean } from "./clean.js";
 import { literal, type PhrasingContent, type Root, type RootContent } from "./nodes.js";
 
-/** Longer texts are not read as Markdown: it would take so long that the event loop stands still. */
+/** Longer texts are not read as Markdown: it would block the event loop for too long. */
 const MARKDOWN_MAX = 65_536;
 /** Texts up to this are parsed whole; longer ones in groups of blocks (references do not reach over groups). */
 const GROUP_MAX = 16_384;
