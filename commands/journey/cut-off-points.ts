@@ -10,7 +10,7 @@ const LAST = 200;
 const MAX_LOOKED_UP = 10;
 
 export interface CutOff {
-  /** The id of the message or the delivery. */
+  /** The id of the message, the delivery, the task or the mission. */
   id: string;
   /** When it was over, else when it came. */
   at: number;
@@ -26,11 +26,27 @@ export function cutOffFinder(deps: CommandDeps): (point: string) => Promise<CutO
   };
 }
 
-async function lastCutOff(point: string, { store }: CommandDeps): Promise<CutOff | undefined> {
+async function lastCutOff(point: string, deps: CommandDeps): Promise<CutOff | undefined> {
+  const { store } = deps;
+  const work = await workHeldAt(point, deps);
+  if (work !== undefined) return work;
   for (const { id, round, at } of await cutOffAt(point, store))
     if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return { id, at };
   return undefined;
 }
+
+/** The task or mission that waits for a person, because the gateway ended too often while hooks of the point were at work on it. */
+async function workHeldAt(point: string, { tasks, missions }: CommandDeps): Promise<CutOff | undefined> {
+  const held = await tasks?.store.list({ status: ["blocked", "review"], limit: LAST });
+  const waiting = (await missions?.list({ limit: LAST }))?.filter(({ hold }) => hold !== undefined);
+  const [last] = [...(held ?? []), ...(waiting ?? [])]
+    .flatMap(({ id, hold }) => (hold?.by === GATEWAY && hold.point?.startsWith(point) ? [{ id, at: hold.at }] : []))
+    .sort((one, other) => other.at - one.at);
+  return last;
+}
+
+/** Who holds work whose hooks are not called again. */
+const GATEWAY = "hookgate";
 
 async function cutOffAt(
   point: string,

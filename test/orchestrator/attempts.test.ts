@@ -190,6 +190,9 @@ describe("killed in a handler", () => {
         expect((shown as { text: string }).text).toContain(why);
         expect(gateway.output()).toContain(`${why}: they are not called again by themselves`);
         expect(attemptsOf(dispatchId)).toEqual([1, 2]);
+        // It did fire: what ran is not recorded.
+        const explained = (await command(`/hooks why ${point}`)).text ?? "";
+        expect(explained.replaceAll("\\", "")).toContain(`hooks were at work on ${"`"}${id}${"`"}`);
         const before = calls().length;
         await command(`/${of} retry ${id}`);
         await idle();
