@@ -1,16 +1,16 @@
 /** `/task`: work that is given to programs, other systems, agents and people, and what becomes of it. */
 
 import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole, type Operator } from "../src/domain/identity.js";
 import { TASK_STATUSES } from "../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { actOnTask, type TaskAction } from "./tasks/act.js";
+import { actOnTask, isWorker, isWorkersTurn, type TaskAction } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
-import { allowsTask } from "./tasks/allows.js";
 import { cancelMany, statesToCancel } from "./tasks/cancel-many.js";
 import { listTasks } from "./tasks/list.js";
-import { needTasks } from "./tasks/parts.js";
+import { needTasks, type TaskDesk, textOf } from "./tasks/parts.js";
 import { showTask } from "./tasks/show.js";
 
 /** What a task is made of; for `/add-task` too. */
@@ -123,4 +123,19 @@ function act(action: TaskAction) {
 async function cancel(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const states = statesToCancel(context.options.id);
   return states ? cancelMany(needTasks(deps), context, states) : act("cancel")(deps, context);
+}
+
+/** Whether somebody may do this to a task. Asked before a button's form is shown and before its press is answered; what a runner asks for besides is seen when it is done. */
+async function allowsTask(
+  { store }: Pick<TaskDesk, "store">,
+  operator: Operator,
+  { action = "list", id }: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  const isLooking = action === "list" || action === "show" || action === "add";
+  if (hasRole(operator.role, isLooking ? "viewer" : "operator")) return true;
+  const given = textOf(id);
+  const task = given === undefined ? undefined : await store.get(given);
+  // Whoever names no task is asked which of their own is meant.
+  if (task === undefined) return given === undefined;
+  return isWorker(task, operator) && (action === "show" || isWorkersTurn(task, String(action)));
 }

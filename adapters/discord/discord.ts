@@ -1,4 +1,6 @@
 /** The Discord adapter: puts the parts together for one run, and tears them down after it. */
+
+import { z } from "zod";
 import type {
   Adapter,
   AdapterContext,
@@ -19,16 +21,15 @@ import { connect, isRefusedAgain, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
 import { dmChatId } from "./dm.js";
 import { encode, plainPart } from "./encode.js";
-import { freshLink } from "./fresh-link.js";
 import { Intake } from "./intake.js";
 import { Interactions } from "./interactions.js";
 import { inviteUrl } from "./invite.js";
 import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
+import { describeFailure, outcomeOf } from "./outcome.js";
 import { readableText } from "./readable-text.js";
 import { isReader } from "./reader.js";
 import { keepRegistered, type RegistrationTrouble } from "./registration.js";
-import { parseSelf } from "./self.js";
 import { notConnected, send } from "./send.js";
 import { accountMark, Session } from "./session.js";
 import { openThread } from "./thread.js";
@@ -285,4 +286,40 @@ function asHookgateError(error: unknown): HookgateError {
     retryable: true,
     cause: error,
   });
+}
+
+/** Our own ids, kept on disk because a resumed session does not tell them. */
+const storedSelf = z.object({ botId: z.string(), applicationId: z.string(), botName: z.string() });
+
+/** Undefined when absent or written by another version. */
+function parseSelf(text: string | undefined): Self | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return storedSelf.parse(JSON.parse(text));
+  } catch {
+    return undefined; // a new session tells them again
+  }
+}
+
+const refreshedLinks = z.object({ refreshed_urls: z.array(z.object({ refreshed: z.string().nullish() })) });
+
+/**
+ * A fresh address for a file of a message: the signed ones that Discord gives end after a day. Rejects retryable when Discord limits
+ * requests or is in trouble. https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
+ */
+async function freshLink(caller: Caller, url: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const given = await caller.post("/attachments/refresh-urls", { body: { attachment_urls: [url] }, signal });
+    return refreshedLinks.parse(given).refreshed_urls[0]?.refreshed ?? undefined;
+  } catch (error) {
+    // Asking twice does no harm, so all that is no refusal may be asked again.
+    const outcome = outcomeOf(error, { repeat: "harmless", isInteraction: false, isPlain: true });
+    throw new HookgateError({
+      code: "DISCORD_GAVE_NO_LINK",
+      message: describeFailure(error),
+      retryable: outcome.kind === "retry",
+      retryAfterMs: outcome.kind === "retry" ? outcome.afterMs : undefined,
+      cause: error,
+    });
+  }
 }

@@ -6,6 +6,7 @@ import { Routes } from "discord-api-types/v10";
 import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
 import type { Choice } from "../../src/domain/command.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
+import type { Form } from "../../src/domain/message.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -14,7 +15,6 @@ import type { Channels } from "./channels.js";
 import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "./decode/interaction.js";
 import type { Self } from "./decode/message.js";
 import { Limited, Refusal } from "./errors.js";
-import { modalBody } from "./modal.js";
 import { describeFailure } from "./outcome.js";
 import type { InteractionPayload } from "./payloads.js";
 import { InvalidRequestPause } from "./refusals.js";
@@ -194,4 +194,29 @@ function shownChoices(choices: readonly Choice[]): Choice[] {
     .filter(({ name, value }) => name !== "" && value.length <= MAX_CHOICE_LENGTH)
     .slice(0, MAX_CHOICES)
     .map(({ name, value }) => ({ name: name.slice(0, MAX_CHOICE_LENGTH), value }));
+}
+
+const ROW = 1;
+const TEXT_INPUT = 4;
+const MAX_VALUE = 4000;
+
+/** A form as Discord's modal. https://discord.com/developers/docs/components/reference#text-input */
+function modalBody(form: Form, token: string): object {
+  return {
+    custom_id: token,
+    title: form.title,
+    components: form.fields.map((field) => ({
+      type: ROW,
+      components: [
+        {
+          type: TEXT_INPUT,
+          custom_id: field.id,
+          label: field.label,
+          style: field.long ? 2 : 1,
+          required: field.required ?? false,
+          value: field.value?.slice(0, MAX_VALUE),
+        },
+      ],
+    })),
+  };
 }

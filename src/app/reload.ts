@@ -22,7 +22,6 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
-import { needFile } from "./need-file.js";
 import type { Overrides } from "./overrides.js";
 import type { ListedProblem } from "./problems.js";
 
@@ -246,4 +245,19 @@ export async function watchConfig(file: string, parts: WatchParts): Promise<() =
     );
   });
   return () => watch.stop();
+}
+
+/**
+ * A gateway that read its settings from a file does not go on with the defaults when that file is lost: an editor, a full disk or a
+ * deployment that stopped halfway leaves an empty file, or none. A link to nothing is refused where it is read.
+ * Throws CONFIG_INVALID when `next` is a lost file and `inForce` is none.
+ */
+function needFile(next: LoadedConfig, inForce: LoadedConfig): void {
+  const { file } = inForce;
+  if (file === undefined || (next.file !== undefined && !(next.isBlank && !inForce.isBlank))) return;
+  const message =
+    next.file === undefined
+      ? `${file} was removed. Put it back; to use the defaults, write a file with a comment (#) alone.`
+      : `${file} is empty. Write the settings again; a line with a comment (#) alone means the defaults.`;
+  throw new HookgateError({ code: "CONFIG_INVALID", message });
 }

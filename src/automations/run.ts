@@ -2,6 +2,8 @@
  * One run of one operator-defined hook, from its trigger to its notifications. This is the whole pipeline: every run, with any trigger,
  * goes through here once for each attempt.
  */
+
+import { isOfStranger } from "../domain/access.js";
 import { PAUSED_REASON, type StepRecord } from "../domain/automation.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";
@@ -15,7 +17,6 @@ import { findLoop } from "./run/loop.js";
 import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
 import type { RunParts, RunStart } from "./run/parts.js";
-import { comesOfStranger } from "./run/strangers.js";
 
 /** Rejects only when the store cannot take the beginning of the run: then nothing was done. */
 export async function runAutomation(start: RunStart, parts: RunParts): Promise<RunOutcome> {
@@ -78,14 +79,10 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
     return outcome;
   } finally {
     // Strangers must not be able to switch a hook off for all others: what fails for them is counted nowhere.
-    const isCounted = isSuccess(outcome) || !(await isOfStranger(start, parts));
+    const isCounted = isSuccess(outcome) || !(await comesOfStranger(start, parts));
     await gate.leave(isCounted ? outcome : undefined);
   }
 }
-
-/** A store that cannot be read must not keep the gate closed. */
-const isOfStranger = ({ point, payload, cause }: RunStart, { runs }: RunParts) =>
-  comesOfStranger({ point: point.name, payload, cause }, runs).catch(() => false);
 
 const isSuccess = (outcome: RunOutcome | undefined) => outcome?.status === "succeeded" || outcome?.status === "blocked";
 
@@ -122,3 +119,26 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
 export async function lastRun(hookId: string, runs: RunParts["runs"]): Promise<number | undefined> {
   return (await runs.started(hookId, Number.MAX_SAFE_INTEGER)).lastStartedAt;
 }
+
+/** Chains of hooks are cut before they are this long: see the loop guard. */
+const MAX_CAUSES = 16;
+
+/**
+ * Whether a stranger's message led to a run: people to whom the gateway does not listen write anything, as often as they like. It may be
+ * the run itself, or a run that caused it, over any number of hooks. Stored payloads do not have the reason of a denial, so a hook that is
+ * started by runs for messages in a listed room that do not mention the gateway counts as a stranger's, too.
+ */
+async function comesOfStranger({ point, payload, cause }: RunStart, { runs }: RunParts): Promise<boolean> {
+  if (isOfStranger(point.name, payload)) return true;
+  for (let at = cause, steps = 0; at?.kind === "hook" && steps < MAX_CAUSES; steps++) {
+    // A store that cannot be read must not keep the gate closed.
+    const run = await runs.get(at.id).catch(() => undefined);
+    if (run === undefined) return false;
+    if (isDenied(run.payload)) return true;
+    at = run.cause;
+  }
+  return false;
+}
+
+const isDenied = (payload: unknown) =>
+  typeof payload === "object" && payload !== null && "access" in payload && payload.access === "denied";

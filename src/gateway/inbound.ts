@@ -2,6 +2,7 @@
  * How an event comes in. `accept` (inbound/accept.ts) stores it and queues it in its lane; `workLane` (inbound/work-lane.ts) takes
  * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
  */
+
 import {
   type ActionEvent,
   type CommandEvent,
@@ -11,21 +12,20 @@ import {
 } from "../domain/event.js";
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../fast/isolate.js";
+import type { Verdict } from "./access.js";
 import type { LaneRow } from "./conversation.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";
 import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
 import { defaultRoute } from "./inbound/default-route.js";
-import { fireReceived } from "./inbound/fire-received.js";
 import { forward, originOf } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
 import { judge, type Sender } from "./inbound/judge.js";
-import { noteArrival } from "./inbound/note-arrival.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
-import { afterMove, type Inbound } from "./inbound/receiving.js";
+import { afterMove, fireOptions, type Inbound } from "./inbound/receiving.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
 import { claimSlip, unknownCommand } from "./inbound/unknown-command.js";
@@ -173,4 +173,42 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
 /** What can show a short word only is good for that; for anything else it was acknowledged when the event was accepted. */
 function usable(interaction: InteractionRef | undefined, plan: ActionPlan): InteractionRef | undefined {
   return interaction?.isNotice && !isBrief(plan) ? undefined : interaction;
+}
+
+/** A press proves that the message with the button arrived, also when its delivery is held in doubt. */
+async function noteArrival({ token, message }: ActionEvent, inbound: Inbound): Promise<void> {
+  if (message.messageId === "") return;
+  const presented = await inbound.tokens.verify(token, inbound.clock.now());
+  if (presented.kind === "forged" || presented.token === undefined) return;
+  const delivery = await inbound.store.outbox.get(presented.token.deliveryId);
+  const inDoubt = delivery?.parts.find(({ status }) => status === "sending");
+  if (delivery?.status !== "held" || !inDoubt) return;
+  const { id, address } = delivery;
+  await inbound.confirmArrival(id, inDoubt.index, message.messageId);
+  inbound.logger.info(
+    { delivery: id, platform: address.platform },
+    "A button of a held message was pressed, so the message did arrive: it is taken as sent.",
+  );
+}
+
+const DONE = Promise.resolve();
+
+/** message_received: every message that an adapter delivered, allowed or not, once. Rejects when a fail-closed hook failed; the message is then tried again, and this is fired again before it goes on. */
+function fireReceived(row: LaneRow, message: InboundMessage, verdict: Verdict, inbound: Inbound): Promise<void> {
+  // A message that is offered again, or tried again in this process, was received before.
+  if (row.deferrals > 0 || row.isReceived) return DONE;
+  row.isReceived = true;
+  const received = inbound.registry.fireVoid(
+    "message_received",
+    verdict.reason === undefined
+      ? { message, access: verdict.access }
+      : { message, access: verdict.access, reason: verdict.reason },
+    undefined,
+    fireOptions(row, "message_received", message.messageId, verdict),
+  );
+  if (!inbound.registry.isHeard("message_received")) return received;
+  return received.catch((error: unknown) => {
+    row.isReceived = false;
+    throw error;
+  });
 }

@@ -4,21 +4,21 @@
  * Everything that speaks comes through here: an adapter's `send` has no other caller.
  */
 import type { Adapter } from "../domain/adapter.js";
+import { charactersOf, MAX_CHARACTERS, shortenMessage } from "../domain/long-message.js";
 import type { OutboundMessage } from "../domain/message.js";
+import { queueOf } from "../domain/outbox-queue.js";
 import type { Decided, Delivery, NewDelivery } from "../domain/store.js";
 import { MAX_PAUSE_MS } from "../lib/backoff.js";
 import { type Conversation, newlyStored, type Queue } from "./conversation.js";
 import { type Decision, decide, decideUnstored, hasHooks } from "./outbound/decide.js";
-import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
+import { expiryReason, isExpired, orExpiry, whenExpired } from "./outbound/expiry.js";
 import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove } from "./outbound/follow-move.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/freeze-and-send.js";
 import { notifyAsker } from "./outbound/notify-asker.js";
-import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
-import { shorten } from "./outbound/shorten.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
 import { wasWithdrawn } from "./outbound/withdraw.js";
 
@@ -224,3 +224,26 @@ export class ReplyAtOnce {
 
 /** What waits for nothing ends within it. */
 const aTurn = () => new Promise<undefined>((done) => setImmediate(() => done(undefined)));
+
+/** No message of any sender is longer than `MAX_CHARACTERS`. After the hooks, because a hook may have made it long. */
+function shorten(delivery: Delivery, message: OutboundMessage, { logger }: Outbound): OutboundMessage {
+  const short = shortenMessage(message);
+  if (short !== message)
+    logger.warn(
+      { delivery: delivery.id, conversation: delivery.conversation, characters: charactersOf(message) },
+      `a message was shortened to ${MAX_CHARACTERS.toLocaleString("en-US")} characters; send longer texts as a file`,
+    );
+  return short;
+}
+
+/** Puts a conversation aside until its platform is online: no polling, only a look when its first delivery expires. */
+function park(delivery: Delivery, out: Outbound): Then {
+  out.parking.park(delivery.address.platform, queueOf(delivery));
+  return whenExpired(delivery, out.clock.now());
+}
+
+/** The token was changed to another bot's: this chat is not ours to write to. */
+function isOtherAccount({ address: { platform, botId } }: Delivery, out: Outbound): boolean {
+  const current = out.adapters.botId(platform);
+  return botId !== "" && current !== undefined && current !== botId;
+}

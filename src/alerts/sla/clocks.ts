@@ -9,7 +9,6 @@ import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { follow, type Step, withdraw } from "./clock/follow.js";
 import { type Span, spanOfWork } from "./clock/span.js";
-import { OneAtATime } from "./one-at-a-time.js";
 import { type Policy, policiesFor } from "./policies/policies.js";
 
 /** Due clocks read at once. */
@@ -179,4 +178,27 @@ function requireDate(entity: WatchedEntity, field: "createdAt" | "startedAt" | "
 function oneEach(clocks: readonly SlaClock[]): SlaClock[] {
   const byEntity = new Map(clocks.map((one) => [`${one.entity.type}:${one.entity.id}`, one]));
   return [...byEntity.values()];
+}
+
+/** Jobs of one key one after the other, in the order in which they were asked for; those of different keys side by side. */
+class OneAtATime {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  run<T>(key: string, job: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const result = before.then(job);
+    const settled = result.then(
+      () => {},
+      () => {}, // the caller has the rejection
+    );
+    this.#last.set(key, settled);
+    void settled.then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    });
+    return result;
+  }
+
+  async drained(): Promise<void> {
+    while (this.#last.size > 0) await Promise.all(this.#last.values());
+  }
 }

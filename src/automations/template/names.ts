@@ -1,10 +1,12 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
 import type { Liquid, Template } from "liquidjs";
+import { errorMessage } from "../../lib/errors.js";
 import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
+import { isBlank } from "../../lib/markdown/clean.js";
 import { nearest } from "../../lib/nearest.js";
 import type { FieldType } from "../step.js";
-import { constantProblem } from "./constant.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
+import { plainEngine } from "./engine.js";
 import { filterProblem } from "./filters.js";
 import { filtersIn, ITEM, isNested, type Path, pathsOf } from "./paths.js";
 
@@ -125,4 +127,14 @@ function suggest(name: string, candidates: Iterable<string>): string {
   const near = nearest(name, known);
   if (near !== undefined) return `; did you mean "${near}"?`;
   return known.length === 0 ? "" : `; there is ${known.slice(0, 12).join(", ")}`;
+}
+
+/** A template that reads nothing of the run prints the same each time: what that is, is known when it is loaded. At most one sentence. */
+function constantProblem(source: string): string[] {
+  try {
+    if (!isBlank(String(plainEngine().parseAndRenderSync(source)))) return [];
+    return ["it always prints nothing: write a text, or a name such as {{ event.… }}, or remove this setting"];
+  } catch (error) {
+    return [`it fails at every run: ${errorMessage(error).split("\n")[0]}`];
+  }
 }

@@ -1,10 +1,9 @@
 /** Makes of what hooks decided what the row will have (the final message, its requests, the tokens of its buttons), stores it, then sends. */
 import type { Adapter } from "../../domain/adapter.js";
-import type { OutboundMessage } from "../../domain/message.js";
+import type { Button, OutboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
-import type { Decided, Delivery, DeliveryPart } from "../../domain/store.js";
+import type { ActionToken, Decided, Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
-import { attachTokens } from "./attach-tokens.js";
 import { leavesDoubt } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
@@ -92,4 +91,27 @@ export function sendPrepared(
   if (goes) return sendParts(delivery, adapter, out, ticket, isInGate);
   if (!ticket) return whenExpired(delivery, out.clock.now());
   return orExpiry(delivery, out.clock.now() + ticket.at - out.clock.monotonic());
+}
+
+/** Gives every button with an action its token, so that a press finds its way back, after a restart too. */
+function attachTokens(
+  delivery: Delivery,
+  message: OutboundMessage,
+  out: Outbound,
+): { message: OutboundMessage; tokens: ActionToken[] } {
+  if (!message.buttons?.length) return { message, tokens: [] };
+  const tokens: ActionToken[] = [];
+  const expiresAt = out.clock.now() + out.config.button_life;
+  const deliveryId = delivery.id;
+  const buttons = message.buttons.map((row) =>
+    row.map((button): Button => {
+      const { token: _, ...bare } = button;
+      if (!bare.action || bare.url) return bare;
+      if (bare.action.kind === "command") out.checkLine(bare.action.line, delivery);
+      const token = out.tokens.make();
+      tokens.push({ token, deliveryId, action: bare.action, expiresAt });
+      return { ...bare, token };
+    }),
+  );
+  return { message: { ...message, buttons }, tokens };
 }

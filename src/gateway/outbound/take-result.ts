@@ -1,9 +1,11 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../domain/adapter.js";
+import { formatAddress } from "../../domain/address.js";
 import { IN_DOUBT, mayBeShown } from "../../domain/given-up.js";
+import { openlyId } from "../../domain/openly.js";
 import { queueOf, waitsAlone } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
-import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import type { Delivery, DeliveryPart, NewDelivery } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { keepsItsWay, mayRepeat } from "./doubt.js";
@@ -11,7 +13,6 @@ import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
-import { sayOpenly } from "./say-openly.js";
 import type { Outbound, Then } from "./sending.js";
 import { waitForFile } from "./wait-for-file.js";
 
@@ -197,3 +198,27 @@ function notPosted(delivery: Delivery): Delivery {
 const tried = (delivery: Delivery): Delivery => ({ ...delivery, attempts: delivery.attempts + 1 });
 
 const withPartCount = ({ parts }: Delivery, error: string) => `${error}${partCountText(parts)}`;
+
+/**
+ * A refusal whose person cannot be reached privately is told where they asked, in words that give nothing away.
+ * It is a delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes.
+ */
+async function sayOpenly(delivery: Delivery, out: Outbound): Promise<void> {
+  const { openly, cause, skipsHooks } = delivery;
+  const id = openlyId(delivery);
+  if (!openly || id === undefined) return;
+  const { address, message } = openly;
+  const now = out.clock.now();
+  const word: NewDelivery = {
+    id,
+    address,
+    operation: "send",
+    message,
+    cause,
+    expiresAt: now + out.config.ttl,
+    isCourtesy: true,
+    skipsHooks: skipsHooks === true,
+  };
+  await out.store.outbox.enqueue([word], now);
+  out.look(formatAddress(address));
+}

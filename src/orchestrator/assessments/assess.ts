@@ -2,6 +2,7 @@
  * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. It decides
  * nothing about the task; the caller does. Asked again after a crash it gives the verdict that it had.
  */
+
 import {
   type Assessment,
   type AssessmentStore,
@@ -31,7 +32,6 @@ import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
 import type { CheckParts } from "./checks/check.js";
 import { checkExpectation } from "./checks/index.js";
 import { notificationOf } from "./notify-hooks.js";
-import { verdictOf } from "./verdict.js";
 
 const TIMEOUT_MS = 60_000;
 
@@ -173,4 +173,17 @@ async function checkOne(readable: Readable, task: Task, parts: AssessParts, sign
 
 function broken(name: string, kind: ExpectationKind, feedback: string): Check {
   return { name, kind, passed: false, score: 0, weight: 1, required: true, feedback, broken: true, latencyMs: 0 };
+}
+
+/** What the checks say together. */
+function verdictOf(checks: readonly Check[]): Pick<Assessment, "passed" | "globalScore" | "feedback"> {
+  const passed = checks.every((check) => check.passed || !check.required);
+  const weight = checks.reduce((sum, check) => sum + check.weight, 0);
+  const globalScore = weight === 0 ? 1 : checks.reduce((sum, check) => sum + check.score * check.weight, 0) / weight;
+  const missed = checks.filter((check) => !check.passed);
+  return {
+    passed,
+    globalScore: Math.round(globalScore * 1e6) / 1e6,
+    feedback: passed ? "" : missed.map(({ name, feedback }) => `${name}: ${feedback}`).join("\n"),
+  };
 }

@@ -1,15 +1,15 @@
 /** What follows a task's change, after its commit: hooks (`after`), and clocks, its mission, tasks that wait for it and its card. */
 import type { NewPending } from "../../domain/pending.js";
-import type { Task, TaskChanged } from "../../domain/task.js";
+import type { Task, TaskChanged, TaskDraft } from "../../domain/task.js";
 import type { TaskEvent } from "../../domain/task-store.js";
 import type { EntityChanged } from "../../domain/watched.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 import type { Pending } from "../../pending/pending.js";
 import { completePayload, failPayload, firedFor, retryPayload, transitionPayload } from "./ask-hooks.js";
-import { draftOf } from "./draft.js";
 import { watchedOf } from "./watched.js";
 
 const HOOKS = "task.hooks";
@@ -115,4 +115,15 @@ async function notifyWatchers(event: TaskEvent, task: Task, parts: WatcherParts)
       parts.logger.error({ task: task.id, error: errorMessage(error) }, "the card of a task could not be changed"),
     );
   if (failed.length > 0) throw new Error(`not notified of a change of task ${task.id}: ${failed.join("; ")}`);
+}
+
+/** A task as `task:create` shows it: what it was made from, and its id. */
+function draftOf(task: Task): TaskDraft {
+  const { id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input } = task;
+  const { retryPolicy, deadline, priority, missionId } = task;
+  const draft = {
+    ...{ id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input },
+    ...{ retryPolicy, deadline, priority, missionId },
+  };
+  return withoutUndefined(draft);
 }

@@ -1,11 +1,11 @@
 /** What the orchestrator itself does next with a task, by its state. Every branch changes the row or puts it off, so that nothing is asked for again and again. */
 import type { Actor, Task } from "../../domain/task.js";
+import type { TaskStore } from "../../domain/task-store.js";
 import { newId } from "../../lib/id.js";
 import { type Assignee, assigneeOf } from "../assignee.js";
 import { runnerNamed } from "../runners/index.js";
 import { assess } from "./assess.js";
 import { cardFor, cardsOf } from "./cards.js";
-import { dependenciesOf } from "./dependencies.js";
 import type { StepParts } from "./step-parts.js";
 
 const SELF: Actor = { by: "orchestrator" };
@@ -223,4 +223,19 @@ function assigneeOrNone(task: Task, { config }: Pick<StepParts, "config">): Assi
   } catch {
     return undefined; // the configuration has changed since
   }
+}
+
+/** How the tasks fare that a task waits for. */
+type Dependencies = { kind: "done" } | { kind: "open" } | { kind: "failed"; task: Task };
+
+async function dependenciesOf({ dependsOn = [] }: Task, store: Pick<TaskStore, "get">): Promise<Dependencies> {
+  let isOpen = false;
+  for (const id of dependsOn) {
+    const task = await store.get(id);
+    // One that was swept away was over long ago, and done: else this one would have been blocked then.
+    if (task === undefined || task.status === "done") continue;
+    if (task.status === "failed" || task.status === "cancelled") return { kind: "failed", task };
+    isOpen = true;
+  }
+  return isOpen ? { kind: "open" } : { kind: "done" };
 }
