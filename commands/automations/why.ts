@@ -1,4 +1,5 @@
 /** What stands between a configured hook and its next run, beside what the registry checks: its gates, and what they refused last. */
+import type { Definition } from "../../src/automations/definition/definition.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import type { CommandDeps } from "../deps.js";
@@ -49,7 +50,7 @@ export async function explainGates(
     refusal: stop && !stop.waits ? { gate: stop.gate, reason: stop.reason } : undefined,
     wait: stop?.waits ? waitOf(stop) : undefined,
     text: [
-      stop === undefined ? `✓ gates: open (${limits}).` : stopText(stop),
+      stop === undefined ? `✓ gates: open (${limits}).` : `${stopText(stop)}${withoutIt(stop, definition)}`,
       ...(paused !== undefined && isManual
         ? [
             `Configured hooks are paused by ${nameIn(paused.by)}. That does not hold for this one: only ${code(`/fire-hook ${hookId} live=true`)} runs it.`,
@@ -73,4 +74,13 @@ function stopText({ gate, reason, waits }: { gate: string; reason: string; waits
   return gate === "paused"
     ? `… gates: **paused** ${plain(reason)}: its runs wait in the background until ${code("/hooks resume")}.`
     : `… gates: it would wait for its turn now, and then run: ${gate}, ${plain(reason)}.`;
+}
+
+/** What follows for what it decides about, while a limit keeps it from running. Where a pause skips it, that goes on without it. */
+function withoutIt({ gate, waits }: { gate: string; waits: boolean }, { onFailure, point }: Definition): string {
+  if (waits || gate === "paused" || onFailure === "open") return "";
+  if (onFailure === "fallback") return ` Its ${code("fallback")} is used instead.`;
+  return point === "message_sending"
+    ? " It is fail-closed, so the messages that it would decide about are **held**."
+    : ` It is fail-closed, so ${code(point)} fails where it would decide.`;
 }

@@ -30,7 +30,12 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
   const breaker =
     isBreakerClosed && `It failed again and again and was not run. Its breaker is closed now, so it runs again.`;
   if (!data.changed)
-    return answer({ text: [`${code(hook.id)} was ${state} already.`, breaker, endsAtRestart], data, buttons });
+    return answer({
+      text: [`${code(hook.id)} was ${state} already.`, breaker, endsAtRestart],
+      data,
+      buttons,
+      audited: { changed: false },
+    });
   deps.registry.setEnabled(hook.id, enabled);
   return answer({
     text: [

@@ -13,16 +13,19 @@ export interface Switching {
   by: AuditEntry["operator"];
 }
 
-/** Newest first. A command that repeats the one before it switched nothing. */
+/** Newest first. A command that repeats the one before it, or what a plugin or the configuration says, switched nothing. */
 export async function switchesOf(deps: CommandDeps, hookId: string): Promise<Switching[]> {
   const entries = await entriesSince(deps, 0, (one) => isCommand(one, "hooks"));
   const asked = entries.flatMap(({ at, operator, details }): Switching[] => {
     const { id, action } = optionsOf(details);
-    if (id !== hookId || (action !== "enable" && action !== "disable")) return [];
+    if (id !== hookId || (action !== "enable" && action !== "disable") || hasChangedNothing(details)) return [];
     return [{ at, enabled: action === "enable", by: operator }];
   });
   return asked.filter(({ enabled }, index) => asked[index + 1]?.enabled !== enabled);
 }
+
+const hasChangedNothing = (details: unknown): boolean =>
+  typeof details === "object" && details !== null && "changed" in details && details.changed === false;
 
 /** The switching that held at a time; undefined when none is known: then the hook's own default held. */
 export function heldAt(switches: readonly Switching[], at: number): Switching | undefined {

@@ -78,6 +78,12 @@ hooks:
   for (const text of ["COOL", "RATE", "SWAP", "LAX"]) await send(text);
   for (const hook of ["cooled", "rated", "stand-in", "lax"])
     expect(await live.ended(hook)).toMatchObject({ status: "blocked" });
+  expect(await ask("/hooks why cooled")).toMatch(
+    /✗ gates: cooldown would refuse it now: .* left of 1 h\. It is fail-closed, so the messages that it would decide about are held\./,
+  );
+  expect(await ask("/hooks why rated")).toContain("in an hour. It is fail-closed, so the messages");
+  expect(await ask("/hooks why stand-in")).toContain("left of 1 h. Its fallback is used instead.");
+  expect(await ask("/hooks why lax")).toMatch(/gates: cooldown would refuse it now: .* left of 1 h\.$/m);
 
   const cooled = await send("COOL");
   const rated = await send("RATE");
@@ -103,6 +109,7 @@ hooks:
     expect(added).toContain("late");
     expect(added).not.toContain("Added");
   }
+  expect(await ask("/hooks why late")).toContain("It is fail-closed, so task:create fails where it would decide.");
 });
 
 it("a hook that was removed and added again was registered before", async () => {

@@ -183,6 +183,17 @@ describe("a hook that the configuration disables", () => {
     expect(answer).toContain("disabled in the configuration");
     expect(answer).not.toContain("runs before it");
   });
+
+  it("is not said to be disabled by who disabled it once more", async () => {
+    const row = await rowOf(await say("say who is off"));
+    expect(await why("/hooks disable unwanted")).toContain("was disabled already");
+    const later = await rowOf(await say("say who is off"));
+    for (const id of [row, later]) {
+      const answer = await why(`/hooks why unwanted ${id}`);
+      expect(answer).toContain("disabled in the configuration");
+      expect(answer).not.toContain("disabled then, by");
+    }
+  });
 });
 
 describe("an edit", () => {
