@@ -21,9 +21,6 @@ export function block(text: string, language = ""): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
-/** A line of a code block holds about so many characters on a phone; a longer one wraps. */
-export const PHONE_WIDTH = 40;
-
 /** A line of a code block in a chat is never longer. */
 export const CHAT_WIDTH = 48;
 

@@ -1,17 +1,14 @@
 /** `/alerts [open|mine|all]`: what fires first, then what an operator has or put off; in each the worst first. */
-import { ALERT_STATES, type Alert, isOpen, STATE_WORDS, stateWord } from "../../src/domain/alert.js";
+import { ALERT_STATES, type Alert, isOpen, STATE_WORDS } from "../../src/domain/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { count, PHONE_WIDTH, plain, shortDuration, table } from "../text.js";
+import { ago, count, plain } from "../text.js";
 import { actorOf, alertData, needAlerts } from "./need.js";
 
 const PAGE_SIZE = 10;
 const REACH = 2_000;
-/** `acknowledged`, `14 min`. */
-const STATE_WIDTH = 12;
-const AGE_WIDTH = 6;
 
 /** What no operator has comes before what one has, that before what one put off. What has ended keeps its order. */
 const URGENCY: readonly Alert["state"][] = ["firing", "warned", "acked", "snoozed", "silenced", "inhibited"];
@@ -57,10 +54,10 @@ export async function listAlerts(
     });
   const now = deps.clock.now();
   const lines = await Promise.all(
-    page.entries.slice(0, PAGE_SIZE).map(async (alert, index) => {
+    page.entries.map(async (alert, index) => {
       const number = (page.number - 1) * size + index + 1;
       const owner = alert.assignee ? ` (${plain(alert.assignee.name, 40)})` : "";
-      return `${number}. ${await desk.line(alert)}${owner}`;
+      return `${number}. ${await desk.line(alert)}${owner}, raised ${ago(alert.raisedAt, now)}`;
     }),
   );
   const [only] = found.length === 1 ? found : [];
@@ -68,19 +65,6 @@ export async function listAlerts(
   return answer({
     text: [
       `**${count(found.length, "alert")}**${which === "open" ? " open" : which === "mine" ? " of yours" : ""}${pageText(page)}`,
-      table(
-        [
-          { title: "what", maxCharacters: PHONE_WIDTH - STATE_WIDTH - AGE_WIDTH - 4 },
-          { title: "state", maxCharacters: STATE_WIDTH },
-          { title: "age", right: true, maxCharacters: AGE_WIDTH },
-        ],
-        page.entries.map((alert) => [
-          alert.signal.entity?.title ?? alert.signal.title,
-          stateWord(alert),
-          shortDuration(Math.max(0, now - alert.raisedAt)),
-        ]),
-        context,
-      ),
       lines.join("\n"),
       runbook !== undefined && `Runbook: ${plain(runbook)}`,
       totals && `${totals}.`,

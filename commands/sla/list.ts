@@ -5,15 +5,13 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { answer, commandButton, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { type Page, pageButtons, pageText, sizeOf } from "../page.js";
-import { code, count, PHONE_WIDTH, plain, table } from "../text.js";
+import { code, count, plain } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing } from "./texts.js";
 
 const PAGE_SIZE = 10;
-/** `1 min 47 s overdue`. */
-const STATUS_WIDTH = 20;
 const STATES = ["open", "overdue", "running", "paused", "ended"] as const;
 
-export async function listClocks(deps: CommandDeps, { options, at }: CommandContext): Promise<CommandAnswer> {
+export async function listClocks(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
   const desk = deskOf(deps);
   const asked = typeof options.id === "string" ? options.id.trim() : "";
   const filter = await filterOf(deps, asked);
@@ -32,14 +30,6 @@ export async function listClocks(deps: CommandDeps, { options, at }: CommandCont
   return answer({
     text: [
       `**${count(total, `${filter.state ?? "open"} clock`)}**${filter.policyId ? ` of ${code(filter.policyId)}` : ""}${pageText(page)}`,
-      table(
-        [
-          { title: "what", maxCharacters: PHONE_WIDTH - STATUS_WIDTH - 2 },
-          { title: "status", maxCharacters: STATUS_WIDTH },
-        ],
-        clocks.map((view) => [view.clock.entity.title, standing(view, now)]),
-        { at },
-      ),
       clocks.map((view, index) => line(view, index + 1 + (number - 1) * size, now)).join("\n"),
       `${code("/sla show ID")} shows one.`,
     ],
@@ -54,7 +44,7 @@ export async function listClocks(deps: CommandDeps, { options, at }: CommandCont
   });
 }
 
-/** What the narrow table has no room for. */
+/** `1. Ann in General · first response, 5 min left, 12 %, due 14:03`, then the id. */
 function line(view: ClockView, number: number, now: number): string {
   const { clock, percentUsed } = view;
   const used = clock.outcome === "late" ? [] : [percent(percentUsed)];

@@ -173,8 +173,8 @@ describe("/ack last", () => {
   });
 });
 
-describe("the table of /alerts", () => {
-  it("fits a phone, and lists what fires before what is acknowledged before what is snoozed", async () => {
+describe("/alerts", () => {
+  it("is one list, with what fires before what is acknowledged before what is snoozed", async () => {
     const titles = ["snoozed critical", "acknowledged critical", "firing warning of the night shift in Hamburg"];
     for (const title of titles) {
       const severity = title.includes("warning") ? ("warning" as const) : ("critical" as const);
@@ -186,14 +186,11 @@ describe("the table of /alerts", () => {
     expect(answer).toMatch(/✓ Snoozed: Reply to snoozed critical is snoozed until \d+ \w+ \d{4}, \d\d:\d\d/);
     await run(`/ack ${idOf("acknowledged")}`);
     const { text } = await run("/alerts open limit=100");
-    const rows: string[] = /```\n([\s\S]*?)\n```/.exec(text)?.[1]?.split("\n") ?? [];
-    const ours = rows.filter((row) => /firing|acknowledged|snoozed/.test(row));
-    expect(ours.map((row) => /(firing|acknowledged|snoozed) +\d+ m?s/.exec(row)?.[1])).toEqual([
-      "firing",
-      "acknowledged",
-      "snoozed",
-    ]);
-    expect(rows.filter((row) => row.length > 40)).toEqual([]);
+    expect(text).not.toContain("```");
+    const ours = text.split("\n").filter((row: string) => titles.some((title) => row.includes(title)));
+    expect(
+      ours.map((row: string) => /\*\* (firing|acknowledged|snoozed) .*, raised (?:just now|.* ago)$/.exec(row)?.[1]),
+    ).toEqual(["firing", "acknowledged", "snoozed"]);
     expect(text).toContain("⚠️ **Reply to firing warning of the night shift in Hamburg** firing");
     for (const title of titles) await run(`/alerts resolve ${idOf(title)} done`);
   });
