@@ -39,7 +39,7 @@ const SESSION_OVER: ReadonlySet<number> = new Set([
   GatewayCloseCodes.SessionTimedOut,
 ]);
 
-/** A session whose server has not greeted us for so long is checked. */
+/** A session whose server was silent for so long is checked. */
 const RESUME_WITHIN_MS = 10_000;
 
 /** Serves until the signal aborts; rejects with a HookgateError when it cannot go on. */
@@ -68,10 +68,7 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
       isWaiting: () => context.intake.isWaiting,
       isTooMuch: () => context.intake.isTooMuch,
       unread: (shardId, sequence, text) => context.intake.takeLater(context.session(shardId), sequence, text),
-      online(shardId) {
-        context.session(shardId).resumed();
-        watch.online(shardId);
-      },
+      online: (shardId) => watch.online(shardId),
       closed(shardId, code) {
         const fatal = fatalClose(code);
         if (fatal) return fail(fatal);
@@ -111,8 +108,8 @@ function intents(options: DiscordOptions): number {
 
 /**
  * Fires when a shard is not online and nothing has come in for the connect timeout: a HELLO, READY or RESUMED that never
- * comes has no timer anywhere else. Gives up a session whose server does not greet us while Discord's API answers:
- * `resume_gateway_url` names one zone, which may be gone for good.
+ * comes has no timer anywhere else. Gives up a session whose server does not answer us while Discord's API does:
+ * `resume_gateway_url` names one zone, which may be gone for good, or greet us and never answer the RESUME.
  */
 class Watch {
   readonly #context: Context;
@@ -123,6 +120,8 @@ class Watch {
   readonly #seen = new Set<number>([0]);
   /** Shards that were to connect. */
   readonly #tried = new Set<number>();
+  /** Shards that were greeted or sent an event since the last check. Heartbeats alone are no progress. */
+  readonly #advanced = new Set<number>();
   #timer: Timer | undefined;
   #checkTimer: Timer | undefined;
 
@@ -151,9 +150,15 @@ class Watch {
 
   frame(shardId: number, op: number): void {
     this.#seen.add(shardId);
-    if (op === GatewayOpcodes.Hello) this.#greeted.add(shardId);
+    if (op === GatewayOpcodes.Hello) {
+      this.#greeted.add(shardId);
+      this.#advanced.add(shardId);
+    }
     // A long replay is progress; heartbeats alone are not.
-    if (op === GatewayOpcodes.Dispatch && this.#timer && !this.#online.has(shardId)) this.start();
+    if (op === GatewayOpcodes.Dispatch && this.#timer && !this.#online.has(shardId)) {
+      this.#advanced.add(shardId);
+      this.start();
+    }
   }
 
   online(shardId: number): void {
@@ -178,7 +183,7 @@ class Watch {
   async #check(): Promise<void> {
     const { caller, session, logger } = this.#context;
     const isDead = (shardId: number) =>
-      !this.#online.has(shardId) && !this.#greeted.has(shardId) && session(shardId).id !== undefined;
+      !this.#online.has(shardId) && !this.#advanced.has(shardId) && session(shardId).id !== undefined;
     if ([...this.#tried].some(isDead)) {
       const isReachable = await caller.get(Routes.gatewayBot()).then(
         () => true,
@@ -200,14 +205,12 @@ class Watch {
           }),
         );
     }
+    this.#advanced.clear();
     if (this.#checkTimer) this.#checkLater();
   }
 
   #fire(): void {
     const { connectTimeoutMs } = this.#context.options;
-    for (const shardId of this.#greeted)
-      if (!this.#online.has(shardId) && this.#context.session(shardId).id !== undefined)
-        this.#context.session(shardId).resumeHung();
     const step = this.#greeted.size === 0 ? "did not greet" : "neither resumed nor started a session";
     this.#fail(
       new HookgateError({

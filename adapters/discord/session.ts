@@ -7,8 +7,6 @@ import type { SessionInfo } from "@discordjs/ws";
 import { z } from "zod";
 import type { Ledger } from "./ledger.js";
 
-/** After so many RESUMEs in a row that nothing answered, the session is given up and missed messages are read over REST. */
-const RESUMES_BEFORE_GIVING_UP = 2;
 /** So many events that are not on disk cannot be: nothing more is heard long before. */
 const MAX_UNDER_WAY = 200_000;
 
@@ -19,7 +17,8 @@ const stored = z.object({
   sequence: z.number(),
   /** Whose session it is; see `accountMark`. */
   account: z.string(),
-  failedResumes: z.number().default(0),
+  /** Its server does not answer: it is not resumed. */
+  isGivenUp: z.boolean(),
 });
 type Stored = z.infer<typeof stored>;
 
@@ -52,7 +51,7 @@ export class Session {
     this.#account = account;
     this.#key = `session:${shardId}`;
     this.#info = parseStored(ledger.get(this.#key));
-    if (this.#info && this.#info.failedResumes >= RESUMES_BEFORE_GIVING_UP) this.#info = undefined;
+    if (this.#info && this.#info.isGivenUp) this.#info = undefined;
     // A RESUME there would hand this token to a server that it is not for.
     if (this.#info && this.#info.account !== account) this.#info = undefined;
     this.#highest = this.#info?.sequence ?? 0;
@@ -73,7 +72,7 @@ export class Session {
   start(info: SessionInfo): void {
     if (info.sessionId === this.#info?.sessionId) return; // the socket's own count of the sequence: ours is the durable one
     const { resumeURL, sessionId, shardCount } = info;
-    this.#info = { resumeURL, sessionId, shardCount, sequence: 0, account: this.#account, failedResumes: 0 };
+    this.#info = { resumeURL, sessionId, shardCount, sequence: 0, account: this.#account, isGivenUp: false };
     this.#isNew = true;
     this.#entries = [];
     this.#head = 0;
@@ -85,23 +84,10 @@ export class Session {
     this.#info = undefined;
   }
 
-  resumed(): void {
-    if (!this.#info || this.#info.failedResumes === 0) return;
-    this.#info.failedResumes = 0;
-    this.#store();
-  }
-
-  /** Nothing answered a RESUME; counted over restarts. */
-  resumeHung(): void {
-    if (!this.#info) return;
-    this.#info.failedResumes++;
-    this.#store();
-  }
-
-  /** It cannot be resumed any more, in no later run either. */
+  /** It is not resumed any more, in no later run either: missed messages are read over REST. */
   giveUp(): void {
     if (!this.#info) return;
-    this.#info.failedResumes = RESUMES_BEFORE_GIVING_UP;
+    this.#info.isGivenUp = true;
     this.#store();
     this.#info = undefined;
   }

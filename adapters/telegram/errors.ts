@@ -5,6 +5,8 @@ import { type Caller, Refusal, UnusableAnswer } from "./caller.js";
 
 /** A token that is refused may be accepted again: Telegram is asked so often. */
 export const TOKEN_PAUSE_MS = 60_000;
+/** https://core.telegram.org/bots/api#deletewebhook */
+const DELETE_WEBHOOK = '`curl "https://api.telegram.org/bot$TELEGRAM_TOKEN/deleteWebhook"`';
 
 /** A refusal by the platform, or no usable answer; anything else is a fault of our own. */
 export type ApiFailure =
@@ -125,7 +127,7 @@ export function runError(thrown: unknown, isWrong = false): HookgateError {
         ? "a webhook is set for this bot, so it cannot be polled"
         : "another process polls with the same token",
       hint: /webhook/i.test(failure.description)
-        ? "Something else receives this bot's updates: delete its webhook, or set telegram.mode: webhook."
+        ? `Another program receives this bot's updates. Stop it, then remove its webhook: ${DELETE_WEBHOOK}. Or give this gateway a bot of its own, or set telegram.mode: webhook.`
         : "Stop the other process, or give this one a token of its own.",
       retryable: true,
     });

@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import type { WebhookInfo } from "grammy/types";
 import type { AdapterState, CursorStore } from "../../src/domain/adapter.js";
-import { backoffMs } from "../../src/lib/backoff.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
+import { formatDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { sameSecret } from "../../src/lib/secret.js";
 import type { Caller } from "./caller.js";
-import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
+import { describeFailure, isTokenRefused, readFailure, retryAfterOf } from "./errors.js";
 import type { Intake } from "./intake.js";
 import type { WebhookOptions } from "./options.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
@@ -140,9 +141,12 @@ export async function watchWebhook(
   const { caller, clock, logger, state } = context;
   let isTroubled = false;
   let lostAt = Number.NEGATIVE_INFINITY;
+  let pauseMs = WATCH_EVERY_MS;
   while (!signal.aborted) {
-    await wait(clock, WATCH_EVERY_MS, signal).catch(() => {}); // the loop sees the abort
+    await wait(clock, pauseMs, signal).catch(() => {}); // the loop sees the abort
+    pauseMs = WATCH_EVERY_MS;
     if (signal.aborted) return;
+    let toSet: Trouble | undefined;
     try {
       const info = await caller.call("getWebhookInfo", {}, signal);
       const now = clock.now();
@@ -158,16 +162,21 @@ export async function watchWebhook(
       isTroubled = true;
       if (kind === "unreached") continue;
       const isFight = now - lostAt < FIGHT_MS;
-      if (kind === "lost") lostAt = now;
+      toSet = trouble;
       await putWebhook(context, options);
+      if (kind === "lost") lostAt = now;
       // Lost once, it is ours again. Lost again, or refused, only the next look shows whether it helped.
       if (kind === "lost" && !isFight) state("online", `${reason}; it is set again`, hint);
     } catch (thrown) {
       if (signal.aborted) return;
       if (isTokenRefused(readFailure(thrown))) throw thrown;
       // Calls may arrive all the same: only what we ask is unanswered.
-      const error = describeFailure(readFailure(thrown));
-      logger.warn({ error }, "Telegram's webhook could not be looked at or set again; the next try is in a minute");
+      const failure = readFailure(thrown);
+      pauseMs = Math.min(retryAfterOf(failure) ?? WATCH_EVERY_MS, MAX_PAUSE_MS);
+      const error = describeFailure(failure);
+      const then = `the next try is in ${formatDuration(pauseMs)}`;
+      logger.warn({ error }, `Telegram's webhook could not be looked at or set again; ${then}`);
+      if (toSet) state("reconnecting", `${toSet.reason}, and it cannot be set again: ${error}; ${then}`, toSet.hint);
     }
   }
 }

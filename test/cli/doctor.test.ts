@@ -105,7 +105,11 @@ describe("hookgate doctor", () => {
     expect(of("discord intents")).toMatchObject([{ state: "bad", detail: expect.stringContaining("4014") }]);
     expect(of("telegram privacy")).toMatchObject([{ state: "warning", hint: expect.stringContaining("/setprivacy") }]);
     expect(of("telegram webhook")).toMatchObject([
-      { state: "warning", detail: expect.stringContaining("elsewhere.example") },
+      {
+        state: "warning",
+        detail: expect.stringContaining("elsewhere.example"),
+        hint: expect.stringContaining("/bot$TELEGRAM_TOKEN/deleteWebhook"),
+      },
     ]);
     expect(of("clock")).toMatchObject([
       { state: "warning", detail: expect.stringMatching(/36\d\d s ahead of/) },

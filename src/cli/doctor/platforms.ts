@@ -95,8 +95,8 @@ async function checkTelegram(config: Config, apiUrl: string, token: string): Pro
     findings.push({
       name: "telegram webhook",
       state: "warning",
-      detail: `another program set a webhook (${hostOf(webhook.data.result.url)}); the gateway removes it when it starts`,
-      hint: "Make sure that no other program uses this token.",
+      detail: `a webhook is set (${hostOf(webhook.data.result.url)}); the gateway removes it when it starts only if it set it itself`,
+      hint: `Is it another program's? Stop that program, then remove it: curl "${trimmed(apiUrl)}/bot$TELEGRAM_TOKEN/deleteWebhook"`,
     });
   return [...findings, ...skew("telegram", me.date)];
 }

@@ -206,6 +206,7 @@ describe("trouble while polling", () => {
       code: "TELEGRAM_CONFLICT",
       retryable: true,
       message: "a webhook is set for this bot, so it cannot be polled",
+      hint: expect.stringContaining("$TELEGRAM_TOKEN/deleteWebhook"),
     });
     expect(fake.updates.webhook).toBeDefined();
   });

@@ -205,6 +205,20 @@ describe("webhook", () => {
     await until(() => fake.updates.webhook?.url === mounted.url);
   });
 
+  it("is set again after the time that Telegram asks for, and says when", async () => {
+    const clock = new ManualClock(Date.now());
+    const { fake, gateway, mounted } = await startWebhook({ clock });
+    fake.updates.deleteWebhook({});
+    const limit = { status: 429, description: "Too Many Requests: retry after 4", parameters: { retry_after: 4 } };
+    fake.fail({ method: "setWebhook", action: { kind: "refuse", ...limit } });
+    await clock.advance(60_000);
+    await until(() => gateway.states.at(-1)?.reason?.includes("the next try is in 4 s") === true);
+    expect(gateway.states.at(-1)).toMatchObject({ phase: "reconnecting", hint: expect.stringContaining("token") });
+    await clock.advance(4_000);
+    await until(() => fake.updates.webhook?.url === mounted.url);
+    await until(() => gateway.phase === "online");
+  });
+
   it("is set again when calls come with another program's secret", async () => {
     const clock = new ManualClock(Date.now());
     const { fake, gateway, mounted, events } = await startWebhook({ clock });
