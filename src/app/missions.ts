@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Address } from "../domain/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { Models } from "../domain/model.js";
+import { wasPurged } from "../domain/purges.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, TaskStatus } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
@@ -50,7 +51,7 @@ interface Parts {
   registry: HookRegistry;
   attempts: Attempts;
   pending: Pending;
-  store: Pick<Store, "missions" | "tasks" | "outbox">;
+  store: Pick<Store, "missions" | "tasks" | "outbox" | "audit">;
   orchestrator(): Pick<Orchestrator, "create" | "transition" | "drained">;
   models: Models;
   processes: Processes;
@@ -76,6 +77,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     gateway: {
       ...parts.gateway,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+      wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
     },
     changed: parts.entityChanged ?? (async () => {}),
     clock,

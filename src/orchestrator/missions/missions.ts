@@ -116,8 +116,11 @@ export function createMissions(parts: MissionParts): Missions {
     const cause = { kind: "command" as const, id, depth: 0 };
     try {
       const isThere = shown.has(id) || (await parts.gateway.isThere(deliveryId));
-      if (isThere) await parts.gateway.edit(deliveryId, message, { cause });
-      else await parts.gateway.send(address, message, { cause, deliveryId });
+      const isEdited =
+        isThere && (await parts.gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
+      // Nothing more is sent of what an operator purged.
+      if (!isEdited && !(await parts.gateway.wasPurged(deliveryId, mission.createdAt)))
+        await parts.gateway.send(address, message, { cause, deliveryId });
       shown.set(id, words);
       if (isMissionOver(mission.status)) shown.delete(id);
       return true;
@@ -223,6 +226,12 @@ export function createMissions(parts: MissionParts): Missions {
     },
   };
   return missions;
+}
+
+/** Its card was purged, or swept away since. */
+function whenUnknown(error: unknown): false {
+  if (error instanceof HookgateError && error.code === "DELIVERY_UNKNOWN") return false;
+  throw error;
 }
 
 function idOnce(once: string): string {

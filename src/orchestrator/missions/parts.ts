@@ -41,6 +41,8 @@ export interface MissionParts {
     edit(deliveryId: string, message: OutboundMessage, sending: { cause: Cause }): Promise<unknown>;
     /** Whether this delivery is known: it was sent, or will be. */
     isThere(deliveryId: string): Promise<boolean>;
+    /** Whether an operator deleted this delivery since then: it is not sent again. */
+    wasPurged(deliveryId: string, since: number): Promise<boolean>;
   };
   changed: EntityChanged;
   clock: Clock;

@@ -39,7 +39,7 @@ it("only the mission whose task changed is looked at, and none because time goes
     },
     plans: createPlans("nowhere", around),
     around,
-    gateway: { send: async () => {}, edit: async () => {}, isThere: async () => true },
+    gateway: { send: async () => {}, edit: async () => {}, isThere: async () => true, wasPurged: async () => false },
     changed: async () => {},
     clock,
     logger: silentLogger,

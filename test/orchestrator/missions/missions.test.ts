@@ -496,3 +496,29 @@ it("a mission that a person begins in a room is one card there that is edited un
   expect(await card()).toHaveLength(1);
   expect((await card())[0]?.text).toContain("1 of 1");
 });
+
+it("a mission's card that an operator purged is not sent again, by a change or by a restart", async () => {
+  const app = await missionApp(
+    { plain: { title: "Small thing", groups: [{ name: "only", tasks: [task("one", { assignTo: "person:web:1" })] }] } },
+    {
+      plugin: `
+        const { existsSync } = process.getBuiltinModule("node:fs");
+        api.hooks.registerModifying("message_sending", ({ message }) =>
+          JSON.stringify(message).includes("Mission Small thing") && !existsSync(new URL("./open", import.meta.url)) ? { cancel: true } : null);`,
+    },
+  );
+  await app.say("/mission run plain");
+  const id = await until(async () => (await app.command("/mission list")).data.missions[0]?.id, "the mission");
+  const shown = () => app.command(`/outbox show d_mission_${id}`);
+  await until(async () => (await shown()).text.includes("cancelled"), "its card being cancelled");
+  await app.command(`/outbox purge d_mission_${id} yes=true`);
+  app.write("open", "");
+  await app.stop();
+  await app.start();
+  await app.command(`/mission cancel ${id}`);
+  await app.reaches(id, "cancelled");
+  await app.stop();
+  await app.start();
+  expect((await app.room()).filter(({ text }) => text.includes("Mission Small thing"))).toEqual([]);
+  expect((await shown()).text).toContain(`d_mission_${id} was purged by`);
+}, 30_000);
