@@ -2,7 +2,7 @@
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { ago } from "../text.js";
+import { ago, code } from "../text.js";
 import { nameIn, whoIs } from "../who.js";
 
 export async function pauseHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -12,12 +12,32 @@ export async function pauseHooks(deps: CommandDeps, context: CommandContext): Pr
   return answer({
     text: [
       changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
+      unguardedText(deps),
       "While they are paused, scheduled times are skipped, background runs wait (those of plugins as well), and configured hooks that a message waits for are skipped. `/fire-hook` still fires one.",
     ],
     data: { paused: true, changed },
     buttons: [[commandButton("Resume", "/hooks resume", "success")]],
   });
 }
+
+/** The fail-closed hooks that a pause keeps from guarding. */
+function unguardedText({ registry, automations }: CommandDeps): string | undefined {
+  const guards = registry
+    .list()
+    .filter(({ id, enabled, failurePolicy }) => {
+      return enabled && failurePolicy === "fail-closed" && automations?.get(id) !== undefined;
+    })
+    .map(({ id }) => code(id));
+  if (guards.length === 0) return undefined;
+  const shown =
+    guards.length > MAX_NAMED
+      ? `${guards.slice(0, MAX_NAMED).join(", ")} and ${guards.length - MAX_NAMED} more`
+      : guards.join(", ");
+  return `⚠ What these fail-closed hooks guard passes **unchecked** until you resume them: ${shown}.`;
+}
+
+/** `/hooks list` shows the rest. */
+const MAX_NAMED = 10;
 
 export async function resumeHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const automations = needAll(deps, context);

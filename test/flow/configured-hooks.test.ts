@@ -33,6 +33,13 @@ const HOOKS = [
     run: { shell: { sh: "echo words from inside >&2; exit 7" } },
   },
   { id: "quiet", on: "message_sent", match: { chats: ["nowhere"] }, run: { chat: { to: "here", text: "hello" } } },
+  {
+    id: "sentry",
+    on: "message_sending",
+    match: { chats: ["nowhere"] },
+    on_failure: "closed",
+    run: { shell: { command: ["true"] } },
+  },
   { id: "plain", trigger: "manual", run: { chat: { to: "web:web:nowhere", text: "hello" } } },
   ...["guarded", "helper", "{{ event.input.to }}"].map((to, index) => ({
     id: `hands-out-${index}`,
@@ -373,7 +380,9 @@ describe("a hook that runs programs", () => {
 
 describe("hooks that are paused", () => {
   it("stay paused over a restart, tell so, and run again when somebody says so", async () => {
-    expect((await run("/hooks pause")).text).toContain("paused");
+    const paused = (await run("/hooks pause")).text.replaceAll(/[\\*`]/g, "");
+    expect(paused).toContain("All configured hooks are paused");
+    expect(paused).toContain("What these fail-closed hooks guard passes unchecked until you resume them: sentry.");
     await stack.gateway.stop();
     await stack.gateway.start();
     await stack.gateway.ready();
