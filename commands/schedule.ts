@@ -92,20 +92,21 @@ async function refusedStart(deps: CommandDeps, context: CommandContext, { last }
 }
 
 function describe(one: Schedule, now: number): string {
-  const { planId, expression, timezone, paused, nextAt, last } = one;
+  const { id, planId, expression, timezone, paused, nextAt, last } = one;
   const next =
     paused !== undefined
       ? `**paused** by ${plain(nameIn(paused.by), 64)}`
       : nextAt === undefined
         ? "never comes again"
         : `next ${writeMoment({ kind: "moment", atMs: nextAt, style: "f", timezone })}, in ${formatDuration(Math.max(0, nextAt - now))}`;
-  return `plan ${code(planId)} at ${code(expression)} (${timezone}), ${next}${last === undefined ? "" : `; ${lastly(last, now)}`}`;
+  return `plan ${code(planId)} at ${code(expression)} (${timezone}), ${next}${last === undefined ? "" : `; ${lastly(id, last, now)}`}`;
 }
 
-function lastly({ kind, at, missionId, by, reason }: ScheduleOutcome, now: number): string {
+function lastly(id: string, { kind, at, missionId, by, reason }: ScheduleOutcome, now: number): string {
   const when = ago(at, now);
   if (kind === "started") return `last started ${when}: ${code(missionId ?? "")}`;
-  if (kind === "vetoed") return `last refused ${when} by ${plain(by ?? "")}: ${plain(reason ?? "")}`;
+  if (kind === "vetoed")
+    return `last refused ${when} by ${plain(by ?? "")}: ${plain(reason ?? "")}. ${code(`/schedule run ${id}`)} starts it now`;
   return `last ${kind === "failed" ? "failed" : "passed by"} ${when}: ${plain(reason ?? "")}`;
 }
 

@@ -10,6 +10,7 @@ import type { PluginInfo } from "../src/plugins/plugins.js";
 import { answer, commandButton } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
+import { type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { code, count, plain } from "./text.js";
@@ -25,6 +26,7 @@ export const status = defineCommand({
     const health = await examine(deps);
     const { gateway, hooks, plugins, problems, needRestart, now } = health;
     const { storeError, storeRemarks, journalRemark } = health;
+    const heldWork = heldLines(health.held);
     const uptimeMs = Math.max(0, now - deps.about.startedAt);
     return answer({
       text: [],
@@ -38,6 +40,7 @@ export const status = defineCommand({
           ...deafFields(gateway),
           { name: "Queues", value: queueLines(deps, health) },
           { name: "Hooks", value: hookLines(hooks, now) },
+          ...(heldWork.length > 0 ? [{ name: "Work", value: heldWork.join("\n") }] : []),
           ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
           ...(problems.length + needRestart.length > 0
             ? [{ name: "Configuration", value: configurationLines(health) }]
@@ -57,6 +60,11 @@ export const status = defineCommand({
           neverFired: hooks.never.map(({ id }) => id),
           alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
           problems: hooks.problems,
+        },
+        heldAfterCrashes: {
+          tasks: health.held.tasks.map(({ id }) => id),
+          missions: health.held.missions.map(({ id }) => id),
+          schedules: health.held.schedules.map(({ id }) => id),
         },
         plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
         problems,
@@ -94,6 +102,7 @@ interface Health {
   journalRemark: string | undefined;
   /** Messages that wait for an operator. */
   attention: number;
+  held: HeldAfterCrashes;
 }
 
 interface HookHealth {
@@ -111,12 +120,13 @@ interface HookHealth {
 }
 
 async function examine(deps: CommandDeps): Promise<Health> {
-  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen] = await Promise.all([
+  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, held] = await Promise.all([
     deps.status(),
     readHookRows(deps),
     checkStore(deps),
     deps.problems?.(),
     deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
+    heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
   ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
@@ -141,12 +151,25 @@ async function examine(deps: CommandDeps): Promise<Health> {
     storeRemarks: deps.store.health().remarks,
     journalRemark: remark,
     attention: gateway.outbox.held + gateway.outbox.dead + gateway.inbox.dead,
+    held,
   };
 }
 
 function verdict(
   deps: CommandDeps,
-  { now, gateway, hooks, plugins, problems, needRestart, storeError, storeRemarks, journalRemark, attention }: Health,
+  {
+    now,
+    gateway,
+    hooks,
+    plugins,
+    problems,
+    needRestart,
+    storeError,
+    storeRemarks,
+    journalRemark,
+    attention,
+    held,
+  }: Health,
 ): Pick<Card, "title" | "tone"> {
   if (storeError !== undefined || gateway.adapters.some(({ phase }) => phase === "offline"))
     return { title: "Something is down", tone: "bad" };
@@ -166,6 +189,7 @@ function verdict(
     limping.length > 0 &&
       `${limping.map(({ platform }) => platform).join(" and ")} ${limping.length === 1 ? "needs" : "need"} attention`,
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
+    heldText(held),
     hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
     hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,
@@ -179,6 +203,15 @@ function verdict(
   if (troubles.length === 0 && away.length === 0) return { title: "All is well", tone: "good" };
   const waiting = away.length === 0 ? "" : `, waiting for ${away.map(({ platform }) => platform).join(" and ")}`;
   return { title: `Up${waiting}${troubles.length === 0 ? "" : `, but ${troubles.join(", ")}`}`, tone: "warning" };
+}
+
+function heldText({ tasks, missions, schedules }: HeldAfterCrashes): string | undefined {
+  const held = [
+    tasks.length > 0 && count(tasks.length, "task"),
+    missions.length > 0 && count(missions.length, "mission"),
+    schedules.length > 0 && count(schedules.length, "schedule"),
+  ].filter((one) => typeof one === "string");
+  return held.length === 0 ? undefined : `${held.join(" and ")} stopped by an end of the gateway`;
 }
 
 async function checkStore({ store }: CommandDeps): Promise<string | undefined> {

@@ -228,8 +228,13 @@ describe("killed in a transition", () => {
     expect((await command(gateway, `/task show ${id}`)).text).toContain(
       `Its program ended with exit code 0. \`/task retry ${id}\` calls the hooks again, without another run. \`/task done ${id}\` accepts it as it is.`,
     );
+    const held = await command(gateway, "/status");
+    expect(held.data).toMatchObject({ heldAfterCrashes: { tasks: [id] } });
+    expect(JSON.stringify(held)).toContain("1 task stopped by an end of the gateway");
+    expect(JSON.stringify(held)).not.toContain("All is well");
     await command(gateway, `/task retry ${id}`);
     expect(await ends(gateway, id)).toMatchObject({ status: "done", result: { ok: true } });
+    expect((await command(gateway, "/status")).data).toMatchObject({ heldAfterCrashes: { tasks: [] } });
     const asked = calls(gateway.folder).filter(({ hook, phase }) => hook === "task:complete" && phase === "before");
     expect(asked.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
     expect(lines(gateway, "runs")).toHaveLength(1);

@@ -1,0 +1,63 @@
+/** Work that waits for an operator, or was skipped, because the gateway ended while it, or hooks about it, ran. */
+import type { Mission } from "../src/domain/mission.js";
+import type { Schedule } from "../src/domain/schedule.js";
+import type { Task } from "../src/domain/task.js";
+import type { CommandDeps } from "./deps.js";
+import { code, count, plain } from "./text.js";
+
+/** How much blocked work is looked through. */
+const LAST = 200;
+const MAX_NAMED = 5;
+/** Who refuses a start whose hooks are not called again. */
+const GATEWAY = "hookgate";
+
+export interface HeldAfterCrashes {
+  tasks: Task[];
+  missions: Mission[];
+  /** Their newest start was refused, and is not made good by itself. */
+  schedules: Schedule[];
+}
+
+export async function heldAfterCrashes({ tasks, missions, schedules }: CommandDeps): Promise<HeldAfterCrashes> {
+  const [blocked = [], known = [], planned = []] = await Promise.all([
+    tasks?.store.list({ status: ["blocked", "review"], limit: LAST }),
+    missions?.list({ limit: LAST }),
+    schedules?.list(),
+  ]);
+  const isHeld = ({ hold }: Pick<Task | Mission, "hold">) => hold?.kind === "interruption";
+  return {
+    tasks: blocked.filter(isHeld),
+    missions: known.filter(isHeld),
+    schedules: planned.filter(({ last }) => last?.kind === "vetoed" && last.by === GATEWAY),
+  };
+}
+
+/** One line for each kind of work, each with what to do about it. */
+export function heldLines({ tasks, missions, schedules }: HeldAfterCrashes): string[] {
+  return [
+    ...(tasks.length > 0
+      ? [
+          `⚠ ${waits(tasks.length, "task")}: the gateway ended while ${tasks.length === 1 ? "it, or hooks about it," : "they, or hooks about them,"} ran: ${named(tasks.map(({ id, title }) => `${plain(title, 40)} ${code(`/task show ${id}`)}`))}`,
+        ]
+      : []),
+    ...(missions.length > 0
+      ? [
+          `⚠ ${waits(missions.length, "mission")}: the gateway ended while hooks about ${missions.length === 1 ? "it" : "them"} ran: ${named(missions.map(({ id, title }) => `${plain(title, 40)} ${code(`/mission show ${id}`)}`))}`,
+        ]
+      : []),
+    ...schedules
+      .slice(0, MAX_NAMED)
+      .map(
+        ({ id, last }) =>
+          `⚠ schedule ${code(id)} did not start its mission: ${plain(last?.reason ?? "", 120)}. ${code(`/schedule run ${id}`)} starts it now.`,
+      ),
+    ...(schedules.length > MAX_NAMED ? [`and ${schedules.length - MAX_NAMED} more: ${code("/schedule list")}`] : []),
+  ];
+}
+
+const waits = (amount: number, what: string) =>
+  `${count(amount, what)} ${amount === 1 ? "waits" : "wait"} for an operator`;
+
+function named(all: readonly string[]): string {
+  return `${all.slice(0, MAX_NAMED).join(", ")}${all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : ""}`;
+}
