@@ -267,6 +267,15 @@ it("START where everyone may write is answered, also without a route", async () 
   ).toHaveLength(1);
 });
 
+it("START where everyone may write is answered three times in a minute, and no more", async () => {
+  const rig = await startRig();
+  for (const messageId of ["m1", "m2", "m3", "m4"]) {
+    await rig.say("/start", { messageId, isDm: true, userId: "9" });
+    await rig.idle();
+  }
+  expect(rig.platform.texts().filter((text) => text.includes("automatic account"))).toHaveLength(3);
+});
+
 it("who asks the gateway what it can do is pointed to /help", async () => {
   const rig = await startRig();
   const asked = ["help", "What can you do?", "can you help with the invoice"];

@@ -54,7 +54,7 @@ async function noteTo(
 ): Promise<NewDelivery[]> {
   // Where everyone may write, people without a role are expected: hooks, or operators, answer them.
   const isOpen = inbound.access[message.platform]?.dms === "everyone";
-  if (operator.role === undefined && message.isDm && isOpen && !isStart(message, inbound)) return [];
+  if (operator.role === undefined && message.isDm && isOpen && !isStart(message)) return [];
   if (operator.role === undefined) return introduced(row, message, inbound);
   if (!message.isDm) return inRoom(row, message, operator, inbound);
   const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
@@ -137,7 +137,8 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   const known = await keyValue.get(SCOPE, person);
   // The same message, handled again after a crash, introduces again under the same delivery id.
   const isAgain = known !== undefined && known !== deliveryId;
-  if (isAgain && !isStart(message, inbound) && !(message.isDm && (await wasOutOfReach(known, inbound)))) return [];
+  const isAsked = isStart(message) && inbound.perMinute.add(`start:${person}`) <= MAX_STARTS;
+  if (isAgain && !isAsked && !(message.isDm && (await wasOutOfReach(known, inbound)))) return [];
   await keyValue.set(SCOPE, person, deliveryId);
   const text = introduction(message, inbound);
   const openText =
@@ -165,8 +166,7 @@ export function introduction(message: InboundMessage, inbound: Inbound): string 
 const nameOn = ({ platform }: InboundMessage, { adapters }: Inbound) => adapters.name(platform) ?? "Hookgate";
 
 /** Telegram's button in a chat that is new or was emptied, where nothing else is to be seen. Answered each time, unless there is a flood of them. */
-const isStart = ({ isDm, text, platform, userId }: InboundMessage, { perMinute }: Inbound): boolean =>
-  isDm && /^\/start(\s|$)/i.test(text) && perMinute.add(`start:${platform}:${userId}`) <= MAX_STARTS;
+const isStart = ({ isDm, text }: InboundMessage): boolean => isDm && /^\/start(\s|$)/i.test(text);
 
 const MAX_STARTS = 3;
 
