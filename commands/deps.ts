@@ -73,6 +73,8 @@ export interface CommandDeps {
   sla?: SlaDesk;
   /** Alerts: what is open, and what people do with it. */
   alerts?: AlertDesk;
+  /** The address as it is now, with the bot account, then those that the chat had before it moved. */
+  addressesOf?(at: Address): Address[];
   /** How people call a chat, where the platform knows. */
   placeName?(at: Address): string | undefined;
   /** What was loaded, and what could not be. */

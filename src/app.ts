@@ -227,6 +227,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       linkTo,
       linkToPerson: (platform, userId) => traitsOf(platform)?.linkToPerson?.(userId),
       placeName,
+      formerChats: (at) => moves.former(at),
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
       moveDeadline: (...what) => moveDeadline(...what, { tasks: orchestrator, missions }),
       extended: alerts.extended,
@@ -302,6 +303,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       cancelRest: (deliveryId, reason) => gateway.cancelRest(deliveryId, reason),
       revive: (inboxId) => gateway.revive(inboxId),
       liftPauses: (key) => gateway.liftPauses(key),
+      addressesOf: (at) => gateway.addressesOf(at),
       placeName,
       plugins: () => plugins.list(),
       problems: () => problems.shown((text) => shown(mask(text))),
@@ -352,7 +354,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       repliedTo: async (...reply) => (await repliedToAlert(...reply)) ?? repliedToTask(...reply),
       claims,
       offers: offersOf(() => current.config, missions, placeName),
-      mayPost: (hookId, conversation) => automations.get(hookId)?.mayPostIn(conversation) ?? true,
+      mayPost: (hookId, conversation) =>
+        automations.get(hookId)?.mayPostIn(conversation, (at) => gateway.currentAddress(at)) ?? true,
       ofUnknownAge: followed.ofUnknownAge,
       shown,
     });

@@ -1,5 +1,5 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
-import { parseAddress } from "../../src/domain/address.js";
+import { formatAddress, parseAddress } from "../../src/domain/address.js";
 import type { LetterFilter } from "../../src/domain/letters.js";
 import type { Button } from "../../src/domain/message.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
@@ -29,7 +29,8 @@ export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen
   const chat = textOf(options.chat);
   const reason = textOf(options.reason);
   const older = textOf(options.older);
-  if (chat !== undefined && parseAddress(chat) === undefined)
+  const at = chat === undefined ? undefined : parseAddress(chat);
+  if (chat !== undefined && at === undefined)
     throw badUsage(`"${chat}" is no chat.`, "Write it as /whoami shows it there, such as web:web:general.");
   const olderMs = older === undefined ? undefined : parseDuration(older);
   if (older !== undefined && olderMs === undefined)
@@ -47,7 +48,8 @@ export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen
   const namesCrash = reason?.toLowerCase().includes(CRASH) === true;
   const crashLine = namesCrash ? line : `${within} reason=${CRASH}`;
   const olderThan = olderMs === undefined ? undefined : clock.now() - olderMs;
-  return { chat, reason, olderThan, line, words, namesCrash, crashLine };
+  const chats = at && (deps.addressesOf?.(at) ?? [at]).map(formatAddress);
+  return { chats, reason, olderThan, line, words, namesCrash, crashLine };
 }
 
 /** Leads to the question about messages that may crash the gateway; in the question, to what it asks for. */

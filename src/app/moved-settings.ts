@@ -43,7 +43,15 @@ export function movedSettings(config: Config, moves: Moves): SettingProblem[] {
       return [{ path, message }];
     }),
   );
-  return [...access, ...followed, ...ofPlugins];
+  const ofPolicies = config.sla.policies.flatMap(({ match }, index) =>
+    (match?.match(/-\d+/g) ?? []).flatMap((text): SettingProblem[] => {
+      const now = chatNow(text, moves);
+      return now === undefined
+        ? []
+        : [{ path: ["sla", "policies", index, "match"], message: `${text}: ${followedWords(now)}` }];
+    }),
+  );
+  return [...access, ...followed, ...ofPlugins, ...ofPolicies];
 }
 
 /** What of a hook has an id of before. */

@@ -2,8 +2,8 @@
 
 /** What operators choose by. All that is given must hold. */
 export interface LetterFilter {
-  /** A formatted address: a conversation, or a chat with all its threads. */
-  chat?: string | undefined;
+  /** Formatted addresses of one conversation, or of one chat with all its threads; several when the chat had another id before. */
+  chats?: readonly string[] | undefined;
   /** Created before this (ms since the epoch). */
   olderThan?: number | undefined;
   /** Part of the reason, in any case. */

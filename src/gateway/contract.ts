@@ -119,6 +119,8 @@ export interface Gateway {
   send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;
   /** With the bot account, as far as it is known, and with the id that the chat has now. */
   currentAddress(at: Address): Address;
+  /** The current address, then those that the chat had before it moved. */
+  addressesOf(at: Address): Address[];
   /** A new text for what a delivery posted (or will post). Rejects with DELIVERY_UNKNOWN. */
   edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
   /** Deletes what a delivery posted. Rejects with DELIVERY_UNKNOWN. */

@@ -253,6 +253,12 @@ class RunningGateway implements Gateway {
     return completeAddress(at, this.#parts);
   }
 
+  addressesOf(at: Address): Address[] {
+    const current = this.currentAddress(at);
+    const former = this.#parts.moves.former(current) ?? [];
+    return [current, ...former.map((chatId) => ({ ...current, chatId }))];
+  }
+
   refuseClaim({ routeTo }: { readonly routeTo?: unknown }): string | undefined {
     if (routeTo === undefined) return undefined;
     const problem = destinationProblem(this.#parts.moves.current(routeTo as Address), this.#parts.adapters);

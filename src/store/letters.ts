@@ -67,14 +67,15 @@ const withReason = (reason: string | null) => (reason === null ? undefined : { r
 
 /** A chat means its threads and its commands, too. */
 function conditions(
-  { chat, olderThan, reason }: LetterFilter,
+  { chats, olderThan, reason }: LetterFilter,
   column: { chat: string; at: string; reason: string },
 ): { sql: string; parameters: Parameters } {
   const parts: string[] = [];
   const parameters: Parameters = [];
-  if (chat !== undefined) {
-    parts.push(`(${column.chat} = ? OR substr(${column.chat}, 1, length(?) + 1) IN (? || ':', ? || '#'))`);
-    parameters.push(chat, chat, chat, chat);
+  if (chats !== undefined) {
+    const one = `${column.chat} = ? OR substr(${column.chat}, 1, length(?) + 1) IN (? || ':', ? || '#')`;
+    parts.push(`(${chats.map(() => one).join(" OR ")})`);
+    parameters.push(...chats.flatMap((chat) => [chat, chat, chat, chat]));
   }
   if (olderThan !== undefined) {
     parts.push(`${column.at} < ?`);

@@ -9,6 +9,11 @@ import { allOnline, invoke, type Stack, startStack } from "./stack.js";
 const BRIDGE = resolve(import.meta.dirname, "../../dist/examples/plugins/bridge.js");
 const OLD = "-4777";
 
+const policy = {
+  ...{ id: "answers", for: "conversation", measure: "first_response", target: "8h" },
+  match: `entity.facts.chat == "${OLD}"`,
+};
+
 let stack: Stack;
 let supergroup: number;
 beforeAll(async () => {
@@ -20,6 +25,7 @@ beforeAll(async () => {
     config: {
       telegram: { access: { chats: [OLD], mention: "always" }, poll_timeout: "5s" },
       gateway: { allowed_plugins: { [`telegram:${OLD}`]: ["bridge"], discord: ["bridge"], "*": [] } },
+      sla: { policies: [policy] },
       hooks: [
         {
           id: "witness",
@@ -72,6 +78,18 @@ it("is matched by `match.chats` with its old id; other chats are not", async () 
   expect((await discord.seen(discord.places[0])).filter(({ text }) => text.startsWith("Seen:"))).toEqual([]);
 });
 
+it("has its dead letters listed by `chat=` with either id, and without the bot account", async () => {
+  const { telegram, platforms, gateway } = stack;
+  const action = { kind: "refuse" as const, status: 400, description: "Bad Request: message text is odd" };
+  telegram.fail({ method: "sendMessage", times: 1, action });
+  await platforms.discord.say(platforms.discord.places[0], "guest", "refused by Telegram");
+  await until(async () => (await invoke(gateway.url, "/outbox list dead")).text.includes("odd"), "the dead letter");
+  const bot = telegram.world.bot.id;
+  for (const at of [`${bot}:${OLD}`, `:${OLD}`, `${bot}:${supergroup}`, `:${supergroup}`])
+    expect((await invoke(gateway.url, `/outbox list chat=telegram:${at}`)).text, at).toContain("odd");
+  await invoke(gateway.url, `/outbox purge dead chat=telegram::${OLD} yes=true`);
+});
+
 it("stays bridged and matched after a restart", async () => {
   await stack.gateway.stop();
   await stack.gateway.start();
@@ -91,6 +109,7 @@ it("is named by check, /status and /hooks broken wherever its old id stands, wit
     `telegram.access.chats.0: this chat moved. ${follows} ${supergroup} instead`,
     `gateway.allowed_plugins.telegram:${OLD}: this chat moved. ${follows} telegram:${supergroup} instead`,
     `plugins.0.config.pairs.0.1: this chat moved, and has the id ${address} now. The plugin may or may not follow the move: write ${address} instead`,
+    `sla.policies.0.match: ${OLD}: this chat moved. ${follows} ${supergroup} instead`,
     `hook witness: match.chats: ${OLD}: this chat moved. ${follows} ${supergroup} instead`,
     `hook raw: match.when: ${OLD}: this chat moved, and has the id ${supergroup} now, which payloads carry: write ${supergroup} instead`,
     `hook raw: to: telegram::${OLD}: this chat moved. ${follows} ${address} instead`,

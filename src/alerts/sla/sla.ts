@@ -8,6 +8,7 @@ import type { ConversationWatch, SlaClock, SlaNews } from "../../domain/sla.js";
 import type { Store } from "../../domain/store.js";
 import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/watched.js";
 import type { Work } from "../../domain/work.js";
+import type { FormerChats } from "../../hooks/matcher.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
@@ -42,6 +43,7 @@ export interface SlaParts {
   linkTo?: LinkTo;
   linkToPerson?: LinkToPerson;
   placeName?: PlaceName;
+  formerChats?: FormerChats;
   clock: Clock;
   logger: Logger;
 }
@@ -182,7 +184,7 @@ export function createSla(parts: SlaParts): Sla {
 
   async function prepare(next: SlaConfig): Promise<() => void> {
     const nextCalendars = await loadCalendars(next.calendars);
-    const nextPolicies = createPolicies(next, nextCalendars);
+    const nextPolicies = createPolicies(next, nextCalendars, parts.formerChats);
     return () => {
       isIdle = false;
       config = next;

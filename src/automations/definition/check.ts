@@ -1,6 +1,7 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
+import { formatAddress, parseAddress } from "../../domain/address.js";
 import { DUE_POINT } from "../../domain/automation.js";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
 import { orchestratorShutdown } from "../../hooks/catalogue/orchestration.js";
@@ -124,12 +125,14 @@ export function checkDefinition(
       chats: chats
         .concat((form.notify?.to ?? []).map((text) => ({ path: ["notify", "to"], text })))
         .filter(({ text }) => text !== HERE && !isTemplate(text)),
-      mayPostIn: (conversation) => {
+      mayPostIn: (conversation, current) => {
         const { handler } = compiled.run;
         if (handler.chats === undefined) return handler.name !== "shell" && handler.name !== "http";
-        return chats.some(
-          ({ text }) => text === HERE || isTemplate(text) || `${conversation}:`.startsWith(`${text.trim()}:`),
-        );
+        return chats.some(({ text }) => {
+          if (text === HERE || isTemplate(text)) return true;
+          const at = parseAddress(text.trim());
+          return at !== undefined && `${conversation}:`.startsWith(`${formatAddress(current(at))}:`);
+        });
       },
       missing: (machine) =>
         used.flatMap(({ needs, options }, index) => {

@@ -1,4 +1,5 @@
 /** One operator-defined hook, as the loader hands it over: checked, its names resolved, its durations in milliseconds. */
+import type { Address } from "../../domain/address.js";
 import type { TriggerKind } from "../../domain/automation.js";
 import type { ContributionKind } from "../../hooks/contribution.js";
 import type { Matcher } from "../../hooks/matcher.js";
@@ -106,8 +107,11 @@ export interface Definition {
   readonly secrets: readonly string[];
   /** Chats that its handler and `notify` name; `here` and templates are not among them. */
   readonly chats: readonly ChatRef[];
-  /** Whether its handler may post in this conversation. What programs and other servers do is not known, and is no answer of the hook. */
-  mayPostIn(conversation: string): boolean;
+  /**
+   * Whether its handler may post in this conversation. What programs and other servers do is not known, and is no answer of the hook.
+   * `current`: an address as conversations have it now.
+   */
+  mayPostIn(conversation: string, current: (at: Address) => Address): boolean;
   /** What it names and the gateway lacks now: a program, a module, a plan. Looked up on each call. */
   missing(machine: Omit<Machine, "folder" | "isAfterProgram" | "hasHere">): readonly string[];
   /** What is wrong with the code that it names, which is loaded for that. */

@@ -4,6 +4,7 @@ import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { createSla, type Sla } from "../../../src/alerts/sla/sla.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { InboundMessage } from "../../../src/domain/message.js";
+import { MovedChats } from "../../../src/gateway/moved-chats.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { pluginsConfig } from "../../../src/plugins/config.js";
 import { createPlugins } from "../../../src/plugins/plugins.js";
@@ -43,6 +44,7 @@ async function support(options: RigOptions & { sla?: Record<string, unknown> } =
         store,
         registry,
         raise: async (signal) => void signals.push(signal),
+        formerChats: (at) => new MovedChats(store.cursors("gateway")).former(at),
         clock,
         logger: silentLogger,
       });
@@ -583,6 +585,18 @@ describe("a conversation's clocks", () => {
     await desk.staff("hello", { chatId: "super", isDm: false });
     expect(await desk.clocks()).toContain("first ended met 2");
   });
+});
+
+it("a policy that names a chat by the id that it had before it moved is about that chat", async () => {
+  const named = (id: string, match: string) => ({
+    ...{ id, match, for: "conversation", measure: "first_response", target: "15m" },
+  });
+  const policies = [named("others", "entity.facts.chat != '-5'"), named("group", "entity.facts.chat == '-5'")];
+  const desk = await support({ sla: { policies } });
+  const address = { platform: "loop", botId: "bot", chatId: "-5" };
+  await desk.rig.receive({ kind: "moved", eventId: "mv", address, toChatId: "-1005", at: desk.clock.now() });
+  await desk.customer("hello", { chatId: "-1005", isDm: false });
+  expect((await desk.clocks()).map((line) => line.split(" ")[0])).toEqual(["group"]);
 });
 
 describe("what the gateway saw", () => {

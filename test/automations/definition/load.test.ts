@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { LoadedHooks } from "../../../src/automations/definition/load.js";
 import { readHooks } from "../../../src/automations/definition/read-hooks.js";
 import { eventPoint } from "../../../src/automations/triggers/event-point.js";
+import type { Address } from "../../../src/domain/address.js";
 import { catalogue } from "../../../src/hooks/catalogue/index.js";
 import { definePoint } from "../../../src/hooks/point.js";
 import type { AnyPoint } from "../../../src/hooks/signatures.js";
@@ -444,5 +445,14 @@ run: { shell: { command: [c, "{{ event.massage }}", "{{ steps[1].stdot }}"] } }`
     expect(definitions.map(({ id, place }) => `${id} ${place.line}`)).toEqual(["good 2", "fine 1"]);
     expect(broken.map(({ id }) => id)).toEqual(["torn.yaml:2", "bad", "hookgate.yaml:4", "again.yaml:1"]);
     expect(broken[3]?.problems[0]?.message).toMatch(/the id "good" is taken by the hook at .*hookgate\.yaml:2/);
+  });
+
+  test("a hook may post where its chats are now, whichever id of a chat and whichever account they name", () => {
+    const { definitions } = load({
+      "hookgate.yaml": `hooks:\n  - { id: old, on: message_received, run: { chat: { to: "telegram::-5", text: hi } } }\n`,
+    });
+    const current = (at: Address) => ({ ...at, botId: "1", chatId: at.chatId === "-5" ? "-1005" : at.chatId });
+    const mayPostIn = (conversation: string) => definitions[0]?.mayPostIn(conversation, current);
+    expect(["telegram:1:-1005", "telegram:1:-1005:7", "telegram:1:-100"].map(mayPostIn)).toEqual([true, true, false]);
   });
 });

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Severity } from "../../../domain/alert-signal.js";
 import type { SlaMeasure } from "../../../domain/sla.js";
 import type { WatchedEntity, WatchedType } from "../../../domain/watched.js";
+import type { FormerChats } from "../../../hooks/matcher.js";
 import { HookgateError } from "../../../lib/errors.js";
 import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
 import type { Calendars } from "../calendars/load.js";
@@ -32,8 +33,8 @@ export interface Policy {
   hash: string;
 }
 
-export function createPolicies(config: SlaConfig, calendars: Calendars): Policy[] {
-  return config.policies.map((policy) => compile(policy, config, calendars));
+export function createPolicies(config: SlaConfig, calendars: Calendars, formerChats?: FormerChats): Policy[] {
+  return config.policies.map((policy) => compile(policy, config, calendars, formerChats));
 }
 
 /** For each measure the first policy that matches. */
@@ -45,7 +46,7 @@ export function policiesFor(entity: WatchedEntity, policies: readonly Policy[]):
   return chosen;
 }
 
-function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Policy {
+function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, formerChats?: FormerChats): Policy {
   const calendar = calendars.get(config.calendar);
   if (!calendar) throw noCalendar(config);
   const { id, match, target, pause_when: pauseWhen, on_violated: onViolated, routes, runbook } = config;
@@ -54,7 +55,7 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Po
     for: config.for,
     measure: config.measure ?? (target === undefined ? "deadline" : "completion"),
     from: config.from,
-    matches: match === undefined ? () => true : compileMatch(match),
+    matches: match === undefined ? () => true : compileMatch(match, formerChats),
     match,
     targetMs: target,
     calendar,
