@@ -48,6 +48,7 @@ export async function mayHearIn(deps: CommandDeps, { operator }: CommandContext,
   return hasRole(operator.role, await roleToRevealIn(deps, of));
 }
 
-async function roleToRevealIn(deps: CommandDeps, of: About): Promise<Role> {
+/** Who may have the texts of what this is about revealed. */
+export async function roleToRevealIn(deps: CommandDeps, of: About): Promise<Role> {
   return highestRole(["admin", await deps.roleToHear(of)]);
 }

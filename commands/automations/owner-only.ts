@@ -105,13 +105,17 @@ const MAY_QUOTE = "it may quote the runner of a task, or the answer to a command
 const withheldErrors = (deps: CommandDeps, context: CommandContext, hookId: string, withheld: string | undefined) =>
   isOfPlugin(deps, hookId) || maySeeOutput(deps, context, hookId) ? withheld : HIDDEN;
 
-/** The run as the reader may see it: that it failed is for all, with what it failed is not. */
+/**
+ * The run as the reader may see it: that it failed is for all, with what it failed is not. `ofPayload`: in place of its reasons and
+ * errors, when they may quote a payload that the reader chose and may not have revealed.
+ */
 export async function readableRun(
   deps: CommandDeps,
   context: CommandContext,
   whole: AutomationRun,
+  ofPayload?: string,
 ): Promise<AutomationRun> {
-  const withheld = await withheldOf(deps, context, aboutRun(whole));
+  const withheld = (await withheldOf(deps, context, aboutRun(whole))) ?? ofPayload;
   // A payload may have the reason with which a hook before it cancelled. Of what others named, every text is masked.
   const isOurs = namedBy(whole.event ?? "") === "us";
   const shown = isOurs ? { ...whole, payload: withoutReasons(whole.payload, withheld) } : whole;

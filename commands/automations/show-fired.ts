@@ -5,7 +5,7 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { mayHearIn } from "../reveal.js";
+import { roleToRevealIn } from "../reveal.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
 import { effectData, effectOf, untilSettled } from "./effect.js";
@@ -23,6 +23,7 @@ import {
 
 /** In place of texts that the reader may not have revealed. */
 const FOR_OWNERS = "for owners; it may quote the output of a task's runner, or the answer to a command";
+const FOR_ADMINS = "for admins; it may quote the last payload";
 
 export async function showFired(
   deps: CommandDeps,
@@ -32,12 +33,14 @@ export async function showFired(
   { source, last, text, dryRun }: Pick<HandPayload, "source" | "last"> & { text: string; dryRun: boolean },
 ): Promise<CommandAnswer> {
   // Its texts may quote the payload in forms that no mask finds (a filter changed them): they are for who may reveal that payload.
-  const mayHear = last === undefined || (await mayHearIn(deps, context, last));
+  const role = last && (await roleToRevealIn(deps, last));
+  const mayHear = hasRole(context.operator.role, role ?? "viewer");
+  const instead = role === "owner" ? FOR_OWNERS : FOR_ADMINS;
   const isOpen = mayHear && mayReveal(deps, context, id);
   if (isOpen && hasContent(whole)) await recordReveal(deps, context, whole.id);
   const reading = readingOf(deps, context, id, isOpen);
-  if (!mayHear) reading.hidden = FOR_OWNERS;
-  const run = await readableRun(deps, context, whole);
+  if (!mayHear) reading.hidden = instead;
+  const run = await readableRun(deps, context, whole, mayHear ? undefined : instead);
   if (!dryRun) await untilSettled(deps, context, whole);
   const effect = dryRun ? undefined : await effectOf(deps, context, whole);
   const outcome = dryRun ? dryOutcome(run, dryRun) : effect?.instead;

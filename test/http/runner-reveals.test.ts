@@ -53,6 +53,13 @@ beforeAll(async () => {
           run: { chat: { to: "web:web:dm-1", text: "{{ steps[0].count }}" } },
         })),
         {
+          id: "opens",
+          on: "message_received",
+          match: { when: 'payload.message.text == "never written"' },
+          context: [{ read_file: { path: "{{ event.message.text | upcase }}.md", required: true } }],
+          run: { chat: { to: "web:web:dm-1", text: "Opened" } },
+        },
+        {
           id: "looks",
           on: "task:complete",
           phase: "after",
@@ -112,6 +119,19 @@ it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", asy
   }
   // Fired by hand with the last payload, it renders texts of the payload masked, to everybody.
   expect(await say("/fire-hook quotes payload=last", BOB)).not.toContain(words);
+});
+
+it("an error of a dry run that quotes the last payload is read by who may have that payload revealed", async () => {
+  await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", { text: "a plum pie", nonce: "nonce-of-a-plum-pie" });
+  await until(async () => (await say("/fire-hook opens last", BOB)).includes("A PLUM PIE"), "the error, for admins");
+  for (const line of ["/fire-hook opens last", "/hooks test opens last"]) {
+    const shown = await say(line, EVE);
+    expect(shown, line).not.toContain("PLUM");
+    expect(shown, line).toContain("for admins; it may quote the last payload");
+  }
+  // A payload of one's own is one's own.
+  const typed = 'example {"message": {"text": "my pear"}}';
+  expect(await say(`/fire-hook opens payload='${typed}'`, EVE)).toContain("MY PEAR");
 });
 
 it("an error that quotes what an owner's runner said is read by owners only", async () => {
