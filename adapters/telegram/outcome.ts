@@ -14,6 +14,8 @@ export const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;
 const TOO_LARGE = 413;
+/** When a limit names no time. */
+const UNKNOWN_LIMIT_MS = 5_000;
 
 /** Telegram counts in seconds, and two answers may be a moment apart. */
 const SAME_END_MS = 3_000;
@@ -75,7 +77,7 @@ function refused(
 ): SendResult {
   const { status, description, retryAfterMs, movedTo } = failure;
   if (status === 429) {
-    const afterMs = retryAfterMs ?? 1000;
+    const afterMs = retryAfterMs ?? UNKNOWN_LIMIT_MS;
     return { kind: "retry", error, afterMs, scope: floods.scopeOf(attempt.chatId, afterMs, now) };
   }
   if (movedTo !== undefined) return { kind: "moved", toChatId: movedTo };

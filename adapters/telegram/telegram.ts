@@ -13,6 +13,7 @@ import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
+import { joinSignals } from "../../src/lib/signals.js";
 import { type Caller, openCaller, unexpected } from "./caller.js";
 import { registerCommands } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
@@ -198,6 +199,8 @@ async function serve(
       : state(phase, reason, hint);
   const webhooks = { caller, cursors, clock, logger, state: receiving };
   begin(intake);
+  const ended = new AbortController();
+  const whileConnected = joinSignals(signal, ended.signal);
   try {
     if (!options.webhook) await dropOwnWebhook(webhooks);
     else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;
@@ -209,11 +212,15 @@ async function serve(
   } catch (thrown) {
     await stopOrThrow(thrown, context, caller, signal);
   } finally {
+    // The next connection looks at the menu itself.
+    ended.abort();
+    whileConnected.release();
     await intake.drain();
   }
 
   /** The menu is a convenience: without it every command still works. */
   async function register(): Promise<void> {
+    const { signal } = whileConnected;
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
         await registerCommands(caller, commands, logger, signal);

@@ -132,7 +132,8 @@ export class Adapters {
       failures = one.wasSteady ? 1 : failures + 1;
       one.wasSteady = false;
       one.restarts++;
-      const pauseMs = pauseAfter(error, RESTART, failures);
+      // A pause that the platform asked for is waited for before the next run, and needs no longer one.
+      const pauseMs = pauseAfter(error, RESTART, this.paused(platform) ? 1 : failures);
       const facts = { platform, reason, hint, pauseMs };
       if (isOffline) logger.error(facts, "platform is offline; it is tried again after a pause");
       else logger.warn(facts, "platform stopped; it is started again");

@@ -116,6 +116,23 @@ describe("a platform that fails", () => {
     await until(async () => (await state())?.phase === "online");
   });
 
+  it("with a pause for all its requests is started again at the end of that pause, however often it failed before", async () => {
+    const rig = await startRig({
+      beforeStart: ({ adapter }) => {
+        adapter.onRun = (n) => {
+          if (n === 5) adapter.context.gateway.pause(3_000, "limited");
+          if (n <= 5) throw new HookgateError({ code: "LIMITED", message: "limited", retryable: true });
+        };
+      },
+    });
+    await until(async () => {
+      if (rig.adapter.runs < 5) await rig.clock.advance(1_000);
+      return rig.adapter.runs === 5;
+    });
+    await rig.clock.advance(3_000);
+    await until(async () => (await rig.gateway.status()).adapters[0]?.phase === "online");
+  });
+
   it.each([
     ["SQLITE_IOERR_WRITE", "STORE_FAILED"],
     ["SQLITE_FULL", "STORE_FULL"],

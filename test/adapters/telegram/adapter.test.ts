@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import { until } from "../../support/until.js";
 import { COMMANDS, newFake, Recorder, startAdapter } from "./harness.js";
 
@@ -46,6 +47,31 @@ describe("the command menu", () => {
     const { lines } = await startAdapter({ fake });
     await until(() => fake.callsOf("setMyCommands").length === 2, "the second try");
     expect(lines.join()).toContain("could not be registered; it is tried again");
+  });
+
+  it("is not tried again over a connection that has ended: the next one looks at it itself", async () => {
+    const fake = await newFake();
+    fake.fail({ method: "setMyCommands", action: { kind: "rate-limit", retryAfterS: 60 } });
+    const timers = { open: 0 };
+    const clock: Clock = {
+      ...systemClock,
+      after(ms, fn) {
+        const timer = systemClock.after(ms, fn);
+        if (ms !== 60_000) return timer;
+        timers.open++;
+        return {
+          cancel() {
+            timers.open--;
+            timer.cancel();
+          },
+        };
+      },
+    };
+    const first = await startAdapter({ fake, clock });
+    await until(() => timers.open === 1, "the wait for another try");
+    await startAdapter({ fake });
+    expect(await first.ended).toMatchObject({ code: "TELEGRAM_CONFLICT" });
+    expect(timers.open).toBe(0);
   });
 
   it("failing holds nothing up", async () => {

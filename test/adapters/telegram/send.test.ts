@@ -584,7 +584,7 @@ describe("what a send reports", () => {
     ...["abc", -1, null].map((retry_after): [string, Fault["action"], object] => [
       `a flood of no time (${retry_after})`,
       refuse(429, "Too Many Requests", { retry_after }),
-      { kind: "retry", afterMs: 1000 },
+      { kind: "retry", afterMs: 5000 },
     ]),
     ["a proxy that calls words too large", { kind: "proxy-error", status: 413 }, { kind: "retry", scope: "chat" }],
     ["bad entities", refuse(400, "Bad Request: can't parse entities: oops"), { kind: "format" }],
