@@ -35,6 +35,7 @@ const ATTEMPTS = 5;
 const RETRY_MS = 60_000;
 /** Reads of a channel that do not reach the newest message that Discord named. After so many it counts as deleted. */
 const SHORT_READS = 3;
+const GONE = Symbol("gone");
 /** Owed are the closed threads of this channel: GUILD_CREATE does not tell of them. */
 const ARCHIVE = "archive-of-";
 
@@ -50,13 +51,20 @@ const owedEntry = z.object({
 });
 type Owed = z.infer<typeof owedEntry>;
 
+/** Why a channel cannot be read. */
+export interface Unread {
+  reason: string;
+  /** Permissions of the bot may be why. */
+  isHidden: boolean;
+}
+
 export interface CatchUpPort {
   /** Takes a message into the inbox; resolves when it is on disk. `raw`: as it came. */
   accept(payload: MessagePayload, raw: unknown): Promise<void>;
   /** False for what nobody wrote and for our own. */
   isForUs(payload: MessagePayload): boolean;
   /** Why channels cannot be read, by channel; called when it changes. */
-  unreadable(reasons: ReadonlyMap<string, string>): void;
+  unreadable(reasons: ReadonlyMap<string, Unread>): void;
 }
 
 /** Discord named a message there, and does not show it. */
@@ -83,7 +91,7 @@ export class CatchUp {
   /** Channels that are owed because somebody wrote there. */
   readonly #touched = new Set<string>();
   /** Why a channel could not be read last time. */
-  readonly #troubles = new Map<string, string>();
+  readonly #troubles = new Map<string, Unread>();
   readonly #shortReads = new Map<string, number>();
   #workers = 0;
   #tally = { messages: 0, channels: 0 };
@@ -244,12 +252,12 @@ export class CatchUp {
         // The cursor stays. New messages of the channel must not wait for the next try.
         if (!signal.aborted) {
           const reason = error instanceof CutShort ? error.message : describeFailure(error);
-          if (this.#troubles.get(channelId) !== reason)
+          if (this.#troubles.get(channelId)?.reason !== reason)
             logger.error(
               { channelId, error: reason },
               "could not read what was missed in a Discord channel; it is tried again every minute",
             );
-          this.#trouble(channelId, reason);
+          this.#trouble(channelId, { reason, isHidden: error instanceof CutShort || isHidden(error) });
           this.#retryLater(channelId);
         }
       }
@@ -259,10 +267,10 @@ export class CatchUp {
   }
 
   /** `key`: a channel, or the closed threads of one, each with a trouble of its own. */
-  #trouble(key: string, reason: string | undefined): void {
-    if (this.#troubles.get(key) === reason) return;
-    if (reason === undefined) this.#troubles.delete(key);
-    else this.#troubles.set(key, reason);
+  #trouble(key: string, trouble: Unread | undefined): void {
+    if (this.#troubles.get(key)?.reason === trouble?.reason) return;
+    if (trouble === undefined) this.#troubles.delete(key);
+    else this.#troubles.set(key, trouble);
     const byChannel = [...this.#troubles].map(([owed, why]) => [owed.replace(ARCHIVE, ""), why] as const);
     this.#context.port.unreadable(new Map(byChannel));
   }
@@ -403,10 +411,10 @@ export class CatchUp {
   async #page(channelId: string, after: string, limit: number, isDm: boolean): Promise<unknown[] | undefined> {
     const query = new URLSearchParams({ after, limit: String(limit) });
     const page = await this.#get(Routes.channelMessages(channelId), query).catch((error: unknown) => {
-      if (isGone(error) || (isDm && isHidden(error))) return undefined;
+      if (isGone(error) || (isDm && isHidden(error))) return GONE;
       throw error;
     });
-    if (page === undefined) return undefined;
+    if (page === GONE) return undefined;
     if (!Array.isArray(page)) throw new UnreadableAnswer();
     return page.sort((a, b) => (isNewer(idOf(a), idOf(b)) ? 1 : -1));
   }

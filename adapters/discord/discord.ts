@@ -15,7 +15,7 @@ import { wait } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { Caller } from "./caller.js";
-import { CatchUp } from "./catch-up.js";
+import { CatchUp, type Unread } from "./catch-up.js";
 import { Channels } from "./channels.js";
 import { connect, isRefusedAgain, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
@@ -143,15 +143,10 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       accept: (payload, raw) => intake.acceptMissed(payload, raw),
       isForUs: (payload) => self !== undefined && isForUs(payload, self),
       unreadable(reasons) {
-        const [[channelId, reason] = []] = reasons;
-        const place = (channelId && channels.nameOf(channelId, undefined)) ?? `channel ${channelId}`;
+        const [first] = reasons;
         unreadable =
-          channelId === undefined
-            ? undefined
-            : {
-                reason: `what was missed in ${place}${reasons.size > 1 ? ` and ${reasons.size - 1} other channels` : ""} cannot be read: ${reason}`,
-                hint: "Give the bot View Channel and Read Message History there. Hookgate reads it again every minute.",
-              };
+          first &&
+          unreadText(channels.nameOf(first[0], undefined) ?? `channel ${first[0]}`, first[1], reasons.size - 1);
         if (isOnline) reportOnline();
       },
     },
@@ -322,4 +317,13 @@ async function freshLink(caller: Caller, url: string, signal: AbortSignal): Prom
       cause: error,
     });
   }
+}
+
+/** `others`: how many more channels have a reason, perhaps another one. */
+function unreadText(place: string, { reason, isHidden }: Unread, others: number): { reason: string; hint: string } {
+  const elsewhere = others === 1 ? "another channel" : `${others} other channels`;
+  return {
+    reason: `what was missed in ${place} cannot be read: ${reason}${others > 0 ? `; nor in ${elsewhere} (the log has the reasons)` : ""}`,
+    hint: `${isHidden ? `Give the bot View Channel and Read Message History in ${place}. ` : ""}Hookgate tries again every minute.`,
+  };
 }

@@ -12,7 +12,8 @@ export class Refusal extends Error {
 
   constructor(status: number, rawError: Record<string, unknown>) {
     const { message, code, errors } = rawError;
-    const isOwn = typeof message === "string" && typeof code === "number";
+    // Discord redirects no request.
+    const isOwn = status >= 400 && typeof message === "string" && typeof code === "number";
     super([isOwn ? message : `HTTP ${status}`, ...(isOwn ? fieldErrors(errors) : [])].join("\n"));
     this.name = "Refusal";
     this.status = status;

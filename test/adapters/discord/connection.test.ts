@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import { HookgateError } from "../../../src/lib/errors.js";
+import type { FaultAction } from "../../fakes/discord/faults.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
@@ -252,42 +253,59 @@ describe("a lost session", () => {
     await until(() => cursors.list("owed:").length === 0, "nothing owed");
   });
 
-  it.each([
-    ["refused", { status: 403, body: { code: 50013, message: "Missing Permissions" } }, "Missing Permissions"],
-    ["hidden", { status: 403, body: { code: 50001, message: "Missing Access" } }, "Missing Access"],
-    ["gone", { status: 404, body: { code: 10003, message: "Unknown Channel" } }, "reports that the channel is gone"],
-    ["shown empty", { status: 200, body: [] }, "may lack Read Message History"],
-  ])("comes although the channel is %s at first, which the state tells meanwhile", async (_, answer, reason) => {
-    const { cursors, gateway } = await afterLostSession();
-    fake.people.says("missed", { isSilent: true });
-    fake.fail({
-      method: "GET",
-      path: `/channels/${fake.channelId}/messages`,
-      action: { kind: "status", ...answer },
-    });
-    let goOn = () => {};
-    const clock: Clock = {
-      ...systemClock,
-      after: (ms, fn) => {
-        if (ms !== 60_000) return systemClock.after(ms, fn);
-        goOn = fn;
-        return { cancel() {} };
-      },
-    };
-    const rig = await start({ cursors, gateway, clock });
-    await until(() => gateway.states.some((state) => state.reason?.includes(reason)), "the reason");
-    expect(gateway.states.at(-1)).toMatchObject({
-      phase: "online",
-      reason: expect.stringContaining("what was missed in #"),
-      hint: expect.stringContaining("Read Message History"),
-    });
-    fake.people.says("meanwhile");
-    await until(() => gateway.texts.includes("meanwhile"));
-    expect(rig.logger.lines.filter((line) => line.includes("could not read"))).toHaveLength(1);
-    goOn();
-    await until(() => gateway.texts.includes("missed"), "what was missed");
-    await until(() => gateway.states.at(-1)?.reason === undefined, "an end of the remark");
-  });
+  it.each<[string, FaultAction, string, boolean?]>([
+    [
+      "answered with nothing",
+      { kind: "garble", body: "" },
+      "the answer cannot be read: a proxy may be in between",
+      false,
+    ],
+    [
+      "refused",
+      { kind: "status", status: 403, body: { code: 50013, message: "Missing Permissions" } },
+      "Missing Permissions",
+    ],
+    ["hidden", { kind: "status", status: 403, body: { code: 50001, message: "Missing Access" } }, "Missing Access"],
+    [
+      "gone",
+      { kind: "status", status: 404, body: { code: 10003, message: "Unknown Channel" } },
+      "reports that the channel is gone",
+    ],
+    ["shown empty", { kind: "status", status: 200, body: [] }, "may lack Read Message History"],
+  ])(
+    "comes although the channel is %s at first, which the state tells meanwhile",
+    async (_, action, reason, isOfPermissions = true) => {
+      const { cursors, gateway } = await afterLostSession();
+      fake.people.says("missed", { isSilent: true });
+      fake.fail({
+        method: "GET",
+        path: `/channels/${fake.channelId}/messages`,
+        action,
+      });
+      let goOn = () => {};
+      const clock: Clock = {
+        ...systemClock,
+        after: (ms, fn) => {
+          if (ms !== 60_000) return systemClock.after(ms, fn);
+          goOn = fn;
+          return { cancel() {} };
+        },
+      };
+      const rig = await start({ cursors, gateway, clock });
+      await until(() => gateway.states.some((state) => state.reason?.includes(reason)), "the reason");
+      expect(gateway.states.at(-1)).toMatchObject({
+        phase: "online",
+        reason: expect.stringContaining("what was missed in #"),
+      });
+      expect(gateway.states.at(-1)?.hint?.includes("Read Message History")).toBe(isOfPermissions);
+      fake.people.says("meanwhile");
+      await until(() => gateway.texts.includes("meanwhile"));
+      expect(rig.logger.lines.filter((line) => line.includes("could not read"))).toHaveLength(1);
+      goOn();
+      await until(() => gateway.texts.includes("missed"), "what was missed");
+      await until(() => gateway.states.at(-1)?.reason === undefined, "an end of the remark");
+    },
+  );
 
   it("names the channels whose history is not readable", async () => {
     const silent = fake.world.addChannel({ type: 0, name: "no-history", noHistory: true });

@@ -606,6 +606,7 @@ describe("trouble", () => {
 
   it.each<[string, FaultAction, "retry" | "ambiguous"]>([
     ["redirect", { kind: "page", status: 302 }, "retry"],
+    ["redirect in the form of Discord's refusals", { kind: "status", status: 302 }, "retry"],
     ["login page", { kind: "page", status: 200 }, "ambiguous"],
   ])("a proxy's %s is no success of a deletion or an edit", async (_, action, kind) => {
     const posted = await rig.say({ text: "to go" });
