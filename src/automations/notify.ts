@@ -89,11 +89,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
     const isOpen = thread !== undefined && !thread.isOver;
     const cause: Cause = { kind: "hook", id: run.id, depth: (run.cause?.depth ?? 0) + 1 };
     if (!isWanted) {
-      // What went wrong is right again: said in the same message, and only when there was something wrong.
+      // The trouble has ended: the same message shows it, and only when there was some.
       if (!isOpen || outcome.status !== "succeeded") return;
       const before = thread.counts === undefined ? "" : ` Before that: ${counted(thread.counts)}.`;
-      const hasFailed = thread.counts === undefined || Object.keys(thread.counts).some(isFailure);
-      const text = `✓ **${run.hookId}** ${hasFailed ? "works again" : "ran"}.${before}`;
+      const text = `✓ **${run.hookId}** ended without an error.${before}\n${seenIn(run)}`;
       await options.edit(thread.deliveryId, { text }, { cause }).catch(() => undefined);
       await keyValue.set(SCOPE, key, { ...thread, isOver: true });
       return;
@@ -174,8 +173,7 @@ function textOf(
   return [
     `${mark} **${run.hookId}** ${wordOf(status)}${often(status, counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
     reason && `> ${reason.slice(0, 500)}`,
-    // It ends before its messages are sent, and hooks or the platform may keep them from people.
-    status === "succeeded" && `\`/runs ${run.hookId}\` shows what was sent.`,
+    status === "succeeded" && seenIn(run),
     `run \`${run.id}\``,
   ]
     .filter(Boolean)
@@ -196,7 +194,7 @@ const counted = (counts: Counts) =>
 
 const wordOf = (status: string) => (status === "succeeded" ? "ended without an error" : status.replace("_", " "));
 
-/** It stopped working: what follows without an error is said to work again. */
-const isFailure = (status: string) => status === "failed" || status === "timed_out" || status === "interrupted";
+/** A run ends before its messages are sent, and hooks or the platform may withhold them. */
+const seenIn = ({ hookId }: AutomationRun) => `\`/runs ${hookId}\` shows what was sent.`;
 
 const times = (count: number) => (count === 1 ? "one time" : `${count} times`);
