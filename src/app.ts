@@ -433,7 +433,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     await plugins.load();
     await automations.load(readHooks(loaded, current));
     warnOfProblems(registry, logger);
-    for (const { of, text } of await problems.shown(mask)) if (of !== "hook") logger.error({ of }, text);
+    for (const { of, text, isWarning } of await problems.shown(mask))
+      if (of !== "hook") logger[isWarning ? "warn" : "error"]({ of }, text);
     await startInOrder(
       {
         processes,

@@ -19,6 +19,7 @@ export function movesOf(list: CursorStore["list"]): Moves {
   return new MovedChats({ list, set: async () => {} });
 }
 
+/** All of them still work. */
 export function movedSettings(config: Config, moves: Moves): SettingProblem[] {
   const access = (["web", "discord", "telegram"] as const).flatMap((platform) =>
     config[platform].access.chats.flatMap((chatId, index): SettingProblem[] => {
@@ -54,27 +55,40 @@ export function movedSettings(config: Config, moves: Moves): SettingProblem[] {
   return [...access, ...followed, ...ofPlugins, ...ofPolicies];
 }
 
-/** What of a hook has an id of before. */
+export interface MovedPart {
+  message: string;
+  /** It still works. */
+  isWarning?: true | undefined;
+}
+
+/** What of a hook has an id of before. `match.when` does not follow a move. */
 export function movedInHook(
   { match, chats = [] }: { match?: Matcher | undefined; chats?: Definition["chats"] },
   moves: Moves,
-): string[] {
+): MovedPart[] {
   const inMatch = (match?.chats ?? []).flatMap((text) => {
     const now = placeNow(text, moves) ?? chatNow(text, moves);
-    return now === undefined ? [] : [`match.chats: ${text}: ${followedWords(now)}`];
+    return now === undefined
+      ? []
+      : [{ message: `match.chats: ${text}: ${followedWords(now)}`, isWarning: true as const }];
   });
   const inWhen = (match?.when?.match(/-\d+/g) ?? []).flatMap((text) => {
     const now = chatNow(text, moves);
     if (now === undefined) return [];
     return [
-      `match.when: ${text}: this chat moved, and has the id ${now} now, which payloads carry: write ${now} instead`,
+      {
+        message: `match.when: ${text}: this chat moved, and has the id ${now} now, which payloads carry: write ${now} instead`,
+      },
     ];
   });
   const inChats = chats.flatMap(({ path, text }) => {
     const now = placeNow(text.trim(), moves);
-    return now === undefined ? [] : [`${path.join(".")}: ${text}: ${followedWords(now)}`];
+    return now === undefined
+      ? []
+      : [{ message: `${path.join(".")}: ${text}: ${followedWords(now)}`, isWarning: true as const }];
   });
-  return [...new Set([...inMatch, ...inWhen, ...inChats])];
+  const all: MovedPart[] = [...inMatch, ...inWhen, ...inChats];
+  return all.filter(({ message }, index) => all.findIndex((one) => one.message === message) === index);
 }
 
 function followedWords(now: string): string {

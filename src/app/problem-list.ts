@@ -33,7 +33,7 @@ export interface ProblemList {
   loaded(next: LoadedConfig): void;
   rejected(why: Rejection | undefined): void;
   /** For people, one line each. */
-  shown(mask: (text: string) => string): Promise<{ of: string; text: string }[]>;
+  shown(mask: (text: string) => string): Promise<{ of: string; text: string; isWarning?: true | undefined }[]>;
   /** Why nothing can be posted to a chat, as far as is known; undefined when it can. */
   ofDestination(at: Address): Promise<string | undefined>;
 }
@@ -70,7 +70,11 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
   return {
     list,
     async shown(mask) {
-      return (await list()).map((problem) => ({ of: problem.of, text: mask(formatProblem(problem)) }));
+      return (await list()).map((problem) => ({
+        of: problem.of,
+        text: mask(formatProblem(problem)),
+        isWarning: problem.isWarning,
+      }));
     },
     async ofDestination(at) {
       const { config, env } = parts.valid();

@@ -30,7 +30,7 @@ import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
-import { type Moves, movedInHook, movedSettings } from "./moved-settings.js";
+import { type MovedPart, type Moves, movedInHook, movedSettings } from "./moved-settings.js";
 import { accountProblem, agentProblem, personProblem, unreachedPerson } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 
@@ -62,7 +62,15 @@ export interface ListedProblem extends ConfigProblem {
   of: "configuration" | "platform" | "event" | "plugin" | "hook" | "needs" | "trigger" | "plan" | "setting" | "stray";
   /** What it breaks is critical, so nothing starts: `hook a`, `plugin ./b.js`. */
   critical?: string | undefined;
+  /** What it is about still works. */
+  isWarning?: true | undefined;
 }
+
+/** What does not work, and what still does. */
+export const splitProblems = (problems: readonly ListedProblem[]) => ({
+  broken: problems.filter(({ isWarning }) => !isWarning),
+  warned: problems.filter(({ isWarning }) => isWarning),
+});
 
 export function problemsOf(examined: Examined): ListedProblem[] {
   const { loaded } = examined;
@@ -132,15 +140,22 @@ function pluginProblems(examined: Examined): ListedProblem[] {
     if (reason !== undefined)
       return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }];
     const own = examined.hooks.filter(({ pluginId }) => pluginId !== undefined && pluginId === id);
-    const unknown = own.flatMap((hook) =>
+    const ofHooks = own.flatMap((hook) =>
       [
-        ...unknownNames(hook.match, examined),
-        ...unknownPlaces({ match: hook.match, point: hook.hook }, examined),
-        ...offPlatforms(hook.match, on),
+        ...[
+          ...unknownNames(hook.match, examined),
+          ...unknownPlaces({ match: hook.match, point: hook.hook }, examined),
+          ...offPlatforms(hook.match, on),
+        ].map((message): MovedPart => ({ message })),
         ...movedInHook(hook, examined.moves),
-      ].map((problem) => `the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`),
+      ].map(({ message, isWarning }): MovedPart => {
+        const place = hook.place === undefined ? "" : ` (${hook.place})`;
+        return { message: `the hook "${hook.id}"${place}: ${message}`, isWarning };
+      }),
     );
-    return [...warnings, ...unknown].map((message): ListedProblem => ({ ...at(message), of: "needs" }));
+    return [...warnings.map((message): MovedPart => ({ message })), ...ofHooks].map(
+      ({ message, isWarning }): ListedProblem => ({ ...at(message), of: "needs", isWarning }),
+    );
   });
 }
 
@@ -206,14 +221,21 @@ function needs(examined: Examined): ListedProblem[] {
 /** Settings and hooks with an id that their chat had before it moved. */
 function movedProblems({ config, definitions, moves, loaded }: Examined): ListedProblem[] {
   return [
-    ...movedSettings(config, moves).map(({ path, message, ofKey }) => placed(loaded, path, message, ofKey)),
+    ...movedSettings(config, moves).map(
+      ({ path, message, ofKey }): ListedProblem => ({
+        ...placed(loaded, path, message, ofKey),
+        of: "setting",
+        isWarning: true,
+      }),
+    ),
     ...definitions.flatMap((definition) => {
       const { file, line, column } = definition.place;
-      return movedInHook(definition, moves).map((message): ConfigProblem => {
-        return { file, line, column, path: "", message: `hook ${definition.id}: ${message}` };
+      return movedInHook(definition, moves).map(({ message, isWarning }): ListedProblem => {
+        const text = `hook ${definition.id}: ${message}`;
+        return { file, line, column, path: "", message: text, of: "setting", isWarning };
       });
     }),
-  ].map((problem) => ({ ...problem, of: "setting" }));
+  ];
 }
 
 /** All platforms that a matcher names are off. */

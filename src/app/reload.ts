@@ -23,7 +23,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
-import type { ListedProblem } from "./problems.js";
+import { type ListedProblem, splitProblems } from "./problems.js";
 
 export interface Valid {
   config: Config;
@@ -144,12 +144,14 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
 function reloadText(problems: readonly ListedProblem[]): string {
   const isApplied = ({ of }: ListedProblem) => of === "needs" || of === "trigger";
   const listed = (some: readonly ListedProblem[]) => some.map(formatProblem).join("\n").slice(0, 1500);
-  const applied = problems.filter(isApplied);
-  const refused = problems.filter((problem) => !isApplied(problem));
+  const { broken, warned } = splitProblems(problems);
+  const applied = broken.filter(isApplied);
+  const refused = broken.filter((problem) => !isApplied(problem));
   return [
     refused.length > 0 &&
       `Broken parts of the changed configuration were not applied; the rest is in force.\n${listed(refused)}`,
     applied.length > 0 && `These hooks were applied and lack something:\n${listed(applied)}`,
+    warned.length > 0 && `This was applied and works, but should be changed:\n${listed(warned)}`,
   ]
     .filter(Boolean)
     .join("\n");

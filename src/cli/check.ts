@@ -1,5 +1,5 @@
 /** `hookgate check`: the configuration, its plugins, hooks and plans; every problem at once, with its place. */
-import type { ListedProblem } from "../app/problems.js";
+import { type ListedProblem, splitProblems } from "../app/problems.js";
 import { isWithoutPlatform } from "../app/valid.js";
 import { formatProblem, isOfAll, type LoadedConfig, loadConfig } from "../config/load.js";
 import { configWarnings } from "../config/warnings.js";
@@ -12,10 +12,13 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
   const { file } = loaded;
   const notes: string[] = [];
   const warnings = loaded.config && loaded.env ? configWarnings(loaded.config, loaded.env, file) : [];
-  const problems = await examine(loaded, {
-    warning: (text) => warnings.push(text),
-    note: (text) => notes.push(text),
-  });
+  const { broken: problems, warned } = splitProblems(
+    await examine(loaded, {
+      warning: (text) => warnings.push(text),
+      note: (text) => notes.push(text),
+    }),
+  );
+  warnings.push(...warned.map(formatProblem));
   const isGood = problems.length === 0;
   if (!json) for (const warning of warnings) terminal.error(`warning: ${warning}`);
   if (!json) for (const one of notes) terminal.out(`note: ${one}`);

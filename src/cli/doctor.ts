@@ -1,5 +1,6 @@
 /** `hookgate doctor`: looks at everything that a start needs and at what a running gateway says, and says what to do. */
 
+import { splitProblems } from "../app/problems.js";
 import { readEnvironment } from "../config/env.js";
 import { brokenPlatform, formatProblem, loadConfig } from "../config/load.js";
 import type { Finding } from "./doctor/finding.js";
@@ -15,7 +16,7 @@ const SIGNS = { ok: "✓", warning: "!", bad: "✗" } as const satisfies Record<
 export async function doctor({ path, json }: { path?: string; json: boolean }, terminal: Terminal): Promise<ExitCode> {
   const loaded = loadConfig(path === undefined ? {} : { path });
   const { config, file } = loaded;
-  const problems = await examine(loaded);
+  const { broken: problems, warned } = splitProblems(await examine(loaded));
   const { env } = readEnvironment();
   const findings: Finding[] = [
     problems.length === 0
@@ -26,6 +27,16 @@ export async function doctor({ path, json }: { path?: string; json: boolean }, t
           detail: problems.map(formatProblem).join("\n"),
           hint: "Fix it; `npx hookgate check` shows the same.",
         },
+    ...(warned.length === 0
+      ? []
+      : [
+          {
+            name: "configuration",
+            state: "warning" as const,
+            detail: warned.map(formatProblem).join("\n"),
+            hint: "It works as it is.",
+          },
+        ]),
     ...(env ? checkMachine(env.DATABASE_URL, file) : []),
     ...(env && config ? await checkPlatforms(config, env, (platform) => brokenPlatform(platform, problems)) : []),
     ...(env ? await checkLive() : []),

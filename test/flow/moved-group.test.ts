@@ -115,10 +115,28 @@ it("is named by check, /status and /hooks broken wherever its old id stands, wit
     `hook raw: to: telegram::${OLD}: this chat moved. ${follows} ${address} instead`,
   ];
   for (const line of lines) expect(err).toContain(line);
-  expect(err).toContain(`${lines.length} problems.`);
+  expect(
+    err.split("\n").filter((line) => line.startsWith("warning: ") && line.includes("this chat moved")),
+  ).toHaveLength(6);
+  expect(err).toContain("1 problem.");
   expect((await invoke(gateway.url, "/status")).text).toContain(`${lines.length} problems of the configuration`);
   const broken = (await invoke(gateway.url, "/hooks broken")).text.replaceAll("\\", "");
   for (const line of lines) expect(broken).toContain(line);
+});
+
+it("does not fail check and doctor where the settings follow the move", async () => {
+  const { gateway, platforms } = stack;
+  const config = JSON.parse(readFileSync(join(gateway.folder, "hookgate.yaml"), "utf8"));
+  config.hooks = config.hooks.filter(({ id }: { id: string }) => id === "witness");
+  writeFileSync(join(gateway.folder, "working.yaml"), JSON.stringify(config));
+  const env = { ...platforms.web.env, ...platforms.discord.env, ...platforms.telegram.env };
+  const checked = await runCli(["check", "--config", "working.yaml"], { cwd: gateway.folder, env });
+  expect(checked.err).toContain(`hook witness: match.chats: ${OLD}: this chat moved.`);
+  expect(checked.out).toContain("is good.");
+  expect(checked.code).toBe(0);
+  const { out } = await runCli(["doctor", "--config", "working.yaml"], { cwd: gateway.folder, env });
+  expect(out).toMatch(/! configuration .*this chat moved/);
+  expect(out).not.toMatch(/✗ configuration/);
 });
 
 it("is no chat whose replies are ignored, when the access list has its new id and the default route the old one", async () => {
