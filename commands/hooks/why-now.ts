@@ -5,7 +5,7 @@ import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { answer } from "../answer.js";
+import { answer, word } from "../answer.js";
 import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
@@ -194,7 +194,9 @@ function firedText(
     return beforeText ?? (running.attempt > 1 ? STARTED_BEFORE : "It has not run before.");
   if (lastFiredAt === undefined) return undefined;
   const outcome = unended === undefined && instead ? `: ${instead}` : lastOutcomeText(row, ": ");
-  return `It last fired ${ago(lastFiredAt, now)}${outcome}.${beforeText ? ` ${beforeText}` : ""}`;
+  const hasFailed = unended === undefined && (row.lastOutcome === "failed" || row.lastOutcome === "timed_out");
+  const next = hasFailed ? ` ${code(`/runs ${word(row.id)}`)} shows why.` : "";
+  return `It last fired ${ago(lastFiredAt, now)}${outcome}.${next}${beforeText ? ` ${beforeText}` : ""}`;
 }
 
 /** A run after what is recorded, whose dispatch is not on record because of the end of the process. */

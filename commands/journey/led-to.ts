@@ -42,7 +42,7 @@ export async function ledToAt(
 
 /** Why nothing may be on record though it fired, when an earlier process handled the message: a sentence, in Markdown. */
 export const lostText = (point: string): string =>
-  `No firing of ${code(point)} for it is on record, and the gateway ended after the message came: what was not recorded by then is lost.`;
+  `No firing of ${code(point)} for it is on record, and the gateway ended after that: what was not recorded by then is lost.`;
 
 /** Where firings are that no message is named in: a sentence, in Markdown. */
 export function unlinkedText(point: string): string {

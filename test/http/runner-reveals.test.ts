@@ -143,6 +143,7 @@ it("an error that quotes what an owner's runner said is read by owners only", as
   await until(async () => (await say("/runs looks")).includes(quoted), "the failed run");
   // Not while a later run of it is under way.
   await until(async () => (await say("/hooks why looks")).includes(quoted), "the end of its runs");
+  expect(await say("/hooks why looks")).toMatch(/It last fired .*: ✗ failed\. .\/runs looks. shows why\./);
   const found = await recordWith(quoted, "/runs looks", /t_\w+:\d+:task:complete:after\/\d+/g, (one) => `/run ${one}`);
   const id = found.replace("/run ", "");
   const lines = ["/runs looks", "/runs failed", "/hooks why looks", `/run ${id}`, `/run ${id}:1`];
