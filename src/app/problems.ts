@@ -18,7 +18,9 @@ import type { CommandSpec } from "../domain/command.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { ALIASES } from "../hooks/aliases.js";
 import { catalogue } from "../hooks/catalogue/index.js";
+import { comparedTexts } from "../hooks/conditions/impossible-condition.js";
 import type { Matcher } from "../hooks/matcher.js";
+import { payloadSchema } from "../hooks/payload-schema.js";
 import { failureStopsNothing } from "../hooks/point.js";
 import type { HookInfo } from "../hooks/registration.js";
 import { systemClock } from "../lib/clock.js";
@@ -204,6 +206,7 @@ function needs(examined: Examined): ListedProblem[] {
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
       ...lostPoint(definition, examined),
       ...unknownHooks(definition, examined),
+      ...unknownInCondition(definition, examined),
       ...unknownPlaces(definition, examined),
       ...unwatched(definition, definitions),
       ...definition.secrets.flatMap((name) => unmasked(name, env) ?? []),
@@ -239,11 +242,16 @@ function movedProblems({ config, definitions, moves, loaded }: Examined): Listed
 }
 
 /** All platforms that a matcher names are off. */
-function offPlatforms(match: Pick<Matcher, "platforms"> | undefined, on: readonly PlatformName[]): string[] {
-  const named = match?.platforms ?? [];
-  const off = named.filter((text) => PLATFORMS.some((known) => known === text && !on.includes(known)));
-  if (off.length === 0 || off.length < named.length) return [];
-  return [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`];
+function offPlatforms(match: Matcher | undefined, on: readonly PlatformName[]): string[] {
+  // Ids without a platform may be of any.
+  const ofIds = (ids: Matcher["users"]) => ids?.map((text) => (text.includes(":") ? (text.split(":")[0] ?? "") : ""));
+  for (const named of [match?.platforms, ofIds(match?.users), ofIds(match?.chats)]) {
+    const off = named?.filter((text) => PLATFORMS.some((known) => known === text && !on.includes(known))) ?? [];
+    if (off.length === 0 || off.length < (named?.length ?? 0)) continue;
+    const names = [...new Set(off)];
+    return [`it is for ${names.join(" and ")}, which ${names.length === 1 ? "is" : "are"} off`];
+  }
+  return [];
 }
 
 /** The plugin that declared its point was removed, or a new version of it does not declare the point. */
@@ -270,6 +278,31 @@ function unknownNames(match: Pick<Matcher, "hooks" | "watches"> | undefined, exa
     const problem = hookProblem(name, examined);
     return problem === undefined ? [] : [`${field}: ${problem}, so this never matches`];
   });
+}
+
+/** Hooks and commands that do not exist, where a condition compares a field with them. */
+function unknownInCondition({ match, point }: Definition, examined: Examined): string[] {
+  if (match?.when === undefined) return [];
+  const declared = catalogue.find(({ name }) => name === point);
+  if (declared === undefined) return [];
+  const isPluginBroken = examined.plugins.some(({ state }) => state === "broken");
+  return comparedTexts(match.when, { payload: payloadSchema(declared) }).flatMap(({ name, text }) => {
+    const problem =
+      name === "payload.hookId" && point === "hook_run_completed"
+        ? hookProblem(text, examined)
+        : name === "payload.command" && point === "command_invoked" && !isPluginBroken
+          ? commandProblem(text, examined)
+          : undefined;
+    return problem === undefined ? [] : [`match.when: ${problem}`];
+  });
+}
+
+function commandProblem(text: string, { commands }: Examined): string | undefined {
+  const names = commands.map(({ name }) => name);
+  if (names.includes(text)) return undefined;
+  if (text.startsWith("/")) return `payload.command has no slash: write "${text.slice(1)}"`;
+  const near = nearest(text, new Set(names));
+  return `there is no command "${text}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
 }
 
 /** A secret that logs and histories show, because it is an ordinary word. */

@@ -47,9 +47,39 @@ export function conditionProblems(source: string, variables: Variables): string[
   });
   if (!namesVariable)
     problems.push(
-      `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`,
+      usesName(ast, "event") && Object.hasOwn(variables, "payload")
+        ? `"${source}": templates name the payload \`event\`, and conditions name it \`payload\`: write payload in place of event`
+        : `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`,
     );
   return [...new Set(problems)];
+}
+
+function usesName(ast: ASTNode, name: string): boolean {
+  let isUsed = false;
+  visitScoped(ast, {}, (node) => {
+    if (node.op === "id" && node.args === name) isUsed = true;
+  });
+  return isUsed;
+}
+
+/** Each text that the condition compares with a field, with the name of the field. */
+export function comparedTexts(source: string, variables: Variables): { name: string; text: string }[] {
+  const ast = parseCondition(source);
+  const found: { name: string; text: string }[] = [];
+  visitScoped(ast, scopeOf(variables), (node, scope) => {
+    if (node.op !== "==" && node.op !== "!=" && node.op !== "in") return;
+    const [left, right] = node.args as [ASTNode, ASTNode];
+    for (const [one, other] of [
+      [left, right],
+      [right, left],
+    ] as const) {
+      const field = knownField(one, scope);
+      if (field === undefined || (node.op === "in" && one === right)) continue;
+      for (const text of literalsOf(other, node.op === "in"))
+        if (typeof text === "string") found.push({ name: field.name, text });
+    }
+  });
+  return found;
 }
 
 /** Undefined when it cannot be parsed. */
