@@ -34,6 +34,10 @@ export interface Handler<Options = unknown> {
   needsPrice?(options: Options): boolean;
   /** The setting that makes it decide something; a hook whose decision has no effect is refused at load. */
   decides?(options: Options): string | undefined;
+  /** It never blocks, changes or claims anything. */
+  readonly decidesNothing?: true;
+  /** Its run may be skipped by itself: there is nothing to do. */
+  readonly maySkip?: true;
   /** The deadline of one attempt; one that is later than that of the run is refused at load. */
   attemptMs?(options: Options): number;
   /** Why a run with these options has no effect; such a hook is refused at load. `isHeard`: the gateway waits for its decision. */

@@ -745,6 +745,24 @@ function isMap(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+test("a hook that its own runs or messages start is a warning, which breaks nothing", async () => {
+  const posts = { chat: { to: "web:web:general", text: "x" } };
+  write({
+    config: {
+      hooks: [
+        { id: "runs", on: "hook_run_completed", run: TRUE },
+        { id: "sends", on: "message_sent", run: posts },
+        { id: "narrowed", on: "message_sent", match: { platforms: ["web"] }, run: posts },
+      ],
+    },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(err).toContain("warning: hook runs: each of its runs starts it again");
+  expect(err).toContain("warning: hook sends: what it posts starts it again");
+  expect(err).not.toContain("hook narrowed");
+  expect(code).toBe(0);
+});
+
 test("a plugin hook that may be overruled is a warning, which breaks nothing", async () => {
   const source = `export default { id: "p", setup(api) {
     api.hooks.registerModifying("message_sending", () => ({ text: "a" }), { id: "first", priority: 2 });

@@ -498,6 +498,57 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, when_busy: "skip", max_queued: 5 },
     /max_queued: .*no run waits with when_busy: skip: remove max_queued, or set when_busy: queue$/,
   ),
+  "a queue of a hook that skips by default": hook(
+    { trigger: { every: "1h" }, max_queued: 5 },
+    /max_queued: .*no run waits with when_busy: skip, the default of trigger every: remove max_queued, or set when_busy: queue$/,
+  ),
+  "a notification of runs that are never skipped": hook(
+    { trigger: "manual", notify: { on: ["skipped"] } },
+    /notify\.on\.0: .*no step has a skip_if, and the person who fires the hook reads what a gate refused/,
+  ),
+  "a notification of blocks by a message": hook(
+    { on: "inbound_claim", run: { chat: { to: "web:web:general", text: "x" } }, notify: { on: ["blocked"] } },
+    /notify\.on\.0: .*nothing that this hook decides can block anything/,
+  ),
+  "denied messages where none come": hook(
+    { on: "inbound_claim", match: { access: "any" } },
+    /match\.access: .*denied messages do not reach inbound_claim, so match\.access has no effect/,
+  ),
+  "the name of templates in a condition": hook(
+    { ...received, match: { when: 'event.message.text == "x"' } },
+    /match\.when: .*conditions name it `payload`: write payload in place of event$/,
+  ),
+  "a list without files": step(
+    { list_files: { path: ".", ignore: ["**"] } },
+    /list_files\.ignore\.0: .*"\*\*" leaves out every file, so the list is always empty/,
+  ),
+  "a file compared with itself": step(
+    { file_diff: { path: "hookgate.yaml", against: "./hookgate.yaml" } },
+    /file_diff\.against: .*is the file itself, so nothing ever differs/,
+  ),
+  "a person of a platform that is off": hook(
+    { ...received, match: { users: ["discord:123"] } },
+    /hook h\d+: it is for discord, which is off$/,
+  ),
+  // A plugin that is broken might have brought the command, so these are not in the file that has them all.
+  "a command with its slash in a condition": {
+    ...hook(
+      { on: "command_invoked", match: { when: 'payload.command == "/status"' } },
+      /match\.when: payload\.command has no slash: write "status"$/,
+    ),
+    alone: true,
+  },
+  "a command that does not exist in a condition": {
+    ...hook(
+      { on: "command_invoked", match: { when: 'payload.command in ["help", "statsu"]' } },
+      /match\.when: there is no command "statsu" \(did you mean "status"\?\)$/,
+    ),
+    alone: true,
+  },
+  "a hook that does not exist in a condition": hook(
+    { on: "hook_run_completed", match: { when: 'payload.hookId == "nohook"' } },
+    /match\.when: there is no hook "nohook"/,
+  ),
   "sees where nothing is modified": hook(
     { on: "inbound_claim", sees: "original" },
     /sees: .*inbound_claim is a claiming point, and sees has an effect at modifying points only/,

@@ -10,6 +10,7 @@ import type { Issue } from "../../lib/schema-issues.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { pointResult } from "../run/decide.js";
 import { isTemplate } from "../template/is-template.js";
+import type { Trigger } from "./definition.js";
 import type { ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 
@@ -19,6 +20,7 @@ export interface CheckedForm {
   /** As it was written, without defaults. */
   readonly raw: unknown;
   readonly body: ParsedBody;
+  readonly trigger: Trigger;
   readonly point: AnyPoint;
   readonly phase: LifecyclePhase | undefined;
   readonly execution: Execution;
@@ -83,8 +85,12 @@ function changesNothing(fallback: unknown, { model }: AnyPoint): boolean {
 export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
   const { form, raw, body, point, hasHere } = checked;
   const none = (message: string, ...path: (string | number)[]) => issues.push({ path, message });
-  if (valueAt(raw, "max_queued") !== undefined && (form.when_busy === "skip" || form.when_busy === "coalesce"))
-    none(`no run waits with when_busy: ${form.when_busy}: remove max_queued, or set when_busy: queue`, "max_queued");
+  const whenBusy = form.when_busy ?? defaultWhenBusy(checked);
+  if (valueAt(raw, "max_queued") !== undefined && whenBusy !== "queue")
+    none(
+      `no run waits with when_busy: ${whenBusy}${form.when_busy === undefined ? `, the default of trigger ${checked.trigger.kind}` : ""}: remove max_queued, or set when_busy: queue`,
+      "max_queued",
+    );
   if (valueAt(raw, "skip_when") !== undefined && !body.context.some((step) => step === undefined || step.skipIf))
     none("no step has a skip_if, so no run is skipped: add one, or remove skip_when", "skip_when");
   if (form.sees !== undefined && point.model !== "modifying")
@@ -96,6 +102,15 @@ export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
   const blocked = form.notify?.on.indexOf("blocked") ?? -1;
   if (blocked >= 0 && valueAt(raw, "notify", "on") !== undefined && !canBlock(checked))
     none("nothing that this hook decides can block anything, so no run is blocked: remove it", "notify", "on", blocked);
+  const skipped = form.notify?.on.indexOf("skipped") ?? -1;
+  const maySkip = body.run?.handler.maySkip === true || body.context.some((step) => step === undefined || step.skipIf);
+  if (skipped >= 0 && checked.trigger.kind === "manual" && !maySkip)
+    none(
+      "no step has a skip_if, and the person who fires the hook reads what a gate refused, so nothing is notified: add one, or remove it",
+      "notify",
+      "on",
+      skipped,
+    );
   form.notify?.to.forEach((text, index) => {
     if (text === HERE && !hasHere)
       none(`${point.name} is about no conversation, so there is no "here": name a chat`, "notify", "to", index);
@@ -113,9 +128,16 @@ function checkUnused({ raw, body: { run } }: CheckedForm, issues: Issue[]): void
 }
 
 /** Runs that decide what nothing carries fail. */
-function canBlock({ point, phase, execution }: CheckedForm): boolean {
+function canBlock({ point, phase, execution, body: { run } }: CheckedForm): boolean {
+  if (run?.handler.decidesNothing) return false;
   const { kind } = pointResult({ kind: "block", reason: "" }, point, phase);
   return kind !== "impossible" && (isWaitedFor(execution) || point.model === "turn");
+}
+
+/** Time brings it again; of what happens once, every occurrence counts. */
+export function defaultWhenBusy({ trigger: { kind }, execution }: Pick<CheckedForm, "trigger" | "execution">) {
+  const isPeriodic = kind === "every" || kind === "cron" || kind === "manual";
+  return isWaitedFor(execution) || !isPeriodic ? "queue" : "skip";
 }
 
 /** A step or an attempt with a deadline after that of the run. */

@@ -58,7 +58,25 @@ function ignoredFields({ id, match }: DefinitionForm, { kind }: Trigger, { name 
       path: ["match", "access"],
       message: `no sender who may be denied causes ${name}, so match.access has no effect: remove it`,
     });
+  if (name === "inbound_claim" && match?.access === "any")
+    issues.push({
+      path: ["match", "access"],
+      message:
+        "denied messages do not reach inbound_claim, so match.access has no effect: remove it, or write `on: message_received`",
+    });
   return issues;
+}
+
+/** A hook that its own runs start: it is cut after some, and each is reported. */
+export function loopNotes({ id, match, run, enabled }: Definition, { name }: AnyPoint): string[] {
+  if (!enabled || match?.when !== undefined || match?.hooks !== undefined) return [];
+  if (name === "hook_run_completed")
+    return [
+      `each of its runs starts it again, until that is cut: write match.when: 'payload.hookId != "${id}"', or name the hooks in match.hooks`,
+    ];
+  if (run.handler.name !== "chat" || (name !== "message_sending" && name !== "message_sent")) return [];
+  if (match?.chats !== undefined || match?.platforms !== undefined || match?.users !== undefined) return [];
+  return [`what it posts starts it again, until that is cut: narrow it with match.chats or match.when`];
 }
 
 /** One sentence for each field of `match.when` that the payload may lack and that no `has(…)` protects. */

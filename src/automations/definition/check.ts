@@ -20,7 +20,7 @@ import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";
 import { isTemplate } from "../template/is-template.js";
 import { eventName } from "../triggers/event-point.js";
 import { type Selection, selectionOf } from "../triggers/watch/selection.js";
-import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
+import { checkEffects, checkPolicies, defaultWhenBusy, isWaitedFor } from "./check-effects.js";
 import { matchOf } from "./check-match.js";
 import { compileTemplates } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
@@ -85,7 +85,7 @@ export function checkDefinition(
   const chats = body.run?.handler.chats?.(body.run.options) ?? [];
   checkConversation(chats, body.run, trigger, point, payload, raw, issues);
   const hasHere = hasConversation(payload);
-  const checked = { form, raw, body, point, phase, execution, hasHere };
+  const checked = { form, raw, body, trigger, point, phase, execution, hasHere };
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback")) checkPolicies(checked, issues);
   if (!unsure.has("execution") && !unsure.has("timeout")) checkEffects(checked, issues);
   const compiled = compileTemplates(body, point, issues);
@@ -109,7 +109,7 @@ export function checkDefinition(
       cooldownMs: form.cooldown,
       concurrency: form.concurrency,
       ...optional("maxPerHour", form.max_per_hour),
-      whenBusy: form.when_busy ?? (isWaitedFor(execution) || !isPeriodic(trigger) ? "queue" : "skip"),
+      whenBusy: form.when_busy ?? defaultWhenBusy({ trigger, execution }),
       maxQueued: form.max_queued,
       retry: form.retry && { attempts: form.retry.attempts, backoffMs: form.retry.backoff },
       ...optional("notify", form.notify),
@@ -307,11 +307,6 @@ function executionOf(
       message: `nothing can be vetoed at ${point.name}${phase === undefined ? "" : ` (${phase})`}: expected deadline, fire_and_record or background`,
     });
   return execution;
-}
-
-/** Time brings it again; of what happens once, every occurrence counts. */
-function isPeriodic({ kind }: Trigger): boolean {
-  return kind === "every" || kind === "cron" || kind === "manual";
 }
 
 function checkSecrets(secrets: readonly string[], around: Surroundings, issues: Issue[]): void {

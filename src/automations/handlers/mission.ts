@@ -15,6 +15,7 @@ const missionOptions = z.strictObject({
 export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   name: "mission",
   summary: "Starts a mission by its plan. The run fails when another hook refuses the start or its first tasks.",
+  decidesNothing: true,
   options: missionOptions,
   // What happened chooses no plan: plans may start programs.
   verbatim: ["plan"],

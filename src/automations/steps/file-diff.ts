@@ -1,10 +1,11 @@
 /** `- file_diff:`: what changed in a file, against another one or against what this hook saw when it ran before. */
+import { normalize } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { locate, openFile, pathProblems, readStart, rootField } from "../paths.js";
 import type { Step, StepContext } from "../step.js";
 
-const fileDiffOptions = z.strictObject({
+const fileDiffForm = z.strictObject({
   path: z.string().min(1).describe("The file."),
   against: z
     .string()
@@ -13,6 +14,13 @@ const fileDiffOptions = z.strictObject({
     .describe("The file that it is compared with. Default: itself, at the last run."),
   lines: z.int().min(0).max(100).default(3).describe("How many lines around each change."),
   root: rootField,
+});
+
+const fileDiffOptions = fileDiffForm.superRefine(({ path, against }, context) => {
+  if (against === undefined || normalize(path) !== normalize(against)) return;
+  const message =
+    "is the file itself, so nothing ever differs: remove it, and the file is compared with itself at the last run";
+  context.addIssue({ code: "custom", path: ["against"], message });
 });
 
 /** The comparison is synchronous: beyond these bounds it says that the files differ, without the details. */

@@ -21,7 +21,14 @@ const listFilesForm = z.strictObject({
   root: rootField,
 });
 
-const listFilesOptions = listFilesForm.superRefine(({ glob }, context) => {
+const listFilesOptions = listFilesForm.superRefine(({ glob, ignore }, context) => {
+  const all = ignore.findIndex((pattern) => /^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(pattern));
+  if (all >= 0)
+    context.addIssue({
+      code: "custom",
+      path: ["ignore", all],
+      message: `"${ignore[all]}" leaves out every file, so the list is always empty`,
+    });
   const lost = [glob].flat().find((pattern) => /^(\.\.)?\//.test(pattern));
   if (lost === undefined) return;
   const message = `"${lost}" matches nothing: a pattern is compared with paths below \`path\`. Name the folder with \`path\``;

@@ -13,6 +13,8 @@ import { findThread } from "./thread.js";
 export const chatHandler: Handler<ChatOptions> = {
   name: "chat",
   summary: "Sends a message or a card to chats.",
+  decidesNothing: true,
+  maySkip: true,
   options: chatOptions,
   chats: ({ to }) =>
     typeof to === "string" ? [{ path: ["to"], text: to }] : to.map((text, index) => ({ path: ["to", index], text })),
