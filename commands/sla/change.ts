@@ -9,7 +9,7 @@ import { answer, badUsage, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { readWhenAndWhy, WHEN_FORMS } from "../when.js";
-import { clockData, deskOf, dueText } from "./texts.js";
+import { clockData, clocksNamed, deskOf, dueText } from "./texts.js";
 
 const MAX_NAMED = 10;
 
@@ -37,13 +37,10 @@ export async function extendClock(deps: CommandDeps, context: CommandContext): P
   };
 }
 
-/** By its own id, by that of what it watches, or by that of the alert about it. */
 async function openClock(deps: CommandDeps, given: unknown): Promise<ClockView> {
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("which clock", `\`/sla list\` shows them; \`/sla extend ID 2h\`.`, "id");
-  const alert = id.startsWith("al_") ? await deps.alerts?.get(id) : undefined;
-  const found = await deskOf(deps).find(alert?.signal.source.id ?? id);
-  const open = found.filter(({ clock }) => clock.state !== "ended");
+  const open = (await clocksNamed(deps, id)).filter(({ clock }) => clock.state !== "ended");
   const [first] = open;
   if (first !== undefined && open.length === 1) return first;
   if (first === undefined)

@@ -10,14 +10,14 @@ import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
 import { nameOf } from "../tasks/rows.js";
 import { code, plain } from "../text.js";
-import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts.js";
+import { clockData, clocksNamed, deskOf, dueText, percent, standing, timeText } from "./texts.js";
 
 export async function showClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { options } = context;
   const desk = deskOf(deps);
   const id = typeof options.id === "string" ? options.id.trim() : "";
   if (id === "") throw missing("the id of a clock, or of what it watches", "`/sla list` shows them.", "id");
-  const found = await desk.find(id);
+  const found = await clocksNamed(deps, id);
   if (found.length === 0)
     throw notFound("clock", id, [], "`/sla list` shows those that are open, `/sla list ended` the others.", "id");
   const histories = await Promise.all(

@@ -11,6 +11,12 @@ export function deskOf({ sla }: CommandDeps): SlaDesk {
   throw new HookgateError({ code: "SLA_OFF", message: "SLA clocks are not available here." });
 }
 
+/** By its own id, the id or the name of what it watches, or the id of the alert about it. */
+export async function clocksNamed(deps: CommandDeps, id: string): Promise<ClockView[]> {
+  const alert = id.startsWith("al_") ? await deps.alerts?.get(id) : undefined;
+  return deskOf(deps).find(alert?.signal.source.id ?? id);
+}
+
 /** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`, `26 min late`; outside working hours it says until when. */
 export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockView, now: number): string {
   if (clock.outcome === "unanswered")

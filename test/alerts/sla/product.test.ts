@@ -179,6 +179,7 @@ it("shows more time beside the target, and people by name", async () => {
     const shown = (await invoke(gateway.url, '/sla show "Paint it"')).text;
     expect(shown).toMatch(/extended: 1 min \+ 30 s given by Owner/);
     expect(shown).toMatch(/owner: Owner/);
+    expect((await invoke(gateway.url, `/sla show ${alert.id}`)).text).toMatch(/extended: 1 min \+ 30 s given by Owner/);
     const { text } = await invoke(gateway.url, `/alerts show ${alert.id}`);
     expect(text).toMatch(/Used: .* of 1 min 30 s /);
     expect(text).toContain("Extended: 1 min + 30 s given by Owner");
