@@ -231,7 +231,7 @@ export const alertsConfig = z.strictObject({
     .default([])
     .describe("Where an alert is sent when its own destination cannot be reached. Default: direct messages to admins."),
   fallback_after: duration("5m").describe(
-    "How long to wait for the primary platform before the fallback is used as well. A page that is due in a chat that is paused for longer goes to the fallback at once.",
+    "How long to wait for the primary platform before the fallback is used as well. A page that is due in a chat that is paused for longer goes to the fallback within 15 seconds.",
   ),
   inhibit: z
     .array(
