@@ -104,6 +104,9 @@ describe("a bridge", () => {
     });
     await rig.idle();
     expect(far.texts()).toEqual(["**Ada**: [image: cat.png]"]);
+    await rig.say("");
+    await rig.idle();
+    expect(far.texts().at(-1)).toBe("**Ada**: (no text)");
   });
 
   it.each([

@@ -109,7 +109,7 @@ export function asCopy(
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
   const text = [readable ?? message.text, ...lost].filter((line) => line !== "").join("\n");
   return {
-    text: `**${escapeMarkdown(author)}**:${nested(text)}`,
+    text: `**${escapeMarkdown(author)}**:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,
     showAddresses: true,
     attachments: reachable.length > 0 ? reachable.map((file) => ({ ...file, platform: message.platform })) : undefined,
   };
