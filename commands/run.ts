@@ -63,11 +63,20 @@ export const run = defineCommand({
     // A message or a delivery, also by its platform's id: all that it led to.
     if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) {
       if (context.options.reveal === true) throw revealsOne(given);
-      return whatHappened(deps, context, id);
+      const found = await whatHappened(deps, context, id);
+      return rowNumber(given) !== undefined && isOfSeveralChats(found)
+        ? headed(
+            `No row ${given} of ${code("/runs")} was shown to you here lately: the number is read as a message's id.`,
+            found,
+          )
+        : found;
     }
     return openDispatch(deps, context, await findDispatch(deps, id));
   },
 });
+
+const isOfSeveralChats = ({ data }: CommandAnswer): boolean =>
+  typeof data === "object" && data !== null && "places" in data && data.places !== undefined;
 
 async function openRun(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
   const own = await findAutomationRun(deps, id);

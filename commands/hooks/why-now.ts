@@ -17,7 +17,7 @@ import { runningNowText, runningText } from "../journey/surroundings.js";
 import { newestDispatches } from "../newest-dispatches.js";
 import { isByHand } from "../payload.js";
 import { outcomeText, unansweredText } from "../show-dispatch.js";
-import { ago, clockTime, code, plain } from "../text.js";
+import { ago, clockTime, code, count, plain } from "../text.js";
 import { brokenText } from "./broken.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
@@ -216,6 +216,15 @@ function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
     : `${code(hook)} is firing now, and is recorded at its end: ${runningText(open)}.`;
 }
 
+const MAX_WAITING = 100;
+
+/** Runs that are stored, and wait while one is under way. */
+async function waitingText({ automations }: CommandDeps, hookId: string): Promise<string | undefined> {
+  const waiting = (await automations?.runs.list({ hookId, status: "backgrounded", limit: MAX_WAITING }))?.length ?? 0;
+  if (waiting === 0) return undefined;
+  return `${waiting === MAX_WAITING ? "At least " : ""}${count(waiting, "more run")} ${waiting === 1 ? "waits" : "wait"} for ${waiting === 1 ? "its" : "their"} turn.`;
+}
+
 export async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
   // A trigger fires for one hook alone: what its point fired for another says nothing about this one.
@@ -254,6 +263,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       running
         ? `${code(hook.id)} ${runningNowText(running)} (${code(rootOf(running.dispatchId))}).`
         : headline(hook, point, then, { runs, waits, isManual, off, isFollowed: cut !== undefined, now }),
+      running && (await waitingText(deps, hook.id)),
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),

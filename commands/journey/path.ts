@@ -1,7 +1,7 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
 import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automation.js";
 import { addressOf } from "../../src/domain/event.js";
-import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import { type DispatchRecord, type Outcome, rootOf } from "../../src/domain/journal.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
@@ -11,7 +11,7 @@ import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
 import { tries } from "../outbox/letter.js";
-import { errorText, hasFailed, usedFallback } from "../show-dispatch.js";
+import { errorText, failedRun, hasFailed, usedFallback } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
@@ -119,12 +119,26 @@ function shownDispatches(dispatches: readonly DispatchRecord[]): DispatchRecord[
   return withRuns.filter((one) => shown.has(one));
 }
 
-/** Two of one point are told apart by the first hook of each. */
+/** Several of one point are told apart by the hook that failed or decided, and those of one hook by a number. */
 function dispatchButtons(dispatches: readonly DispatchRecord[]) {
-  return dispatches.map(({ id, point, runs }) => {
-    const isAlone = dispatches.filter((one) => one.point === point).length === 1;
-    return commandButton(isAlone ? point : `${point}: ${runs[0]?.hookId}`.slice(0, 80), `/run ${word(id)}`);
+  const labels = dispatches.map((one) => {
+    const isAlone = dispatches.filter(({ point }) => point === one.point).length === 1;
+    return isAlone ? one.point : `${one.point}: ${deciderOf(one)?.hookId}`.slice(0, MAX_LABEL);
   });
+  return dispatches.map(({ id }, index) => {
+    const label = labels[index] ?? "";
+    const isAlone = labels.filter((one) => one === label).length === 1;
+    const number = labels.slice(0, index + 1).filter((one) => one === label).length;
+    return commandButton(isAlone ? label : `${label} (${number})`, `/run ${word(id)}`);
+  });
+}
+
+const MAX_LABEL = 76;
+
+function deciderOf(dispatch: DispatchRecord) {
+  const { runs } = dispatch;
+  const decided = runs.find(({ outcome }) => outcome !== "passed" && outcome !== "skipped");
+  return failedRun(dispatch) ?? runs.find(hasFailed) ?? decided ?? runs[0];
 }
 
 function headline(deps: CommandDeps, journey: Journey, now: number): string {
@@ -246,7 +260,9 @@ function inboundEnd(deps: CommandDeps, journey: Journey, row: InboxRow, now: num
   const open = whyUnhandled(journey, now);
   const unknown =
     row.status === "dead" && cutOffsOf(row) > 0 ? " Which hooks had started by then was not recorded." : "";
-  if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: `${open}${unknown}` }];
+  const again =
+    row.status === "dead" && !row.isUnreadable ? ` ${code(`/outbox retry m${row.id}`)} has it handled again.` : "";
+  if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: `${open}${unknown}${again}` }];
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
   const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;
@@ -275,7 +291,7 @@ function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
     case "command":
       return row.reason ? `a command, **refused**: ${plain(row.reason)}` : "answered as a command";
     case "unrouted":
-      return `no hook claimed it, and no default route took it${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}`;
+      return `no hook claimed it, and no default route took it${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}${deps.registry.order("inbound_claim").length === 0 ? `; ${code("/hooks add")} shows how to write one` : ""}`;
     default:
       return `${plain(row.outcome ?? "settled")}${by} · ${asked}`;
   }
@@ -322,12 +338,12 @@ function ranAt(
 function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, now: number): string {
   const { id, status, operation, settledAt } = delivery;
   const mine = journey.dispatches.filter((one) => one.id.startsWith(`${id}:`));
-  const changers = new Set(
-    mine
-      .filter(({ point }) => point === "message_sending")
-      .flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "modified").map(({ hookId }) => hookId)),
-  );
-  const changed = changers.size > 0 ? ` · changed by ${[...changers].map(code).join(", ")}` : "";
+  const sending = mine.filter(({ point }) => point === "message_sending").flatMap(({ runs }) => runs);
+  const named = (outcome: Outcome) => [
+    ...new Set(sending.filter((run) => run.outcome === outcome).map(({ hookId }) => code(hookId))),
+  ];
+  const [changers, overruled] = [named("modified"), named("overruled")];
+  const changed = `${changers.length > 0 ? ` · changed by ${changers.join(", ")}` : ""}${overruled.length > 0 ? ` · overruled: ${overruled.join(", ")}` : ""}`;
   const posted = postedIds(delivery);
   const as = posted.length > 0 ? ` as ${posted.slice(0, 3).map(code).join(", ")}` : "";
   const when = settledAt === undefined ? "" : `${clockTime(settledAt, now)} `;
@@ -336,8 +352,8 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const to = isForward || poster ? ` to ${placeWords(deps, delivery.address)}` : "";
   const postedBy = poster ? ` · posted by ${poster}` : "";
   const role = journey.own ? undefined : ownWordText(delivery, journey.row);
-  const named = role === undefined ? code(id) : `${code(id)} (${role})`;
-  const what = operation === "send" ? named : `${operation} ${named}`;
+  const itself = role === undefined ? code(id) : `${code(id)} (${role})`;
+  const what = operation === "send" ? itself : `${operation} ${itself}`;
   if (status === "sent") {
     const isConfirmed = journey.decisions.some((one) => one.id === id && one.kind === "confirmed");
     const verb = isConfirmed ? "counts as sent" : isForward ? "forwarded" : "sent";

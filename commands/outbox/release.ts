@@ -104,11 +104,14 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   await recordActed(deps, context, confirmed === true ? "confirm" : "release", "held", ids, ends);
   const isAsking = unclear > 0 && typeof confirmed !== "boolean";
   const done = confirmed === true ? "counted as sent" : "on the way again";
+  // What may have arrived is decided already.
+  const isAskedAgain = wanted.some(({ id, isAmbiguous }) => !isAmbiguous && ids.includes(id));
   return answer({
     text: [
       isStale && changedText("messages"),
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
-      released > 0 && `${count(released, "message")} ${done}.`,
+      released > 0 &&
+        `${count(released, "message")} ${done}.${isAskedAgain ? ` Hooks decide first, and may hold ${released === 1 ? "it" : "them"} again: ${code("/outbox")} shows that.` : ""}`,
       wanted.length === 0 &&
         held.length > 0 &&
         !isAsking &&

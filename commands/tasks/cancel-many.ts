@@ -42,7 +42,10 @@ export async function cancelMany(
     reason === undefined ? "" : ` with "${plain(reason, 80)}" in the reason`,
   ].join("");
   if (tasks.length === 0)
-    return answer({ text: [`There is no open task${words}.`], data: { cancelled: 0, wouldCancel: 0 } });
+    return answer({
+      text: [hasChanged(context, []) && changedText("tasks"), `There is no open task${words}.`],
+      data: { cancelled: 0, wouldCancel: 0 },
+    });
   const ids = tasks.map(({ id }) => id);
   const isStale = hasChanged(context, ids);
   if (isStale || options.yes !== true) {

@@ -85,6 +85,44 @@ describe("what a hook posted because of a message", () => {
   });
 });
 
+describe("a message that hooks were asked about twice", () => {
+  it("has a button for each time, named after the hook that failed", async () => {
+    const { outbox } = desk.store;
+    desk.registry.registerModifying("message_sending", () => null, { id: "calm" });
+    desk.registry.registerModifying("message_sending", () => Promise.reject(new Error("no guard")), {
+      id: "guard",
+      failurePolicy: "fail-closed",
+    });
+    await outbox.enqueue([delivery("d_twice")], now());
+    const payload = { chatId: "lobby", platform: "web", botId: "web", deliveryId: "d_twice", message: { text: "hi" } };
+    const cause = { kind: "reply", id: "m42", depth: 0 } as const;
+    for (const dispatchId of ["d_twice:message_sending", "d_twice:message_sending:2"])
+      await desk.registry
+        .fireModifying("message_sending", { ...payload, cause }, undefined, { dispatchId })
+        .catch(() => undefined);
+    const { message } = await desk.say("/hooks why d_twice");
+    expect((message.buttons ?? []).flat().map(({ label }) => label)).toEqual([
+      "The message",
+      "message_sending: guard (1)",
+      "message_sending: guard (2)",
+    ]);
+  });
+});
+
+describe("a number that is no row of /runs", () => {
+  it("is said to be read as a message's id, where several chats have one of it", async () => {
+    for (const chatId of ["lobby", "side"]) {
+      const message = {
+        ...{ platform: "web", botId: "web", chatId, messageId: "7", userId: "1", text: "hi", attachments: [] },
+        ...{ isDm: false, isGroupMention: false, isEdit: false, receivedAt: now() },
+      };
+      await desk.store.inbox.accept({ kind: "message", eventId: "7", message }, `web:web:${chatId}`, now(), true);
+    }
+    const { shown } = await desk.say("/run 7");
+    expect(shown).toMatch(/^No row 7 of `\/runs` was shown to you here lately.*\n\n2 chats have a message `7`/);
+  });
+});
+
 describe("a message that is partly sent", () => {
   it("can be ended; the answer says how many parts were sent", async () => {
     await desk.store.outbox.enqueue([delivery("d_parts")], now());
@@ -140,7 +178,9 @@ describe("messages whose hooks may crash the gateway", () => {
     await held("d_crash2", crash);
     const { shown, data } = await desk.say("/outbox release all");
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
-    expect(shown).toContain("1 message on the way again.");
+    expect(shown).toContain(
+      "1 message on the way again. Hooks decide first, and may hold it again: `/outbox` shows that.",
+    );
     expect(shown).toContain("2 messages left out: the hooks that decide about them may crash the gateway.");
     expect(shown).toContain("Repair the hooks, then release them with `/outbox release all reason=crash`.");
     expect(data).toMatchObject({ released: 1, leftOut: ["d_crash1", "d_crash2"] });
@@ -167,7 +207,9 @@ describe("messages whose hooks may crash the gateway", () => {
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
     const done = await desk.say(asked.lines[0] as string);
     expect(done).toMatchObject({ data: { released: 2, leftOut: undefined }, lines: [] });
-    expect(done.shown).toBe("2 messages on the way again.");
+    expect(done.shown).toBe(
+      "2 messages on the way again. Hooks decide first, and may hold them again: `/outbox` shows that.",
+    );
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1", "d_crash2"]);
   });
 

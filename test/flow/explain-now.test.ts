@@ -263,6 +263,20 @@ hooks:
   expect(hourly).toMatch(/✗ gates: paused would refuse it now: by Owner\.$/m);
 });
 
+it("of a hook that runs, the runs that wait for their turn are counted", async () => {
+  const { live, ask } = await lab(`
+hooks:
+  - { id: queued, on: message_received, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
+`);
+  for (const text of ["one", "two", "three"]) await live.say(text);
+  await until(
+    async () => /is running now[\s\S]*2 more runs wait for their turn\./.test(await ask("/hooks why queued")),
+    "the two that wait",
+  );
+  live.write("go", "");
+  await until(async () => !/is running now|more run|not run yet/.test(await ask("/hooks why queued")), "their end");
+});
+
 it("a pause of all hooks keeps the background hook of a plugin from running now", async () => {
   const { live, ask } = await lab("", SLOW);
   await ask("/hooks pause");

@@ -308,7 +308,10 @@ it("of a task, a point without an enabled hook is not recorded, and is not said 
   const { ask } = await lab();
   const id = /t_\w+/.exec(await ask("/task add person:web:1 count the beans"))?.[0] as string;
   expect(await ask("/task start nosuch")).toContain("There is no task");
-  expect(await ask("/task cancel blocked")).toContain("There is no open task that is blocked.");
+  expect(await ask("/task cancel blocked")).toBe("There is no open task that is blocked.");
+  expect(await ask("/task cancel blocked yes=true selection=0123456789ab")).toMatch(
+    /^The tasks are not the same as when you were asked; nothing was done\.\s+There is no open task that is blocked\.$/,
+  );
   await ask(`/task done ${id}`);
   expect(await ask(`/hooks why task:complete ${id}`)).toBe(
     `Whether task:complete fired for ${id} is not recorded.\n\nA point is recorded only when it has an enabled hook, and no hook is registered at task:complete.`,

@@ -154,7 +154,7 @@ describe.each(NAMES)("a message that was answered, on %s", (name) => {
       const answer = await ask(name, line, reply);
       expect(answer, line).toContain(`What happened to ${row}`);
       expect(answer).toContain("claimed by mine.words");
-      expect(answer).toContain(`d_${row}r sent as ${posted} · changed by mine.footer`);
+      expect(answer).toContain(`d_${row}r sent as ${posted} · changed by mine.footer · overruled: mine.loser`);
       expect(answer.split("\n").filter((part) => /^\d\. /.test(part)).length).toBeLessThanOrEqual(5);
     }
     expect(await ask(name, `/run d_${row}r`)).toContain(`d_${row}r sent as ${posted}`);

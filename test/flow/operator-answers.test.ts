@@ -93,6 +93,9 @@ it("a purged delivery is known as purged by /outbox, and its release stays on re
 it("a message that was given up and then purged is known as purged, in a few lines", async () => {
   const { ask, say } = await lab();
   const row = await say("shut", /was given up after/);
+  expect(await ask(`/hooks why ${row}`)).toMatch(
+    new RegExp(`was given up after .* /outbox retry ${row} has it handled again\\.`),
+  );
   expect(await ask(`/outbox purge ${row} yes=true`)).toContain("1 message deleted");
   const path = await ask(`/hooks why ${row}`);
   expect(path).toMatch(
