@@ -212,7 +212,7 @@ async function answer(
     if (isArchived(error)) return reopened(context, address.chatId, again, () => outcome);
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
     const isForbidden = error instanceof Refusal && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";
-    if (!isForbidden || mayHaveArrived || interaction.updatesMessageId !== undefined) return outcome;
+    if (!isForbidden || mayHaveArrived) return outcome;
     return answerApart(context, interaction, upload);
   }
 }

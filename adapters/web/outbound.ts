@@ -35,17 +35,12 @@ export async function send(parts: OutboundParts, operation: SendOperation): Prom
 function perform(parts: OutboundParts, operation: SendOperation): Promise<SendResult> {
   switch (operation.kind) {
     case "create":
-      return replacesMessage(operation) ? replace(parts, operation) : create(parts, operation);
+      return create(parts, operation);
     case "edit":
       return edit(parts, operation.messageId, operation);
     case "delete":
       return remove(parts, operation.messageId);
   }
-}
-
-/** The first answer to a press on a button, when the gateway promised to change the message that carried it. */
-function replacesMessage({ interaction }: Create): boolean {
-  return interaction?.first === true && interaction.updatesMessageId !== undefined;
 }
 
 async function create(parts: OutboundParts, operation: Create): Promise<SendResult> {
@@ -68,11 +63,6 @@ async function create(parts: OutboundParts, operation: Create): Promise<SendResu
     `gateway:${nonce}`,
   );
   return { kind: "sent", messageId: String(posted.message.id) };
-}
-
-async function replace(parts: OutboundParts, operation: Create): Promise<SendResult> {
-  const result = await edit(parts, operation.interaction?.updatesMessageId ?? "", operation);
-  return result.kind === "gone" ? create(parts, operation) : result;
 }
 
 function edit(parts: OutboundParts, messageId: string, { part }: Pick<Edit, "part">): Promise<SendResult> {

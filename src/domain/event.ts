@@ -13,8 +13,6 @@ export interface InteractionRef {
   isPrivate: boolean;
   /** It can show one short private word (a refusal) and nothing else: Telegram's answer to a press. */
   isNotice?: true;
-  /** True when the answer replaces the message that carried the button. */
-  updatesMessageId?: string;
   /** The message that carried the button stays as it is: what is said comes beside it. */
   isFollowUp?: true;
 }

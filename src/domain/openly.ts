@@ -6,14 +6,19 @@ import type { Delivery } from "./store.js";
 /** A person who is refused again and again must not fill the room, nor use up what the platform lets us send there. */
 export const OPENLY_ONCE_MS = 10 * 60_000;
 
-/** The id of the delivery with that line: the same for all answers to this person, in this place, of the same ten minutes. */
+/**
+ * The id of the delivery with that line: the same for all answers to this person, in this place, of the same ten minutes; or, where each
+ * message has a line of its own, for all that is said about that message.
+ */
 export function openlyId({
   openly,
   visibleTo,
   createdAt,
 }: Pick<Delivery, "openly" | "visibleTo" | "createdAt">): string | undefined {
   if (!openly || visibleTo === undefined) return undefined;
-  const what = `${formatAddress(openly.address)} ${visibleTo} ${Math.floor(createdAt / OPENLY_ONCE_MS)}`;
+  const { address, message, isForEach } = openly;
+  const once = isForEach ? `reply ${message.replyToId}` : Math.floor(createdAt / OPENLY_ONCE_MS);
+  const what = `${formatAddress(address)} ${visibleTo} ${once}`;
   return `${OPENLY}${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;
 }
 

@@ -160,8 +160,11 @@ export interface NewDelivery {
   answers?: { isOperator: boolean; author?: string };
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
-  /** Said once more, there and in other words, when this person cannot be reached privately. */
-  openly?: { address: Address; message: OutboundMessage } | undefined;
+  /**
+   * Said once more, there and in other words, when this person cannot be reached privately. `isForEach`: as a reply to each message that it
+   * concerns; absent: one line for all of ten minutes.
+   */
+  openly?: { address: Address; message: OutboundMessage; isForEach?: boolean | undefined } | undefined;
   /** A forward: the message that it mirrors; the pair is stored as a link when it is sent. */
   mirrors?: { address: Address; messageId: string };
   /** An answer through a bridge, or a message of a hook: what it means for SLA clocks once it is sent. */

@@ -89,6 +89,37 @@ describe("an answer to a command that Discord refuses", () => {
   });
 });
 
+describe("an answer to a press that Discord refuses once", () => {
+  const pressed = async (status: number, code: number) => {
+    const { discord, platforms } = stack;
+    const [room] = platforms.discord.places;
+    await platforms.discord.say(room, "guest", "card");
+    const card = await until(
+      async () => (await platforms.discord.seen(room)).findLast(({ buttons }) => buttons.includes("Status")),
+      "the card",
+    );
+    const body = { code, message: "no" };
+    discord.fail({ method: "PATCH", path: "original$", action: { kind: "status", status, body } });
+    return discord.people.presses(card.id, "Status", { channelId: room.chatId });
+  };
+  const shown = (originalId: string | undefined) =>
+    JSON.stringify([...stack.discord.world.channels.values()].map(({ messages }) => messages.get(originalId ?? "")));
+
+  it("with 50001 is shown to the person all the same", async () => {
+    const press = await pressed(403, 50001);
+    await until(() => shown(press.originalId).includes("Platforms"), "the answer in place of thinking…");
+  });
+
+  it.each([
+    [400, 200000],
+    [400, 50006],
+  ])("with %i (%i) has the reason in place of thinking…", async (status, code) => {
+    const press = await pressed(status, code);
+    await until(() => shown(press.originalId).includes("its answer was given up"), "the reason");
+    expect(shown(press.originalId)).toContain(`no (${code})`);
+  });
+});
+
 it("a long message to a forum is one post: what does not fit into its first message follows in the thread", async () => {
   const { discord, platforms } = stack;
   const posts = () => [...discord.world.channels.values()].filter(({ parentId }) => parentId === discord.forumId);

@@ -190,6 +190,30 @@ describe("a bridge", () => {
     },
   );
 
+  it("marks each message that was not passed on where it was written, when its operator cannot be reached privately", async () => {
+    const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+    const far = new LoopbackPlatform("far", { privateAddress });
+    far.width = 1_000;
+    far.script = ({ address }) =>
+      address.chatId === "dm-7" ? { kind: "permanent", error: "50007: closed direct messages" } : undefined;
+    const near = new LoopbackPlatform("loop");
+    near.script = () => ({ kind: "permanent", error: "403 Forbidden: bot was blocked by the user" });
+    const rig = await startRig({
+      gateway: { unanswered_note: false },
+      operators: { operator: ["far:7"] },
+      platforms: [near, far],
+      hooks: toFar,
+    });
+    await rig.say("hello?", { messageId: "m1", userId: "5" });
+    await rig.idle();
+    const replyToId = far.messages[0]?.id as string;
+    for (const messageId of ["f1", "f2"])
+      await rig.say("the answer", { platform: "far", chatId: "lobby", messageId, userId: "7", replyToId });
+    await rig.idle();
+    const marked = far.messages.filter(({ text }) => text.includes("was not passed on"));
+    expect(marked.map(({ body }) => body.replyToId)).toEqual(["f1", "f2"]);
+  });
+
   it("to where the message came from is no echo, and no claim", async () => {
     const rig = await startRig({
       hooks: (registry) =>

@@ -45,10 +45,7 @@ export function decodeAction(payload: InteractionPayload, around: Around): Actio
   const message = messageOf(payload, around);
   if (token === undefined || !message) return undefined;
   const interaction = refOf(payload);
-  if (payload.message) {
-    message.messageId = payload.message.id;
-    interaction.updatesMessageId = payload.message.id;
-  }
+  if (payload.message) message.messageId = payload.message.id;
   const event: ActionEvent = { kind: "action", eventId: `interaction:${payload.id}`, message, token, interaction };
   if (payload.type === InteractionType.modal) event.values = modalValues(payload);
   return event;

@@ -1,6 +1,6 @@
 /** The ways a delivery ends without being sent, and who is told. */
 import type { Delivery } from "../../domain/store.js";
-import { isAnswerPending, notifyAsker } from "./notify-asker.js";
+import { notifyAsker } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -23,8 +23,10 @@ export async function finish(
   if (delivery.mirrors !== undefined && (status === "held" || status === "dead"))
     await notifyAsker(delivery, status, reason, out);
   const now = out.clock.now();
-  // Without any answer, the platform shows "thinking…" for ever.
-  if (status === "dead" && isAnswerPending(delivery, now)) await notifyAsker(delivery, status, reason, out);
+  // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
+  const isAnswer = delivery.answers !== undefined && delivery.cause.kind === "command";
+  // What an operator discards was held, and its person was notified then.
+  if (status === "dead" && isAnswer && delivery.status !== "held") await notifyAsker(delivery, status, reason, out);
   const isTold = status === "dead" || status === "cancelled";
   await out.store.outbox.finish(delivery.id, status, reason, now, isTold && out.registry.isHeard("delivery_failed"));
   out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);

@@ -1,6 +1,6 @@
 /**
- * Notifies the person whose command or press gets no answer because hooks withheld it, so that a failing guard does not lock operators
- * out and no platform shows a pending answer forever; the person with a role whose message a hook answered with a reply that hooks
+ * Notifies the person whose command or press gets no answer because hooks withheld it or the platform did not take it, so that a failing
+ * guard does not lock operators out, no person repeats what was done, and no platform shows a pending answer forever; the person with a role whose message a hook answered with a reply that hooks
  * withheld; and the operator whose message was not passed on to another chat, because hooks
  * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
  * the hook that failed would withhold it, too.
@@ -19,14 +19,14 @@ export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
 export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
   const { cause, answers, mirrors } = delivery;
   const visibleTo = answers?.author ?? delivery.visibleTo;
-  const interaction = pendingInteraction(delivery);
+  const now = out.clock.now();
+  const interaction = pendingInteraction(delivery, now);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
   const asked = mirrors?.address ?? delivery.address;
   const text = mirrors ? notPassedOn(delivery, ending, reason, out) : textFor(delivery, ending, reason);
   const address = interaction ? delivery.address : privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(address) !== formatAddress(asked);
-  const openText = mirrors ? NOT_PASSED_ON : OPENLY;
-  const now = out.clock.now();
+  const openText = mirrors ? NOT_PASSED_ON : ending === "dead" ? NOT_SHOWN : OPENLY;
   const notice: NewDelivery = {
     id: noticeId(`${cause.id} ${visibleTo}`),
     address,
@@ -41,7 +41,12 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:
       isElsewhere && answers?.isOperator
-        ? { address: asked, message: { text: openText, replyToId: mirrors?.messageId } }
+        ? {
+            address: asked,
+            message: { text: openText, replyToId: mirrors?.messageId },
+            // A reply without a mark reads as passed on.
+            isForEach: mirrors !== undefined,
+          }
         : undefined,
   };
   await out.store.outbox.enqueue([notice], now);
@@ -49,6 +54,8 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
 }
 
 const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
+
+const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows why.";
 
 const NOT_PASSED_ON = "This message was not passed on. `/outbox` shows why.";
 
@@ -83,16 +90,11 @@ function replyText(id: string, messageId: string, ending: Withheld, reason: stri
   return `${shown}\n\n\`/hooks why ${messageId}\` shows what happened.${release}`;
 }
 
-/** The platform waits for its answer. A press on a button changes its message in place: nothing is pending then. */
-function pendingInteraction({ operation, interaction }: Delivery): InteractionRef | undefined {
-  if (operation !== "send" || interaction?.isNotice || interaction?.updatesMessageId !== undefined) return undefined;
-  return interaction;
-}
-
-/** The platform shows that an answer is to come, and takes one. */
-export function isAnswerPending(delivery: Delivery, now: number): boolean {
-  const interaction = pendingInteraction(delivery);
-  return interaction !== undefined && interaction.expiresAt > now && delivery.parts[0]?.status !== "sent";
+/** The platform shows that an answer is to come, and takes one. Beside a message that a press changes in place, nothing is pending. */
+function pendingInteraction({ operation, interaction, parts }: Delivery, now: number): InteractionRef | undefined {
+  if (operation !== "send" || interaction?.isNotice || interaction?.isFollowUp || parts[0]?.status === "sent")
+    return undefined;
+  return interaction && interaction.expiresAt > now ? interaction : undefined;
 }
 
 function privately(at: Address, userId: string, { adapters }: Outbound): Address {

@@ -81,7 +81,6 @@ it("a modal from a button in a thread, with rows and with labels", () => {
     values: { reason: "too noisy", for: "2h" },
     message: { chatId: "1200000000000000031", parentChatId: "1200000000000000001", messageId: "1378700000000000029" },
     interaction: {
-      updatesMessageId: "1378700000000000029",
       expiresAt: snowflakeTime("1378700000000000030") + 14 * 60_000,
     },
   });

@@ -268,7 +268,6 @@ describe("interactions", () => {
       kind: "action",
       token: "tok-1",
       message: { messageId: sent.messageId, text: "" },
-      interaction: { updatesMessageId: sent.messageId },
     });
   });
 

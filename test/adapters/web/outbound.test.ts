@@ -74,13 +74,6 @@ describe("what the gateway posts", () => {
     expect(await shown(bob)).toHaveLength(1);
   });
 
-  it("changes the message of the pressed button in place when that was promised", async () => {
-    const id = idOf(await chat.post({ text: "page 1" }));
-    const interaction = { id: "i", token: "1", expiresAt: 1, isPrivate: false, first: true, updatesMessageId: id };
-    expect(idOf(await chat.post({ text: "page 2" }, { interaction }))).toBe(id);
-    expect(await shown()).toMatchObject([{ text: "page 2" }]);
-  });
-
   it("goes into its thread and answers its message", async () => {
     const root = await chat.port.say(ada, { roomId: "general", text: "root", attachments: [], nonce: "nonce-root" });
     await chat.post(
