@@ -62,7 +62,7 @@ function tokenOf(env: Environment, host: string): string | undefined {
 }
 
 /**
- * Rejects with NOT_RUNNING when no gateway answers, TIMEOUT when it does not within `timeoutMs`, and UNAUTHORIZED when what answers does
+ * Rejects with NOT_RUNNING when no gateway answers, CUT_OFF when the connection breaks after the call was sent, TIMEOUT when it does not within `timeoutMs`, and UNAUTHORIZED when what answers does
  * not prove that it has the token.
  */
 export async function callGateway(
@@ -111,6 +111,13 @@ async function post({ url, token }: GatewayPlace, call: Call, timeoutMs: number)
         retryable: true,
         cause: error,
       });
+    if (isBroken(error))
+      throw new HookgateError({
+        code: "CUT_OFF",
+        message: `The connection to ${url} broke before an answer came (${errorMessage(error)}). The gateway ended while it handled this, and may have done it.`,
+        hint: "Look before you repeat it: `npx hookgate status` shows whether the gateway runs; `npx hookgate do /audit`, `npx hookgate do /task list` and `npx hookgate do /mission list` show what was done.",
+        cause: error,
+      });
     throw new HookgateError({
       code: "NOT_RUNNING",
       message: `No gateway answers at ${url} (${errorMessage(error)}).`,
@@ -119,4 +126,9 @@ async function post({ url, token }: GatewayPlace, call: Call, timeoutMs: number)
       cause: error,
     });
   }
+}
+
+/** The call was sent. Where no connection is made (ECONNREFUSED and the like), nothing is. */
+function isBroken(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }

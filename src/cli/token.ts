@@ -87,7 +87,7 @@ const gatewayStatus = z.object({
 });
 
 /** The codes of callGateway for what has not proven to be the gateway. */
-const NOT_PROVEN = ["NOT_RUNNING", "TIMEOUT", "UNAUTHORIZED", "NOT_HOOKGATE"];
+const NOT_PROVEN = ["NOT_RUNNING", "CUT_OFF", "TIMEOUT", "UNAUTHORIZED", "NOT_HOOKGATE"];
 
 /** A gateway that runs answers within milliseconds; one that is busy, within a second or two. */
 const ANSWER_MS = 5_000;

@@ -328,8 +328,8 @@ describe("against the live gateway", () => {
   });
 
   it.each<[string, (socket: Socket) => void, string]>([
-    ["resets the connection", (socket) => void socket.resetAndDestroy(), "No gateway answers at"],
-    ["closes it", (socket) => void socket.end(), "No gateway answers at"],
+    ["resets the connection", (socket) => void socket.resetAndDestroy(), "broke before an answer came"],
+    ["closes it", (socket) => void socket.end(), "broke before an answer came"],
     ["answers no HTTP", (socket) => void socket.end("SSH-2.0-dropbear\r\n"), "No gateway answers at"],
     ["never answers", (socket) => void socket.resume(), "did not answer in time"],
   ])("`hookgate token` prints no login link when what listens on the port %s", async (_, answer, why) => {
@@ -358,6 +358,25 @@ describe("against the live gateway", () => {
     expect(code).toBe(0);
     expect(hooks).toEqual([expect.stringContaining("failing in 24 h: probe.broken")]);
     expect(data.findings).toContainEqual({ name: "gateway", state: "ok", detail: "it runs" });
+  });
+});
+
+describe("a gateway that ends while it handles a command", () => {
+  it("is not called one that does not run: the command may have been done", async () => {
+    rmSync(join(cwd, "begun"), { force: true });
+    rmSync(join(cwd, "enough"), { force: true });
+    const fired = cli("fire", "probe.slow", "--live");
+    await until(() => existsSync(join(cwd, "begun")), "the command being under way");
+    const ended = stopped(gateway);
+    gateway.child.kill("SIGKILL");
+    const { code, err } = await fired;
+    expect(code).toBe(1);
+    expect(err).toMatch(/broke before an answer came.*The gateway ended while it handled this, and may have done it/);
+    expect(err).toMatch(/hint: Look before you repeat it: .*task list/);
+    expect(err).not.toContain("No gateway answers");
+    await ended;
+    expect((await cli("task", "list")).err).toContain("No gateway answers at");
+    gateway = await startGateway();
   });
 });
 
