@@ -50,6 +50,7 @@ interface Running {
 
 export function createDiscordAdapter(options: DiscordOptions): Adapter {
   let running: Running | undefined;
+  const aborts = new Aborts();
   /** The channels of this run, or of the one before it: names of chats are asked for while Discord is away. */
   let channels: Channels | undefined;
   const traits: AdapterTraits = {
@@ -76,7 +77,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     platform: "discord",
     traits,
     async run(context, signal) {
-      const life = beginRun(options, context, signal);
+      const life = beginRun(options, context, signal, aborts);
       running = life;
       channels = life.channels;
       try {
@@ -112,7 +113,8 @@ function notRunning(): HookgateError {
   return new HookgateError({ code: "DISCORD_OFFLINE", message: "Discord is not connected", retryable: true });
 }
 
-function beginRun(options: DiscordOptions, context: AdapterContext, signal: AbortSignal) {
+/** `aborts`: one for all runs, because the signals of sends outlive a run. */
+function beginRun(options: DiscordOptions, context: AdapterContext, signal: AbortSignal, aborts: Aborts) {
   const { gateway, cursors, clock, logger } = context;
   let fail: (error: unknown) => void = () => {};
   const failure = new Promise<never>((_, reject) => {
@@ -129,7 +131,6 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   let isRegistered = !options.isCommandRegistrationWanted;
   const sessions = new Map<number, Session>();
   const account = accountMark(options);
-  const aborts = new Aborts();
   const sends = new InFlight();
 
   const catchUp = new CatchUp({

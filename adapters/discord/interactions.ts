@@ -90,11 +90,11 @@ export class Interactions {
     }
   }
 
-  #acknowledge(payload: InteractionPayload, { acknowledge }: Accepted): void {
+  #acknowledge(payload: InteractionPayload, { acknowledge, kind }: Accepted): void {
     const body = callbackBody(acknowledge);
     if (!body) return;
     const { id } = payload;
-    const settled = this.#post(payload, body).finally(() => {
+    const settled = this.#post(payload, body, kind === "duplicate").finally(() => {
       if (this.#acknowledging.get(id) === settled) this.#acknowledging.delete(id);
     });
     this.#acknowledging.set(id, settled);
@@ -120,8 +120,11 @@ export class Interactions {
     await this.#post(payload, { type: CallbackType.choices, data: { choices: shownChoices(choices) } });
   }
 
-  /** Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. */
-  async #post(payload: InteractionPayload, body: Callback): Promise<void> {
+  /**
+   * Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. `isReplayed`: it came
+   * before, and the log had what became of it then.
+   */
+  async #post(payload: InteractionPayload, body: Callback, isReplayed = false): Promise<void> {
     const { caller, clock, logger } = this.#context;
     // Discord's clock may be ahead of ours.
     const since = Math.min(snowflakeTime(payload.id), clock.now());
@@ -142,7 +145,8 @@ export class Interactions {
           continue;
         }
         const facts = { interaction: payload.id, error: describeFailure(error) };
-        if (isSettled && error.code === 40060) logger.debug(facts, "an interaction was acknowledged before");
+        if (isSettled && (isReplayed || error.code === 40060))
+          logger.debug(facts, "an interaction was acknowledged before");
         else logger.warn(facts, `an interaction could not be acknowledged; ${consequenceOf(body)}`);
         timer.cancel();
         return;

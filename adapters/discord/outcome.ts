@@ -147,7 +147,13 @@ function refused(refusal: Refusal, sent: Sent): SendResult {
   if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
   // The token is asked about at once, and everything stops when it is refused again. One refusal says nothing of other chats.
   if (status === 401)
-    return { kind: "retry", error: "Discord refused the token (401) once", afterMs: TOKEN_CHECK_MS, scope: "chat" };
+    return {
+      kind: "retry",
+      error: "Discord refused the token (401) for this request",
+      afterMs: TOKEN_CHECK_MS,
+      isGrowing: true,
+      scope: "chat",
+    };
   if (status === 408) return unknownOutcome(error, sent);
   if (code === INVALID_FORM) {
     const isFormatting = /"(content|embeds|components)"/.test(JSON.stringify(rawError));

@@ -1,7 +1,7 @@
 /** All requests to the Bot API: its addresses, their time limits, and what an answer means. The methods are typed by grammY. */
 import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
-import { Aborts } from "../../src/fast/aborts.js";
+import type { Aborts } from "../../src/fast/aborts.js";
 import { ANSWER_TOO_LARGE, type Answer, type ExchangeError, exchange } from "../../src/fast/exchange.js";
 import { HookgateError } from "../../src/lib/errors.js";
 
@@ -81,13 +81,13 @@ export interface Caller {
   close(): Promise<void>;
 }
 
-export function openCaller(options: CallerOptions): Caller {
+/** `aborts`: one for all callers, because the signals outlive a run. */
+export function openCaller(options: CallerOptions, aborts: Aborts): Caller {
   const { origin, pathname } = new URL(options.apiUrl);
   const prefix = pathname.replace(/\/+$/, "");
   const connect = { timeout: Math.min(10_000, options.requestTimeoutMs) };
   const pool = new Pool(origin, { connections: CONNECTIONS, connect });
   const polls = new Pool(origin, { connections: POLL_CONNECTIONS, connect });
-  const aborts = new Aborts();
   const within = (timeoutMs: number) => ({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   return {
     async call<M extends Method>(method: M, payload: Payload<M>, signal?: AbortSignal, upload?: Upload) {

@@ -9,6 +9,7 @@ import type {
   SendResult,
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
+import { Aborts } from "../../src/fast/aborts.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -63,6 +64,7 @@ interface Running {
 export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter {
   let running: Running | undefined;
   const floods = new Floods();
+  const aborts = new Aborts();
   const sends = new InFlight();
   const traits: AdapterTraits = {
     idempotentCreate: false,
@@ -87,7 +89,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     platform: "telegram",
     traits,
     async run(context, signal) {
-      const caller = openCaller(options);
+      const caller = openCaller(options, aborts);
       try {
         await serve(options, context, caller, signal, (intake) => {
           const { clock, logger } = context;

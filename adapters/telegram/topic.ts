@@ -4,9 +4,11 @@ import { threadRefused } from "../../src/domain/thread.js";
 import { pauseAfter } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { type Caller, unexpected } from "./caller.js";
-import { isPassing, readFailure, requestError } from "./errors.js";
+import { type ApiFailure, isPassing, readFailure, requestError } from "./errors.js";
 
 const HINT = "Make the bot an administrator of the group with the right Manage Topics.";
+/** Topics are not switched on, or the group is of the kind that has none. */
+const NO_FORUM = /not a forum|not a supergroup|method is available for supergroup/i;
 const MAX_NAME = 128;
 const ATTEMPTS = 3;
 const RETRY = { firstMs: 500, maxMs: 2_000 };
@@ -21,7 +23,7 @@ export interface TopicContext {
 }
 
 /**
- * Undefined: the chat is no forum. Rejects when we may not open topics there, or Telegram does not open one now. A request whose answer was lost
+ * Undefined: a private chat. Rejects when the group has no topics, when we may not open topics there, or Telegram does not open one now. A request whose answer was lost
  * may leave an empty topic behind.
  */
 export async function openTopic(context: TopicContext, at: Address, name: string): Promise<Address | undefined> {
@@ -36,12 +38,12 @@ export async function openTopic(context: TopicContext, at: Address, name: string
       return { platform: at.platform, botId: at.botId, chatId: at.chatId, threadId: String(id) };
     } catch (thrown) {
       const failure = readFailure(thrown);
-      if (failure.kind === "refused" && hasNoTopics(at, failure.description)) return undefined;
+      if (failure.kind === "refused" && !at.chatId.startsWith("-")) return undefined;
       const error = requestError(thrown, "THREAD_NOT_OPENED", "Telegram opened no topic");
       // Told as it is: the run goes on after the next start.
       if (signal.aborted) throw error;
       const pauseMs = pauseAfter(error, RETRY, attempt);
-      if (!isPassing(failure)) throw threadRefused(error.message, HINT, thrown);
+      if (!isPassing(failure)) throw threadRefused(error.message, hintFor(failure), thrown);
       if (attempt === ATTEMPTS || clock.monotonic() - startedMs + pauseMs > MAX_WAIT_MS)
         throw threadRefused(error.message, "Telegram is in trouble; the next run tries again.", thrown);
       await wait(clock, pauseMs, signal);
@@ -49,9 +51,7 @@ export async function openTopic(context: TopicContext, at: Address, name: string
   }
 }
 
-/** A private chat, and a group in which topics are not switched on. */
-function hasNoTopics({ chatId }: Address, description: string): boolean {
-  return (
-    !chatId.startsWith("-") || /not a forum|not a supergroup|method is available for supergroup/i.test(description)
-  );
+function hintFor(failure: ApiFailure): string {
+  const isNoForum = failure.kind === "refused" && NO_FORUM.test(failure.description);
+  return isNoForum ? "Switch topics on in the settings of the group, or remove `thread` from the hook." : HINT;
 }

@@ -133,12 +133,14 @@ export type SendResult =
    * Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. `delivery`: only this
    * change of a message; what is new in its chat is not limited. `file`: nothing pauses, because a file could not be fetched from
    * another server, which `afterMs` is from; it uses an attempt. Never at the last one, which names the file in the text instead.
-   * `isUntried`, with `afterMs`: no request was made, so it counts as no attempt.
+   * `isUntried`, with `afterMs`: no request was made, so it counts as no attempt. `isGrowing`, with `afterMs`: at least so long, and longer
+   * with each attempt.
    */
   | {
       kind: "retry";
       error: string;
       afterMs?: number | undefined;
+      isGrowing?: true;
       scope: "file" | "delivery" | "chat" | "bot";
       isUntried?: true | undefined;
     }

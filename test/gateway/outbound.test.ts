@@ -96,6 +96,24 @@ describe("retries", () => {
     expect(next.platform.requests.filter(({ address }) => address.chatId === "room")).toHaveLength(4);
   });
 
+  it("that are to grow get longer with each attempt, beginning with what was asked, and do not end the message", async () => {
+    const rig = await startRig();
+    const refused: SendResult = { kind: "retry", error: "401", afterMs: 5_000, isGrowing: true, scope: "chat" };
+    script(rig.platform, ...Array.from({ length: 12 }, () => refused));
+    const id = await send(rig, "late");
+    const pauses: number[] = [];
+    for (let n = 1; n <= 12; n++) {
+      await waitsAfter(rig, id, n);
+      const { dueAt = 0 } = (await rig.store.outbox.get(id)) ?? {};
+      pauses.push(dueAt - rig.clock.now());
+      await rig.clock.advance(dueAt - rig.clock.now());
+    }
+    await rig.idle();
+    expect(pauses[0]).toBe(5_000);
+    expect(pauses.at(-1)).toBeGreaterThan(60_000);
+    expect(rig.platform.texts()).toEqual(["late"]);
+  });
+
   it("of a limit of edits hold back that edit alone: what is new goes, and a newer edit takes its place", async () => {
     const rig = await startRig();
     script(rig.platform, undefined, { kind: "retry", error: "429", afterMs: 600_000, scope: "delivery" });

@@ -40,7 +40,8 @@ export async function takeResult(
       if (result.scope === "file") return waitForFile(delivery, result.afterMs, result.error, out);
       if (result.afterMs !== undefined) {
         const { afterMs, scope, error, isUntried } = result;
-        return waitAsTold(delivery, { askedMs: afterMs, scope, why: error, isUntried }, out);
+        const askedMs = result.isGrowing ? Math.max(afterMs, nextPauseMs(delivery, out)) : afterMs;
+        return waitAsTold(delivery, { askedMs, scope, why: error, isUntried }, out);
       }
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)
@@ -119,10 +120,13 @@ async function waitAsTold(delivery: Delivery, { askedMs, scope, why, isUntried }
  * not find out one by one, unless it turns out to be this one's fault after all.
  */
 function waitForPlatform(delivery: Delivery, error: string, out: Outbound): Promise<Then> {
-  const attempts = delivery.attempts + 1;
-  const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
-  const askedMs = backoffMs({ firstMs, maxMs }, attempts);
-  return waitAsTold(delivery, { askedMs, scope: attempts < max ? "bot" : "chat", why: error }, out);
+  const isFew = delivery.attempts + 1 < out.config.outbox_attempts;
+  return waitAsTold(delivery, { askedMs: nextPauseMs(delivery, out), scope: isFew ? "bot" : "chat", why: error }, out);
+}
+
+/** Longer with each attempt. */
+function nextPauseMs({ attempts }: Delivery, { config }: Outbound): number {
+  return backoffMs({ firstMs: config.retry_first, maxMs: config.retry_max }, attempts + 1);
 }
 
 /** Later, with growing pauses; after the last attempt it ends as `ending`. */
@@ -134,10 +138,9 @@ async function tryAgain(
   out: Outbound,
 ): Promise<Then> {
   const attempts = delivery.attempts + 1;
-  const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
-  if (attempts >= max) return giveUp(delivery, ending, withPartCount(delivery, error), out);
+  if (attempts >= out.config.outbox_attempts) return giveUp(delivery, ending, withPartCount(delivery, error), out);
   const now = out.clock.now();
-  const dueAt = now + backoffMs({ firstMs, maxMs }, attempts);
+  const dueAt = now + nextPauseMs(delivery, out);
   if (endsBefore(delivery, dueAt))
     return giveUp(delivery, ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   const isInDoubt = ending === "held";

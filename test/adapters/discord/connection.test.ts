@@ -129,6 +129,29 @@ describe("a restarted process", () => {
     expect(identified()).toBe(1);
   });
 
+  it("does not report a second time that an interaction of before comes too late to be acknowledged", async () => {
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    const first = await start({ gateway, cursors });
+    fake.people.says("a");
+    await until(() => cursors.map.has("session:0"));
+    const before = new Map(cursors.map);
+    const body = { code: 10062, message: "Unknown interaction" };
+    fake.fail({ path: "/callback", times: 10, action: { kind: "status", status: 404, body } });
+    fake.people.slash("status");
+    const reported = "could not be acknowledged";
+    await until(() => first.logger.lines.join().includes(reported), "the report");
+    await first.stop();
+    cursors.map.clear();
+    for (const [key, value] of before) cursors.map.set(key, value);
+    const { logger } = await start({ gateway, cursors });
+    await until(
+      () => logger.lines.join().includes("was acknowledged before"),
+      "the interaction being handed over again",
+    );
+    expect(logger.lines.join()).not.toContain(reported);
+  });
+
   it("knows the parent of a thread it was never told about", async () => {
     const gateway = new RecordingGateway();
     const cursors = new MemoryCursors();

@@ -776,7 +776,11 @@ describe("trouble", () => {
       await own.stop();
     });
     own.fail({ method: "POST", path: "/messages$", action: REFUSED });
-    expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "chat" });
+    expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({
+      kind: "retry",
+      scope: "chat",
+      isGrowing: true,
+    });
     await until(() => own.calls.some(({ path }) => path.endsWith("/users/@me")), "the token being checked");
     expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "sent" });
   });

@@ -1,9 +1,11 @@
 /** Long polling: what is confirmed, what comes again, and what becomes of trouble. */
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/lib/clock.js";
 import { HookgateError } from "../../../src/lib/errors.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
-import { gate, newFake, Recorder, startAdapter } from "./harness.js";
+import { gate, newFake, Recorder, recordingLogger, startAdapter } from "./harness.js";
 
 describe("polling", () => {
   it("goes online with its numeric id and its name", async () => {
@@ -24,6 +26,22 @@ describe("polling", () => {
     const nameOf = (chatId: number) =>
       adapter.traits.placeName?.({ platform: "telegram", botId: "7654321", chatId: String(chatId) });
     expect([nameOf(fake.chatId), nameOf(fake.userId)]).toEqual(["The group", "direct messages with Ada"]);
+  });
+
+  it("leaves no listeners behind on the signal that outlives its runs", async () => {
+    const fake = await newFake();
+    fake.fail({ method: "getMe", times: 5, action: { kind: "refuse", status: 500, description: "trouble" } });
+    const { adapter, ended } = await startAdapter({ fake, isTroubled: true });
+    await ended;
+    const { signal } = new AbortController();
+    const context = {
+      gateway: new Recorder(),
+      cursors: new MemoryCursors(),
+      clock: systemClock,
+      logger: recordingLogger([]),
+    };
+    for (let n = 0; n < 4; n++) await expect(adapter.run(context, signal)).rejects.toThrow("trouble");
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
   });
 
   it("asks for reactions, which Telegram leaves out by default", async () => {

@@ -760,8 +760,11 @@ describe("a topic", () => {
     const topics = fake.world.chats.get(fake.forumId)?.topics;
     expect(opened).toEqual({ ...forum, threadId: expect.any(String) });
     expect(topics?.get(Number(opened?.threadId))).toBe("n".repeat(128));
-    for (const chatId of [fake.chatId, fake.userId])
-      expect(await adapter.openTopic?.({ ...at, chatId: String(chatId) }, "x")).toBeUndefined();
+    expect(await adapter.openTopic?.({ ...at, chatId: String(fake.userId) }, "x")).toBeUndefined();
+    await expect(adapter.openTopic?.({ ...at, chatId: String(fake.chatId) }, "x")).rejects.toMatchObject({
+      code: "THREAD_REFUSED",
+      hint: expect.stringContaining("Switch topics on"),
+    });
     await expect(adapter.openTopic?.({ ...at, chatId: "-4711" }, "x")).rejects.toMatchObject({
       code: "THREAD_REFUSED",
       hint: expect.stringContaining("Manage Topics"),
