@@ -31,9 +31,8 @@ export function readFailure(thrown: unknown): ApiFailure {
   }
   if (thrown instanceof ExchangeError)
     return { kind: "unanswered", error: thrown.message, isWritten: thrown.isWritten };
-  // A success without an answer that can be read may have taken effect.
-  if (thrown instanceof UnusableAnswer && thrown.status !== undefined && thrown.status >= 300 && thrown.status < 500)
-    return page(thrown.status);
+  // A success without an answer that can be read may have taken effect, and so may what timed out.
+  if (thrown instanceof UnusableAnswer && isPage(thrown.status)) return page(thrown.status);
   return { kind: "unanswered", error: errorMessage(thrown), isWritten: true };
 }
 
@@ -47,6 +46,10 @@ function secondsOf(retryAfter: unknown): number | undefined {
 function floodWaitOf(description: string): number | undefined {
   const seconds = /(?:(?:FLOOD|SLOWMODE)\w*_WAIT_|\bretry after )(\d+)/.exec(description)?.[1];
   return seconds === undefined ? undefined : Number(seconds);
+}
+
+function isPage(status: number | undefined): status is number {
+  return status !== undefined && status >= 300 && status < 500 && status !== 408;
 }
 
 function page(status: number): ApiFailure {

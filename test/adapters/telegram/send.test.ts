@@ -612,6 +612,7 @@ describe("what a send reports", () => {
     ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
     ["a request that timed out", refuse(408, "Request Timeout"), { kind: "ambiguous" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }, { kind: "ambiguous" }],
+    ["a proxy's page about a request that timed out", { kind: "proxy-error", status: 408 }, { kind: "ambiguous" }],
     ...[400, 403, 404, 407].map((status): [string, Fault["action"], object] => [
       `a proxy's refusal (${status})`,
       { kind: "proxy-error", status },
