@@ -24,6 +24,7 @@ const SCOPE = "alerts.digests";
 const UNSETTLED = "unsettled";
 /** The cause of a digest's deliveries. */
 export const DIGEST = "digest";
+const CAUSE = { kind: "alert" as const, id: DIGEST, depth: 0 };
 const SHOWN = 15;
 const DAY_MS = 86_400_000;
 /** Alerts that are looked through for what happened. */
@@ -48,6 +49,8 @@ interface Sent {
   sentAt: number;
   about: About;
   duty?: Duty | undefined;
+  /** Of a private chat: what the other chats got, which says that its person is notified there. */
+  posts?: { to: string; deliveryId: string }[] | undefined;
   /** It is at the fallback already. */
   isElsewhere?: boolean;
 }
@@ -84,10 +87,17 @@ export function createDigests(
     const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
     const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), parts);
+    const sentTo = (at: Address) => ({ to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at) });
     const sent = { sentAt: now, about, duty: duty && { ...duty, direct } };
-    for (const at of isTold ? [...to, ...direct.flatMap((text) => parseAddress(text) ?? [])] : [])
+    const all = [
+      ...to.map((at) => ({ ...sent, ...sentTo(at) })),
+      ...direct
+        .flatMap((text) => parseAddress(text) ?? [])
+        .map((at) => ({ ...sent, ...sentTo(at), posts: to.map(sentTo) })),
+    ];
+    for (const one of isTold ? all : [])
       try {
-        await post({ ...sent, to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at) }, message);
+        await post(one, message);
       } catch (error) {
         // The other chats get it all the same.
         if (nowhere(error) === undefined) throw error;
@@ -103,10 +113,7 @@ export function createDigests(
     const { to, duty, deliveryId } = sent;
     const at = parseAddress(to);
     if (at)
-      await send(at, duty === undefined ? message : called(message, duty, at), {
-        cause: { kind: "alert", id: DIGEST, depth: 0 },
-        deliveryId,
-      });
+      await send(at, duty === undefined ? message : called(message, duty, at, parts), { cause: CAUSE, deliveryId });
   }
 
   const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Sent[];
@@ -131,12 +138,23 @@ export function createDigests(
     return next;
   }
 
-  async function postElsewhere({ to, deliveryId, duty, about, isElsewhere }: Sent, reason: string) {
+  /** The private message did not arrive: what the other chats got says so, too. */
+  async function correct({ posts = [], duty }: Sent): Promise<void> {
+    for (const { to, deliveryId } of posts) {
+      const [at, delivery] = [parseAddress(to), await parts.deliveryOf(deliveryId)];
+      if (at === undefined || delivery?.message === undefined || duty === undefined) continue;
+      const message = called({ ...delivery.message, text: "" }, duty, at, parts);
+      const options = { cause: CAUSE, deliveryId: digestId(deliveryId, 0, at), isCourtesy: true };
+      if (message.text !== delivery.message.text) await parts.edit(deliveryId, message, options);
+    }
+  }
+
+  async function postElsewhere(lost: Sent, reason: string) {
+    const { to, deliveryId, duty, about, isElsewhere } = lost;
     await raiseUndelivered(to, reason, parts);
     if (isElsewhere) return;
+    await correct(lost);
     const { message } = await write(parts, about);
-    // A private chat that does not take it notifies no one.
-    const remaining = duty?.direct?.includes(to) ? { ...duty, direct: [] } : duty;
     const text = `${message.text} This digest did not arrive at \`${shownAs(to, parts.placeName)}\`.`.trim();
     for (const other of fallbacks(parts.config, () => admins().map(formatAddress)))
       if (other !== to) {
@@ -147,7 +165,7 @@ export function createDigests(
           deliveryId: id ?? "",
           sentAt: clock.now(),
           about,
-          duty: remaining,
+          duty,
           isElsewhere: true,
         };
         if (at)
@@ -202,23 +220,36 @@ function timesOf(
 }
 
 /** Called on the platform of the chat; named in any case, and the text says so where that notifies no one. */
-function called(message: OutboundMessage, { rota, person, mentions: all, direct = [] }: Duty, at: Address) {
+function called(
+  message: OutboundMessage,
+  { rota, person, mentions: all, direct = [] }: Duty,
+  at: Address,
+  parts: Telling,
+) {
   const to = formatAddress(at);
   if (direct.includes(to)) {
     const why = "You have no account where this digest is posted, so you are notified here.";
     return { ...message, text: `You are on duty now (${inline(rota)}). ${why} ${message.text}`.trim() };
   }
-  const { prefix, mentions } = mentionsFor(all, to);
+  const { prefix, mentions } = mentionsFor(all, to, parts);
   const who = prefix === "" ? `${inline(person)} ` : prefix;
-  const missing = prefix === "" ? ` ${missingAt(at, person, all, direct)}` : "";
+  const missing = prefix === "" ? ` ${missingAt(at, person, all, direct, parts)}` : "";
   return { ...message, text: `${who}is on duty now (${inline(rota)}).${missing} ${message.text}`.trim(), mentions };
 }
 
-function missingAt({ platform }: Address, person: string, accounts: readonly string[], direct: readonly string[]) {
+function missingAt(
+  { platform }: Address,
+  person: string,
+  accounts: readonly string[],
+  direct: readonly string[],
+  { inhibitors }: Telling,
+) {
   const name = inline(person);
-  if (direct.length > 0) return `${name} has no ${platform} account and is notified in a private chat.`;
+  if (!direct.every(inhibitors.takesNone))
+    return `${name} has no ${platform} account and is notified in a private chat.`;
   const missing = accounts.length === 0 ? "account in `alerts.people`" : `${platform} account`;
-  return `⚠ This message notifies no one: ${name} has no ${missing}.`;
+  const refused = direct.length > 0 ? ", and the private chat takes no alerts now" : "";
+  return `⚠ This message notifies no one: ${name} has no ${missing}${refused}.`;
 }
 
 /** Private chats of the person on duty, where no chat of the digest would notify them. */

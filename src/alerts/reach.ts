@@ -20,6 +20,8 @@ export interface Reach {
   arriving: { destination: string; name: string }[];
   /** The fallback, when none of those notifies a person and the step has no webhook. */
   elsewhere: readonly string[];
+  /** These, and when no person is notified also the fallback that has the alert already. */
+  informed: readonly string[];
   /** People of a rota who are notified because the person on call is not mentioned in any chat. */
   standIns: StandIn[];
   /** Accounts of the people who are notified, stand-ins included. */
@@ -91,16 +93,22 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const standIns = [...near, ...far];
   const isNotified = (accounts: readonly Mentioned[]) => isAt([...chats, ...elsewhere], accounts) || isDirect(accounts);
   const notified = [...people.filter(isNotified).flat(), ...standIns.flatMap(({ accounts }) => accounts)];
+  const isUnreached = isSilent && notified.length === 0;
+  const fallback = fallbacks(config, () => admins().map(formatAddress), lostAt);
+  const known = chats.filter((chat) => fallback.includes(chat) && !around.inhibitors.takesNone(chat));
+  // Not where the alert is posted there and nowhere else.
+  const isKnown = isUnreached && known.length < chats.length;
   return {
     posted: webhook === undefined ? chats : [...chats, webhook],
     isCalled,
     direct,
     arriving: direct.filter(arrives),
     elsewhere,
+    informed: isKnown ? [...elsewhere, ...known] : elsewhere,
     standIns,
     notified,
     missing: step.mention.filter((one) => !isNotified(accountsOf([one], config, now))),
-    isUnreached: isSilent && notified.length === 0,
+    isUnreached,
   };
 }
 

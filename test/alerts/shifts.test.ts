@@ -274,6 +274,28 @@ describe("a digest at the start of a shift", () => {
     expect(on.posted("loop:bot:dm-ben")).toHaveLength(1);
   });
 
+  it("says in its chat that the person is not notified: after the private chat refuses it, and at once when that is known", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = ({ address: { chatId } }) =>
+      chatId === "dm-ben" ? { kind: "permanent", error: "the bot was blocked" } : undefined;
+    const on = await watch(config([shift("11:00", "13:00", "ben"), shift("14:00", "15:00", "ben")]), {
+      platform,
+      direct: (ref) => (ref === "other:8" ? parseAddress("loop:bot:dm-ben") : undefined),
+    });
+    await on.advance(HOUR + MINUTE);
+    const why = "This message notifies no one: ben has no loop account, and the private chat takes no alerts now.";
+    const said = () => on.posted(OPS).map(({ text, edits }) => [edits, text.split(" Handover")[0]]);
+    const text = expect.stringMatching(`^ben is on duty now \\(support\\)\\. ⚠ ${why}`);
+    expect(said()).toEqual([[1, text]]);
+    expect(on.posted(OPS)[0]?.text).toContain("Handover: nothing is open");
+    expect(on.posted(ADMINS).some((one) => one.text.includes(`${why} This digest did not arrive at`))).toBe(true);
+    await on.advance(3 * HOUR);
+    expect(said()).toEqual([
+      [1, text],
+      [0, text],
+    ]);
+  });
+
   it("calls the people of a rota of account ids by their names, as /oncall does", async () => {
     const shifts = [shift("11:00", "13:00", "loop:7"), shift("13:00", "15:00", "other:8")];
     const on = await watch(config(shifts));

@@ -271,7 +271,7 @@ describe("escalation", () => {
     await on.advance(5_000);
     for (const place of [ROOM, OPS]) {
       const call = on.posted(place).find(({ text }) => text.includes("Escalated"));
-      expect(call?.text).toContain("No one is on call in nights. This step notifies none of its people");
+      expect(call?.text).toContain("This step notifies none of its people. No one is on call in nights");
       expect(call?.body.mentions).toBeUndefined();
     }
     expect(on.posted()[0]?.text).toContain("Escalation step 1 notified none of its people");
@@ -302,10 +302,10 @@ describe("escalation", () => {
     await on.advance(5_000);
     const call = (place: string) => on.posted(place).find(({ text }) => text.includes("Escalated"))?.text;
     expect(call(ROOM)).toContain(
-      `olaf has no loop account. This step notifies none of its people. It is posted in ${OPS} as well`,
+      `This step notifies none of its people. olaf has no loop account. It is posted in ${OPS} as well`,
     );
     expect(call(OPS)).toContain(
-      "This step notifies none of its people. It is posted here as well. This was the last step",
+      "This step notifies none of its people. olaf has no loop account. It is posted here as well. This was the last step",
     );
   });
 

@@ -36,7 +36,7 @@ export function sentencesFor(
 ): string[] {
   const chat = at === undefined || isWebhook(at) ? undefined : at;
   const sentences = step.mention.flatMap((one) => sentenceOf(one, chat, reach, alerting, now) ?? []);
-  return [...new Set([...sentences, ...totalOf(chat, reach, alerting)])];
+  return [...new Set([...resultOf(reach, alerting), ...sentences, ...whereOf(chat, reach, alerting)])];
 }
 
 export function namesOf(accounts: readonly Mentioned[], alerting: Pick<Alerting, "nameOf">): string {
@@ -172,17 +172,17 @@ function refusedChat(
   return `the private chat takes no alerts now${isTried ? ", and is tried again" : ""}`;
 }
 
-/** Whether the step notifies a person at all, and where its copy is. */
-function totalOf(
-  chat: string | undefined,
-  { isUnreached, elsewhere }: Reach,
-  { placeName, inDoubtAt }: Calling,
-): string[] {
-  const none = isUnreached ? [inDoubtAt === undefined ? UNNOTIFIED : UNCERTAIN] : [];
-  if (elsewhere.length === 0) return none;
-  const isCopy = chat !== undefined && elsewhere.includes(chat);
-  const where = isCopy ? "here" : `in ${elsewhere.map((one) => shownAs(one, placeName)).join(", ")}`;
-  return [...none, `It is posted ${where} as well`];
+/** Before the reasons: a text that is cut has it. */
+const resultOf = ({ isUnreached }: Reach, { inDoubtAt }: Calling) =>
+  isUnreached ? [inDoubtAt === undefined ? UNNOTIFIED : UNCERTAIN] : [];
+
+/** Where else people read it. */
+function whereOf(chat: string | undefined, { elsewhere, informed }: Reach, { placeName }: Calling): string[] {
+  if (chat !== undefined && elsewhere.includes(chat)) return ["It is posted here as well"];
+  const others = informed.filter((one) => one !== chat);
+  return others.length === 0
+    ? []
+    : [`It is posted in ${others.map((one) => shownAs(one, placeName)).join(", ")} as well`];
 }
 
 /** True when it is written; a page that is posted later may notify them. */

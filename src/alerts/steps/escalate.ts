@@ -41,6 +41,9 @@ export function stepOf(key: string): { route: string; step: string } | undefined
 /** The part of the key that all messages of a step have. Undefined for what is about no step. */
 export const stepIn = (key: string) => /^escalation:[^:]*:.*?:\d+(?=:|$)/.exec(key)?.[0];
 
+/** It is about a step that was taken again because a chat refused its page. */
+export const isInstead = (key: string) => key.includes(INSTEAD_OF);
+
 /** It calls people, and does not only say what became of such a message. */
 export const isPageKey = (key: string) => stepIn(key) !== undefined && !key.includes(LOST);
 
@@ -206,13 +209,15 @@ function take(
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
   const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
-  const held = heldSentences(plan, chats, alerting);
   note(urging, reach, alerting);
   delete urging.quietUntil;
   const ends = chats.map((chat) => quietEnd(plan, chat, alerting) ?? now);
   // It is posted nowhere yet.
   if (ends.every((end) => end > now)) urging.quietUntil = Math.min(...ends);
-  const facts = (at?: string) => [...sentencesFor(at, step, reach, alerting, now), ...held];
+  const facts = (at?: string) => [
+    ...sentencesFor(at, step, reach, alerting, now),
+    ...heldSentences(plan, chats, at, alerting),
+  ];
   // These have it already, without what is new.
   const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
   // A copy of the page that was lost is posted there, with what is new in the same message.
@@ -261,14 +266,17 @@ const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
 /** The people to whom an escalation was sent in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];
 
-/** The history and the other chats must not say that a page was sent which waits for a morning. */
-function heldSentences(plan: Plan, chats: readonly string[], alerting: Alerting): string[] {
-  return chats.flatMap((chat) => {
+/** The history and the other chats must not say that a page was sent which waits for a morning. In a chat that waits itself, what has waited as long is posted by then. */
+function heldSentences(plan: Plan, chats: readonly string[], at: string | undefined, alerting: Alerting): string[] {
+  const end = at === undefined ? undefined : quietEnd(plan, at, alerting);
+  const waited = end === undefined ? [] : ["It waited for the end of the quiet hours"];
+  const waiting = chats.flatMap((chat) => {
     const until = quietEnd(plan, chat, alerting);
-    if (until === undefined) return [];
+    if (until === undefined || (end !== undefined && until <= end)) return [];
     const zone = alerting.config.destinations[chat]?.quiet?.timezone ?? localTimezone();
     return [`It waits in ${shownAs(chat, alerting.placeName)} until ${timeIn(zone, until).slice(11, 16)}: quiet hours`];
   });
+  return [...waiting, ...waited];
 }
 
 const storedAs = ({ ref, name }: Mentioned) => `${ref}|${name}`;

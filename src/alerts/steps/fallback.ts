@@ -18,7 +18,7 @@ import { groupBy } from "../tell/group-by.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { namesOf, uncalledText } from "./call.js";
 import { lostKey, sentDirectlyTo, stepOf } from "./escalate.js";
-import { quietHours } from "./quiet-hours.js";
+import { quietEnd, quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
 export type Unsaid = Pick<NewNotice, "kind" | "key" | "text" | "mentions">;
@@ -34,7 +34,15 @@ export interface Undelivered extends Loss {
 
 /** Whether this text is posted elsewhere because it did not arrive in time, or because that is not known. */
 export const isCopy = (text: string) => COPY.test(text);
-const COPY = /\(it (?:did not arrive|may not have arrived|waits) at /;
+const COPY = /\(it (did not arrive|may not have arrived|waits) at /;
+
+const privateMessage = (name: string, fate: string) => `The private message to ${name} ${fate}`;
+
+/** What a copy of a private message says, without the words of that message. Undefined for other texts. */
+export function lostPrivately(text: string): string | undefined {
+  const [name, fate] = [sentDirectlyTo(text), COPY.exec(text)?.[1]];
+  return name === undefined || fate === undefined ? undefined : privateMessage(name, fate);
+}
 
 export function fallback(
   plan: Plan,
@@ -111,7 +119,8 @@ export function fallback(
     left.push(...uncalled.filter((person) => !isDirect(person)).flat());
   }
   // A copy that is lost has an alert of its own, for its chat.
-  if (notice?.kind === "escalation" && !isCopy(notice.text)) correct(plan, destination, notice, loss, elsewhere);
+  if (notice?.kind === "escalation" && !isCopy(notice.text))
+    correct(plan, destination, notice, loss, elsewhere, alerting);
   const unnotified = left.length === 0 ? "" : `. ${namesOf(left, alerting)} cannot be notified now`;
   recordLoss(plan, destination, notice, { ...loss, reason: `${loss.reason}${unnotified}` }, alerting);
 }
@@ -232,7 +241,14 @@ function callWithout(
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
-function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informed: readonly string[]): void {
+function correct(
+  plan: Plan,
+  lostAt: string,
+  notice: Unsaid,
+  loss: Loss,
+  informed: readonly string[],
+  alerting: Alerting,
+): void {
   const name = sentDirectlyTo(notice.text);
   if (name === undefined) return;
   const { alert, now } = plan;
@@ -245,7 +261,7 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informe
       plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true, isCopy: false };
     }
   }
-  const text = `The private message to ${name} ${LOSSES[loss.fate]}: ${loss.reason}`;
+  const text = `${privateMessage(name, LOSSES[loss.fate])}: ${loss.reason}`;
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
     plan.notices.push({
       alertId: alert.id,
@@ -254,6 +270,7 @@ function correct(plan: Plan, lostAt: string, notice: Unsaid, loss: Loss, informe
       key: lostKey(notice.key, lostAt),
       text,
       mentions: [],
-      dueAt: now,
+      // The admins have it, and no one has to act on it in the night.
+      dueAt: quietEnd(plan, destination, alerting) ?? now,
     });
 }

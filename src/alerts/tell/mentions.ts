@@ -1,12 +1,15 @@
 /** The accounts that a message pings at a destination: only those of its own platform, and only those that the configuration names. */
 import type { OutboundMessage } from "../../domain/message.js";
+import type { Alerting } from "../alerting.js";
 
-/** `mentions`: `platform:id|name`. Those of other platforms are named in the text already. */
+/** `mentions`: `platform:id|name`. Those of other platforms, and in a private chat those of other people, are named in the text already. */
 export function mentionsFor(
   mentions: readonly string[],
   destination: string,
+  { personOf }: Pick<Alerting, "personOf">,
 ): { prefix: string; mentions?: OutboundMessage["mentions"] } {
   const platform = destination.split(":")[0];
+  const reader = personOf(destination);
   const users: string[] = [];
   const roles: string[] = [];
   let everyone = false;
@@ -21,7 +24,7 @@ export function mentionsFor(
       continue;
     }
     const [of, kind, id] = ref.split(":");
-    if (of !== platform || kind === undefined) continue;
+    if (of !== platform || kind === undefined || (reader !== undefined && ref !== reader)) continue;
     const isRole = kind === "role" && id !== undefined;
     (isRole ? roles : users).push(isRole ? id : kind);
     written.push(isRole ? `<@&${id}>` : `<@${kind}${name === ref || name === "" ? "" : `|${name}`}>`);

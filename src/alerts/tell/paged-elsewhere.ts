@@ -87,7 +87,7 @@ export async function mentionsOthers(
     isAnyLate ||= await isLate(notice, telling);
     wanted.push(...(await withoutPaged(notice, alert, telling)).mentions);
   }
-  const { mentions } = mentionsFor(wanted, destination);
+  const { mentions } = mentionsFor(wanted, destination, telling);
   return isAnyLate && sorted(mentions?.users) !== sorted(message?.mentions?.users);
 }
 

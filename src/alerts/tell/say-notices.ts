@@ -13,10 +13,11 @@ import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.j
 import { defaultDestination } from "../config.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
+import { peopleOf, rotaOf } from "../reach.js";
 import { isOfWoken } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
-import { stepNumber, unreachedStep } from "../steps/escalate.js";
-import { isCopy } from "../steps/fallback.js";
+import { isInstead, isPageKey, lostKey, stepIn, stepNumber, unreachedStep } from "../steps/escalate.js";
+import { isCopy, lostPrivately } from "../steps/fallback.js";
 import { newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
@@ -271,12 +272,33 @@ const alertsOf = (sayings: readonly Saying[]) => [
 ];
 /** All that is said of one alert. */
 function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
-  const notices = inOrder(sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : [])));
+  const all = sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : []));
+  const notices = inOrder(withoutAttempts(all));
   return [...new Set(newestReminders(notices).map(({ text }) => remindedAt(text, one, now)))].join(". ");
 }
 
-/** By step: a copy of one may be written after the next. */
-const inOrder = (notices: readonly Notice[]) => [...notices].sort((a, b) => stepNumber(a.key) - stepNumber(b.key));
+/** By step: a copy of one may be written after the next. What became of a private message comes after the result of its step. */
+const inOrder = (notices: readonly Notice[]) =>
+  [...notices].sort(
+    (a, b) => stepNumber(a.key) - stepNumber(b.key) || Number(!isPageKey(a.key)) - Number(!isPageKey(b.key)),
+  );
+
+/** A step that was taken again has its result in its newest page: of earlier ones in the same message, only that a private one was lost is said. */
+function withoutAttempts(notices: readonly Notice[]): Notice[] {
+  return notices.flatMap((notice) => {
+    const { id, key, text } = notice;
+    const isOld =
+      isPageKey(key) &&
+      notices.some((one) => one.id > id && isWholeAgain(one) && stepIn(one.key) === stepIn(key)) &&
+      (!isCopy(text) || lostPrivately(text) !== undefined);
+    if (!isOld) return [notice];
+    const lost = lostPrivately(text);
+    return lost === undefined ? [] : [{ ...notice, key: lostKey(key, ""), text: lost }];
+  });
+}
+
+/** And not only what is new. */
+const isWholeAgain = ({ key, text }: Notice) => isInstead(key) && isPageKey(key) && text.startsWith("Escalated: ");
 
 /** One text for all when it is the same for all, else one for each. */
 function textOf(sayings: readonly Saying[], now: number): { common?: string; of(alert: Alert): string } {
@@ -370,14 +392,19 @@ async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telli
 }
 
 function whyUnread(mention: readonly string[], telling: Telling): string {
-  const refused = refusedOf(mention, telling, telling.clock.now());
+  // The next people of a rota were tried as well.
+  const people = mention.flatMap((one) => {
+    const rota = telling.config.rotas[rotaOf(one) ?? ""];
+    return rota === undefined ? [one] : [one, ...peopleOf(rota)];
+  });
+  const refused = refusedOf(people, telling, telling.clock.now());
   const also = refused === undefined ? "" : `, and the private chat of ${refused} takes no alerts`;
   return `None of their accounts can be notified where it was posted${also}`;
 }
 
 async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {
   const { notice, alert, card } = sayings[0] as Saying;
-  const { prefix, mentions } = mentionsFor(mentionsOf(sayings), notice.destination);
+  const { prefix, mentions } = mentionsFor(mentionsOf(sayings), notice.destination, telling);
   const root = card && (await telling.deliveryOf(card.deliveryId));
   // An answer to the card, where that stands in the same chat.
   const posted = root?.parts.find(
