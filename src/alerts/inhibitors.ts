@@ -15,6 +15,10 @@ export interface Inhibitors {
   isAway(destination: string): boolean;
   /** One of both: a message there notifies no one now. */
   takesNone(destination: string): boolean;
+  /** A new message has arrived there. */
+  noteArrival(destination: string, now: number): void;
+  /** A new message has arrived there since that time, as far as is known. */
+  hasTaken(destination: string, since: number): boolean;
   /** Its platform has just refused a message to this private chat for good. Other settings come with other inhibitors, which know nothing of it. */
   noteRefusal(destination: string, reason: string, now: number): void;
   /** Why this private chat is not tried now: it refused a message not long ago, and an open alert says so. */
@@ -65,6 +69,8 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
   const away = new Map<string, Set<string>>();
   /** The last refusal of each private chat. */
   const refusals = new Map<string, { at: number; reason: string }>();
+  /** The last arrival in each chat. */
+  const arrivals = new Map<string, number>();
   /** True when the chat, or all chats of the platform, take no alerts now and did before, or the other way round. */
   function noteOwn(alert: Alert): boolean {
     const { destination, platform } = alert.signal.labels;
@@ -77,6 +83,8 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
     refuses,
     isAway,
     takesNone: (destination) => refuses(destination) || isAway(destination),
+    noteArrival: (destination, now) => void arrivals.set(destination, now),
+    hasTaken: (destination, since) => (arrivals.get(destination) ?? Number.NEGATIVE_INFINITY) >= since,
     noteRefusal: (destination, reason, at) => void refusals.set(destination, { at, reason }),
     refusalOf(destination, now) {
       const { at, reason } = refusals.get(destination) ?? { at: Number.NEGATIVE_INFINITY };

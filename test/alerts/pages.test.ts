@@ -4,7 +4,7 @@ import type { PersonAction } from "../../src/alerts/act.js";
 import type { ClockStanding } from "../../src/domain/alert-signal.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
-import { ANN, HOUR, MINUTE, ROOM, START, signal, watch } from "./watch.js";
+import { ADMINS, ANN, HOUR, MINUTE, ROOM, START, signal, watch } from "./watch.js";
 
 const entity = {
   type: "conversation" as const,
@@ -67,6 +67,52 @@ it("goes at once in a group whose cards change more often than the group takes, 
   // The three that the minute has for changes.
   expect(sent("edit")).toBe(3);
   await pump(() => sent("edit") >= 6, "the other changes");
+});
+
+/** A group that takes six messages a minute; more changes of its cards wait than that. */
+async function withWaitingChanges(isSnoozed: boolean) {
+  const limits = { perSecond: 1_000, perGroupPerMinute: 6 };
+  const platform = new LoopbackPlatform("loop", { idempotentCreate: true, limits, isGroup: () => true });
+  const routes = { default: { to: [ROOM], alone: 30, remind: { times: 0 } } };
+  const on = await watch({ routes, fallback_after: "20s" }, platform);
+  for (let n = 0; n < 6; n++) await on.raise({ fingerprint: `f${n}`, title: `Card ${n}` });
+  const ids = (await on.alerts.list({ open: true, limit: 10 })).map(({ id }) => id);
+  const edits = () => platform.requests.filter(({ kind }) => kind === "edit").length;
+  if (isSnoozed)
+    for (const id of ids) {
+      await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + HOUR }, ANN);
+      for (let step = 0; step < 60; step++) await on.clock.advance(1_000);
+    }
+  await on.advance(2 * MINUTE);
+  const before = edits();
+  for (const id of ids) await on.alerts.act(id, { kind: "note", text: "seen" }, ANN);
+  return { on, changed: () => edits() - before };
+}
+
+it("a group that takes new messages is reached, although changes of its cards wait longer than the fallback", async () => {
+  const { on, changed } = await withWaitingChanges(false);
+  const end = on.clock.now() + 50_000;
+  for (let n = 0; on.clock.now() < end; n++) {
+    await on.alerts.raise(signal({ fingerprint: `new${n}`, title: `New ${n}`, at: on.clock.now() }));
+    await until(async () => {
+      await on.clock.advance(250);
+      return on.posted().some(({ text }) => text.includes(`New ${n}`));
+    }, "the new card");
+    for (let step = 0; step < 15; step++) await on.clock.advance(1_000);
+  }
+  expect(changed()).toBeLessThan(6);
+  expect(on.posted(ADMINS)).toEqual([]);
+});
+
+it("the card of an alert that an operator has is not posted elsewhere because a change of it waits", async () => {
+  const { on, changed } = await withWaitingChanges(true);
+  await until(async () => {
+    await on.clock.advance(1_000);
+    return on.posted(ADMINS).length > 0;
+  }, "the alert about the group");
+  expect(changed()).toBeLessThan(6);
+  for (let step = 0; step < 30; step++) await on.clock.advance(1_000);
+  expect(on.posted(ADMINS).map(({ text }) => /Card \d|do not reach/.exec(text)?.[0])).toEqual(["do not reach"]);
 });
 
 it("about a direct message links to the person, and its card says how to answer", async () => {

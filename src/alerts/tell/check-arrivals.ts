@@ -3,17 +3,10 @@ import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import type { Loss } from "../plan.js";
+import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
-import {
-  arrivesAgain,
-  isLostCourtesy,
-  lossOf,
-  noteRefusal,
-  raiseUndelivered,
-  saidAgain,
-  undelivered,
-} from "./undelivered.js";
+import { isLostCourtesy, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -30,9 +23,11 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
       case "waiting":
       case "sending": {
         const patience = unsettledSince + telling.config.fallback_after;
-        if (card.failedAt === undefined && now >= patience) {
+        const isReached = isHeldByLimit(delivery) && telling.inhibitors.hasTaken(destination, unsettledSince);
+        if (card.failedAt === undefined && now >= patience && !isReached) {
           await store.saveCard({ ...card, failedAt: now });
-          await tellElsewhere(card, lossOf(destination, delivery, telling), telling);
+          const loss = lossOf(destination, delivery, telling);
+          await tellElsewhere(card, loss, telling, delivery.operation === "edit");
         }
         next = Math.min(next ?? now + ASK_AGAIN_MS, now + ASK_AGAIN_MS);
         break;
@@ -52,8 +47,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
         const { failedAt: __, ...arrived } = settled;
         await store.saveCard(arrived);
         if (isNewMessage(delivery)) {
-          await arrivesAgain(destination, telling);
-          await saidAgain(destination, telling);
+          await noteArrival(destination, telling);
         } else if (card.failedAt !== undefined) await testAgain(destination, telling);
         break;
       }
@@ -69,13 +63,17 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
 const isNewMessage = ({ parts }: Delivery) =>
   parts.some(({ operation, status }) => operation === "create" && status === "sent");
 
+/** A change of a card that the platform was not asked for yet: it waits for its place among those that the chat takes in a minute. */
+const isHeldByLimit = ({ operation, attempts }: Delivery) => operation === "edit" && attempts === 0;
+
 /** An edit that was late has arrived: a test message finds out whether new messages do. */
 async function testAgain(destination: string, telling: Telling): Promise<void> {
   const known = await telling.store.latest(undelivered(destination).fingerprint);
   if (known && isOpen(known.state)) await sendTest(destination, telling);
 }
 
-export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Telling): Promise<void> {
+/** `isChange`: the card is there, and a change of it waits. That is not shown elsewhere of alerts that an operator has. */
+export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Telling, isChange = false): Promise<void> {
   const { store, logger, run } = telling;
   const { destination } = card;
   const { reason } = loss;
@@ -87,7 +85,7 @@ export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Tellin
     const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
     await Promise.all(
       page
-        .filter(({ state }) => isOpen(state))
+        .filter((alert) => isOpen(alert.state) && !(isChange && isCalledOff(alert)))
         .map(({ id }) => run({ kind: "undelivered", id, destination, ...loss, isAgain })),
     );
     afterId = page.at(-1)?.id ?? afterId;

@@ -13,7 +13,7 @@ import { isElsewhere } from "./is-elsewhere.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
 import { mentionsOthers, withoutPaged } from "./paged-elsewhere.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, isLostCourtesy, lossOf, noteRefusal, raiseUnsaid, saidAgain } from "./undelivered.js";
+import { isLostCourtesy, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 /** A page that is refused with a short pause has to be enqueued anew before that ends. */
@@ -79,8 +79,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (delivery) noteRefusal(destination, delivery, telling);
     if (isLost) await lose(destination, notices, lossOf(destination, delivery, telling), telling);
     if (delivery?.status === "sent") {
-      await arrivesAgain(destination, telling);
-      await saidAgain(destination, telling);
+      await noteArrival(destination, telling);
       await recordPosted(notices, delivery, telling);
     }
     await store.settleNotices(notices.map(({ id }) => id));

@@ -3,10 +3,11 @@
  * restores deleted messages on platforms that do not report deletions. The time is on disk with the card.
  */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
+import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
 const SOONEST_MS = 30_000;
-/** While it fires without an owner, and otherwise. */
+/** While it fires without an owner, and otherwise. What an operator has is not drawn more often than the first. */
 const LATEST_FIRING_MS = 5 * 60_000;
 const LATEST_MS = 3_600_000;
 /** A chat with many open cards is not edited more often than this. */
@@ -32,7 +33,8 @@ export async function nextRedraw(
   const isFiring = kind === "alert" ? worst.state === "firing" : ((await store.counts({ cardId: id })).firing ?? 0) > 0;
   const latest = isFiring ? LATEST_FIRING_MS : LATEST_MS;
   const { dueAt } = worst.signal.clock ?? {};
-  const wait = dueAt === undefined ? latest : Math.min(latest, Math.max(SOONEST_MS, Math.abs(dueAt - now) / 10));
+  const soonest = isCalledOff(worst) ? LATEST_FIRING_MS : SOONEST_MS;
+  const wait = dueAt === undefined ? latest : Math.min(latest, Math.max(soonest, Math.abs(dueAt - now) / 10));
   const { count } = await store.redraws(destination);
   return Math.round(now + Math.max(wait, count * APART_MS));
 }

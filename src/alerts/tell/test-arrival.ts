@@ -6,7 +6,7 @@ import { newId } from "../../lib/id.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, noteRefusal, saidAgain } from "./undelivered.js";
+import { arrivesAgain, noteArrival, noteRefusal, saidAgain } from "./undelivered.js";
 
 const CAUSE = "test:";
 
@@ -23,7 +23,7 @@ export async function sendTest(destination: string, telling: Telling): Promise<v
   const deliveryId = newId("d", clock.now());
   if (isWebhook(destination)) {
     await post(destination, deliveryId, { kind: "test", text: "Test message of the alerts", alerts: [] });
-    await arrived(destination, telling);
+    await noteArrival(destination, telling);
     return;
   }
   const at = parseAddress(destination);
@@ -39,7 +39,7 @@ export async function noteTest(causeId: string, telling: Telling): Promise<boole
   const delivery = await telling.deliveryOf(causeId.slice(CAUSE.length));
   if (delivery === undefined) return true;
   const destination = telling.chatOf(delivery.address);
-  if (delivery.status === "sent") await arrived(destination, telling);
+  if (delivery.status === "sent") await noteArrival(destination, telling);
   else noteRefusal(destination, delivery, telling);
   return true;
 }
@@ -74,9 +74,4 @@ function isUsed(destination: string, { config, admins, personOf }: Telling): boo
       ({ to, escalate }) => to.includes(destination) || escalate.some((step) => step.to.includes(destination)),
     )
   );
-}
-
-async function arrived(destination: string, telling: Telling): Promise<void> {
-  await arrivesAgain(destination, telling);
-  await saidAgain(destination, telling);
 }

@@ -80,6 +80,13 @@ export async function arrivesAgain(
   if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
 }
 
+/** A new message has arrived there. */
+export async function noteArrival(destination: string, telling: Telling): Promise<void> {
+  telling.inhibitors.noteArrival(destination, telling.clock.now());
+  await arrivesAgain(destination, telling);
+  await saidAgain(destination, telling);
+}
+
 /** An alert about messages that were not delivered must not become one of them. */
 export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
   return ABOUT_DELIVERY.has(signal.labels.kind ?? "");
