@@ -42,7 +42,7 @@ export const snooze = defineCommand({
     if (given === undefined)
       throw badUsage("Missing: how long.", `Such as \`/snooze ${id} 2h\`. ${WHEN_FORMS} \`off\` ends a snooze.`);
     if (given === "off")
-      return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake" }, answering);
+      return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake", past: "woken" }, answering);
     const now = deps.clock.now();
     const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
     if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);

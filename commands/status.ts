@@ -1,6 +1,7 @@
 /** `/status`: is everything up, is anything stuck, is any hook broken. */
 import type { OpenBreaker } from "../src/automations/gates/breaker.js";
 import { parseAddress } from "../src/domain/address.js";
+import { ALERT_STATES, isOpen } from "../src/domain/alert.js";
 import type { Card } from "../src/domain/message.js";
 import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
 import type { Problem } from "../src/hooks/registry.js";
@@ -103,6 +104,7 @@ interface Health {
   /** Messages that wait for an operator. */
   attention: number;
   held: HeldAfterCrashes;
+  openAlerts: number;
 }
 
 interface HookHealth {
@@ -120,13 +122,14 @@ interface HookHealth {
 }
 
 async function examine(deps: CommandDeps): Promise<Health> {
-  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, held] = await Promise.all([
+  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, held, alerts = {}] = await Promise.all([
     deps.status(),
     readHookRows(deps),
     checkStore(deps),
     deps.problems?.(),
     deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
     heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
+    deps.alerts?.counts({}).catch(() => undefined), // the same
   ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
@@ -152,6 +155,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     journalRemark: remark,
     attention: gateway.outbox.held + gateway.outbox.dead + gateway.inbox.dead,
     held,
+    openAlerts: ALERT_STATES.filter(isOpen).reduce((sum, state) => sum + (alerts[state] ?? 0), 0),
   };
 }
 
@@ -169,6 +173,7 @@ function verdict(
     journalRemark,
     attention,
     held,
+    openAlerts,
   }: Health,
 ): Pick<Card, "title" | "tone"> {
   if (storeError !== undefined || gateway.adapters.some(({ phase }) => phase === "offline"))
@@ -200,7 +205,10 @@ function verdict(
     journalRemark !== undefined && "the journal has gaps",
     storeRemarks.length > 0 && `${count(storeRemarks.length, "warning")} about the store`,
   ].filter((trouble) => typeof trouble === "string");
-  if (troubles.length === 0 && away.length === 0) return { title: "All is well", tone: "good" };
+  if (troubles.length === 0 && away.length === 0) {
+    const others = openAlerts === 0 ? "" : `; ${count(openAlerts, "alert")} ${openAlerts === 1 ? "is" : "are"} open`;
+    return { title: `The gateway is well${others}`, tone: "good" };
+  }
   const waiting = away.length === 0 ? "" : `, waiting for ${away.map(({ platform }) => platform).join(" and ")}`;
   return { title: `Up${waiting}${troubles.length === 0 ? "" : `, but ${troubles.join(", ")}`}`, tone: "warning" };
 }
@@ -358,11 +366,12 @@ function named(rows: readonly HookRow[]): string {
   return `${ids.join(", ")}${rows.length > MAX_NAMED ? ` and ${rows.length - MAX_NAMED} more` : ""}`;
 }
 
-function buttonsFor({ attention, problems, hooks: { failing, never } }: Health) {
+function buttonsFor({ attention, openAlerts, problems, hooks: { failing, never } }: Health) {
   return [
     [
       commandButton("Refresh", "/status"),
       commandButton("Hooks", "/hooks list"),
+      ...(openAlerts > 0 ? [commandButton(`Alerts (${openAlerts})`, "/alerts open", "primary")] : []),
       ...(attention > 0 ? [commandButton(`Outbox (${attention})`, "/outbox list", "primary")] : []),
       ...(problems.length > 0 ? [commandButton(`Problems (${problems.length})`, "/hooks broken", "primary")] : []),
       ...(failing.length > 0 ? [commandButton("Failed runs", "/runs failed", "primary")] : []),

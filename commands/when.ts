@@ -12,15 +12,24 @@ export type When =
   | { kind: "business" };
 
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const CLOCK = /^(?:(today|tomorrow|[a-z]{3,9})\s+(?:at\s+)?)?(\d{1,2}):(\d{2})$/i;
+const CLOCK = /^(?:([a-z]{3,9})(?: at)?(?: |$))?(?:(\d{1,2})(?::(\d{2}))? ?(am|pm)?)?$/i;
+/** Of a day without a time. */
+const MORNING = 9;
 const DAY_MS = 86_400_000;
 
 /** What may be written, for usage texts. */
-export const WHEN_FORMS = "Write 30m, 2h, 1d12h, 17:00, tomorrow 9:30, fri 12:00, 2026-12-24T18:00, or business.";
+export const WHEN_FORMS =
+  "Write 30m, 2h, 1d12h, 17:00, tomorrow (at 9:00), tomorrow 9:30, fri 12:00, 2026-12-24T18:00, or business.";
 
 /** Without an offset a time is one of `timezone`. Throws BAD_USAGE for what is no time, or over. */
 export function readWhen(given: unknown, now: number, timezone: string): When {
-  const text = typeof given === "string" ? given.trim().replace(/\s+/g, " ") : "";
+  const text =
+    typeof given === "string"
+      ? given
+          .trim()
+          .replace(/\s+/g, " ")
+          .replace(/^until /i, "")
+      : "";
   if (text === "") throw badUsage("Missing: how long, or until when.", WHEN_FORMS);
   if (/^(the )?(next )?business( hour)?$/i.test(text)) return { kind: "business" };
   const ms = parseDuration(text);
@@ -44,11 +53,9 @@ export function readWhenAndWhy(
   const why = typeof reason === "string" ? reason.trim() : "";
   const words = why.split(/\s+/);
   const whole = `${String(by)} ${why}`;
-  if (why === "" || isWhen(by, now, timezone)) {
-    // `2h 30m`
-    if (why !== "" && isWhen(whole, now, timezone)) return { when: readWhen(whole, now, timezone) };
-    return { when: readWhen(by, now, timezone), reason: why === "" ? undefined : why };
-  }
+  if (why === "") return { when: readWhen(by, now, timezone) };
+  // `2h 30m`
+  if (isWhen(whole, now, timezone)) return { when: readWhen(whole, now, timezone) };
   for (let count = Math.min(3, words.length); count > 0; count--) {
     const head = `${String(by)} ${words.slice(0, count).join(" ")}`;
     if (!isWhen(head, now, timezone)) continue;
@@ -82,13 +89,17 @@ export function momentOf(when: When, now: number, nextBusinessHour: () => number
 
 /** The next such time on the wall. */
 function clockTime(text: string, now: number, timezone: string): number | undefined {
-  const [, day, hour = "", minute = ""] = CLOCK.exec(text) ?? [];
-  if (hour === "") return undefined;
+  const [, day, hour, minute, half] = CLOCK.exec(text) ?? [];
+  // A number alone is no time.
+  if (day === undefined && minute === undefined && half === undefined) return undefined;
   const named = day?.toLowerCase();
+  if (named === "today" && hour === undefined) return undefined;
   const isWeekday = named !== undefined && DAYS.some((one) => one.startsWith(named));
   if (named !== undefined && named !== "today" && named !== "tomorrow" && !isWeekday) return undefined;
-  const on = (days: number) =>
-    parseInstant(`${plusDays(dayIn(timezone, now), days)}T${hour.padStart(2, "0")}:${minute}`, timezone);
+  const hours = hour === undefined ? MORNING : hourOf(Number(hour), half?.toLowerCase());
+  if (hours === undefined) return undefined;
+  const time = `${String(hours).padStart(2, "0")}:${minute ?? "00"}`;
+  const on = (days: number) => parseInstant(`${plusDays(dayIn(timezone, now), days)}T${time}`, timezone);
   if (named === "today" || named === "tomorrow") return on(named === "today" ? 0 : 1);
   for (let days = 0; days <= 7; days++) {
     const at = on(days);
@@ -96,6 +107,12 @@ function clockTime(text: string, now: number, timezone: string): number | undefi
     if (at !== undefined && at > now && (named === undefined || weekday.startsWith(named))) return at;
   }
   return undefined;
+}
+
+/** `half`: am, pm, or none. */
+function hourOf(hour: number, half: string | undefined): number | undefined {
+  if (half === undefined) return hour;
+  return hour >= 1 && hour <= 12 ? (hour % 12) + (half === "pm" ? 12 : 0) : undefined;
 }
 
 const plusDays = (day: string, days: number) => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);

@@ -18,6 +18,8 @@ export interface Acted {
 export interface Deed {
   verb: string;
   event: string;
+  /** In a sentence about a person who did it before. Default: the verb. */
+  past?: string;
   /** Markdown that follows what became of it: ` until 9:00`. */
   until?: string;
 }
@@ -48,7 +50,7 @@ export async function done(
 /** A second press, or somebody else was quicker. */
 async function already(
   alert: Alert,
-  { verb, event }: Deed,
+  { verb, event, past = verb.toLowerCase() }: Deed,
   desk: Pick<AlertDesk, "history">,
   now: number,
 ): Promise<string> {
@@ -57,7 +59,7 @@ async function already(
   const before = (await desk.history(id)).findLast((one) => one.event === event || one.event === "resolve");
   const title = plain(signal.title, 120);
   if (before === undefined) return `Nothing to do: ${title} is ${state}.`;
-  const what = before.event === event ? verb.toLowerCase() : "resolved";
+  const what = before.event === event ? past : "resolved";
   const ago = formatDuration(Math.max(1_000, now - before.at));
   return `Nothing to do: ${title} was ${what} by ${plain(before.actor.name, 60)} ${ago} ago; it is ${state}.`;
 }

@@ -245,11 +245,12 @@ function missingAt(
   { inhibitors }: Telling,
 ) {
   const name = inline(person);
-  if (!direct.every(inhibitors.takesNone))
-    return `${name} has no ${platform} account and is notified in a private chat.`;
+  const isTheirs = accounts.some((one) => one.startsWith(`${platform}:`));
   const missing = accounts.length === 0 ? "account in `alerts.people`" : `${platform} account`;
+  const why = isTheirs ? `${name} is not in this private chat` : `${name} has no ${missing}`;
+  if (!direct.every(inhibitors.takesNone)) return `${why} and is notified in a private chat.`;
   const refused = direct.length > 0 ? ", and the private chat takes no alerts now" : "";
-  return `⚠ This message notifies no one: ${name} has no ${missing}${refused}.`;
+  return `⚠ This message notifies no one: ${why}${refused}.`;
 }
 
 /** Private chats of the person on duty, where no chat of the digest would notify them. */

@@ -145,6 +145,19 @@ it("an operator's reply to a card is no message of a customer, and says so", asy
   await cardOf("zoe", /Resolved/);
 });
 
+it("a snooze to tomorrow shows its day, a second /snooze off who woke the alert, and /status how many alerts are open", async () => {
+  await app.app.alerts.raise(signal("kim"));
+  await cardOf("kim", /Firing since/);
+  expect((await run("/status")).text).toMatch(/The gateway is well; 1 alert is open/);
+  const id = await cardId("kim");
+  await run(`/snooze ${id} tomorrow`);
+  await cardOf("kim", /Snoozed until \d+ \w+ \d{4}, 09:00 /);
+  await run(`/snooze ${id} off`);
+  expect((await run(`/snooze ${id} off`)).text).toMatch(/Nothing to do: Reply to kim was woken by Owner \d+ s ago/);
+  await app.app.alerts.raise(signal("kim", { state: "resolved" }));
+  await cardOf("kim", /Resolved/);
+});
+
 describe("/ack last", () => {
   const say = async (text: string) => {
     const before = (await messages()).at(-1)?.id ?? 0;

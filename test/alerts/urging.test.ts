@@ -358,7 +358,8 @@ describe("escalation", () => {
     const said = on.posted().map(({ text }) => text);
     expect(said.join()).toContain("The private message to ann did not arrive: the user did not start the bot");
     expect(said[0]).toContain("⚠ Escalation step 1 notified none of its people");
-    expect(on.posted(OPS).some(({ text }) => /Sent to ann in a private chat.*did not arrive/.test(text))).toBe(true);
+    const result = /Escalated: step 1 of 1\. This step notifies none.*The private message to ann did not arrive/;
+    expect(on.posted(OPS).some(({ text }) => result.test(text))).toBe(true);
     const tried = JSON.stringify(
       platform.requests.filter((one) => "address" in one && JSON.stringify(one.address).includes("dm-ann")),
     );

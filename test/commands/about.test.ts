@@ -56,7 +56,7 @@ describe("/status", () => {
   });
 
   it.each([
-    { phase: "online" as const, title: "All is well", tone: "good" },
+    { phase: "online" as const, title: "The gateway is well", tone: "good" },
     { phase: "reconnecting" as const, title: "Up, waiting for web", tone: "warning" },
   ])("does not say that all is well while a platform is away ($phase)", async ({ phase, title, tone }) => {
     const status = await desk.deps.status();

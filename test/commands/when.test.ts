@@ -14,6 +14,13 @@ it.each([
   ["9:15", at("2026-03-26T08:15:00Z")], // over today: tomorrow's
   ["today 17:00", at("2026-03-25T16:00:00Z")],
   ["tomorrow at 9:00", at("2026-03-26T08:00:00Z")],
+  ["tomorrow", at("2026-03-26T08:00:00Z")],
+  ["until tomorrow", at("2026-03-26T08:00:00Z")],
+  ["tomorrow 9", at("2026-03-26T08:00:00Z")],
+  ["tomorrow at 9am", at("2026-03-26T08:00:00Z")],
+  ["until 5:30 pm", at("2026-03-25T16:30:00Z")],
+  ["12 am", at("2026-03-25T23:00:00Z")],
+  ["fri", at("2026-03-27T08:00:00Z")],
   ["wed 14:00", at("2026-04-01T12:00:00Z")], // in a week, when clocks have changed
   ["Monday 8:00", at("2026-03-30T06:00:00Z")],
   ["2026-12-24T18:00", at("2026-12-24T17:00:00Z")],
@@ -29,6 +36,9 @@ it.each([
   ["soon", '"soon" is no time'],
   ["someday 9:00", "is no time"],
   ["25:00", "is no time"],
+  ["9", "is no time"],
+  ["today", "is no time"],
+  ["13 pm", "is no time"],
   ["2026-02-31T09:00", "is no time"],
   ["today 9:00", "is in the past"],
   ["0m", "is no time"],
@@ -50,6 +60,10 @@ it.each([
   [{ by: "2h", reason: "30m" }, { when: { kind: "length", ms: 9_000_000 } }],
   [
     { by: "tomorrow", reason: "9:00 the bank is closed" },
+    { when: at("2026-03-26T08:00:00Z"), reason: "the bank is closed" },
+  ],
+  [
+    { by: "tomorrow", reason: "the bank is closed" },
     { when: at("2026-03-26T08:00:00Z"), reason: "the bank is closed" },
   ],
   [{ by: "next", reason: "business hour" }, { when: { kind: "business" } }],

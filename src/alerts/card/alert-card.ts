@@ -207,7 +207,7 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
 const hasTime = ({ leftMs, pausedFor }: Late) => leftMs >= 1_000 && pausedFor === undefined;
 
 /** Its time of day is enough to know when. */
-const isSoon = (snooze: Alert["snooze"]) => snooze !== undefined && snooze.until - snooze.at < 20 * 3_600_000;
+const isSoon = (snooze: Alert["snooze"]) => snooze !== undefined && snooze.until - snooze.at < 6 * 3_600_000;
 
 /** ` by Ann: the customer called`, or what its source said. */
 function endingOf({ state }: Alert, history: readonly AlertEvent[], at: At): string {

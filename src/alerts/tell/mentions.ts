@@ -24,14 +24,16 @@ export function mentionsFor(
       continue;
     }
     const [of, kind, id] = ref.split(":");
-    if (of !== platform || kind === undefined || (reader !== undefined && ref !== reader)) continue;
+    if (of !== platform || kind === undefined) continue;
     const isRole = kind === "role" && id !== undefined;
     (isRole ? roles : users).push(isRole ? id : kind);
-    written.push(isRole ? `<@&${id}>` : `<@${kind}${name === ref || name === "" ? "" : `|${name}`}>`);
+    // A number, for a reader who does not know that person's account.
+    if (reader === undefined || ref === reader)
+      written.push(isRole ? `<@&${id}>` : `<@${kind}${name === ref || name === "" ? "" : `|${name}`}>`);
   }
-  if (written.length === 0) return { prefix: "" };
+  if (users.length + roles.length === 0 && !everyone) return { prefix: "" };
   return {
-    prefix: `${written.join(" ")} `,
+    prefix: written.map((one) => `${one} `).join(""),
     mentions: {
       users: users.length > 0 ? users : undefined,
       roles: roles.length > 0 ? roles : undefined,
