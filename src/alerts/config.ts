@@ -206,7 +206,7 @@ const digest = z
       .string()
       .optional()
       .describe(
-        "The digest is sent at the start of every shift and turn of this rota, instead of at a time; it notifies the person coming on call, if need be in a private chat.",
+        "The digest is sent at the start of every shift and turn of this rota, instead of at a time; it notifies the person coming on call, if need be in a private chat; a refusal of that chat is shown in the digest.",
       ),
     timezone: zone("it"),
     to: z.array(address).default([]).describe("The chats that get the digest. Default: direct messages to admins."),
@@ -231,7 +231,7 @@ export const alertsConfig = z.strictObject({
     .default([])
     .describe("Where an alert is sent when its own destination cannot be reached. Default: direct messages to admins."),
   fallback_after: duration("5m").describe(
-    "How long to wait for the primary platform before the fallback is used as well. A page that is due in a chat that is paused for longer goes to the fallback within 15 seconds.",
+    "How long to wait for the primary platform before the fallback is used as well. A change of a card that waits for the limit of its chat does not count while the chat takes new messages. A page that is due in a chat that is paused for longer goes to the fallback within 15 seconds.",
   ),
   inhibit: z
     .array(
