@@ -67,7 +67,7 @@ it("a bot that listens to nothing is reported at the start and in /status, with 
   expect(gateway.output()).toContain(`https://t.me/${telegram.world.bot.username}?startgroup=true`);
   const status = await statusText();
   expect(status).toContain("discord and telegram listen to nothing");
-  expect(status).not.toContain("All is well");
+  expect(status).not.toContain("The gateway is well");
 });
 
 it("a start with a wrong token names the platform with its reason, offers no code for it, and prints the public address", async () => {
