@@ -9,6 +9,7 @@ import type { RoleToHear } from "../src/domain/hearing.js";
 import type { CancelledRest, Store } from "../src/domain/store.js";
 import type { OwnerClaims } from "../src/gateway/owner-claims.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
+import type { Attempts } from "../src/hooks/attempts.js";
 import type { HookRegistry } from "../src/hooks/registry.js";
 import type { Clock } from "../src/lib/clock.js";
 import type { MissionDesk } from "../src/orchestrator/missions/missions.js";
@@ -94,6 +95,8 @@ export interface CommandDeps {
   };
   /** Owners who were claimed in chat. */
   claims?: OwnerClaims;
+  /** What is asked again after a crash. */
+  attempts?: Pick<Attempts, "crashed">;
   /** Hooks that are being fired by hand. */
   inFlight: HooksInFlight;
   /** Facts of this process for /status. */

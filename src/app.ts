@@ -314,6 +314,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       switches: { keep: keepSwitch, configured: overrides.configured },
       claims,
       refuseClaim: (claim) => gateway.refuseClaim(claim),
+      attempts,
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
       clock,
@@ -461,6 +462,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(keepSwept({ sweep: sweepAll(store, swept), verify: store.verify }, clock, logger));
     // orchestrator:shutdown comes before anything closes. (The one above is for a start that fails on the way.)
     closers.push(() => orchestrator.stop());
+    // Before that: what the supervisor kills when its patience ends was stopped in order all the same.
+    closers.push(() => attempts.stopping());
 
     const chatUrl = config.http.public_url ?? http.url;
     return {

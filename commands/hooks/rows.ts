@@ -171,6 +171,8 @@ async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<Cut
   if (!row.enabled || row.pluginId === undefined || row.unended?.kind === "running") return row;
   const cut = await cutOffOf(row.point);
   if (cut === undefined || cut.at <= (row.lastFiredAt ?? 0)) return row;
+  // It crashed where hooks are asked, and they are called again.
+  if (cut.crashed !== undefined && row.phase === "after") return row;
   return { ...row, neverFired: false, mayHaveRunFor: cut.id };
 }
 

@@ -12,7 +12,7 @@ import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
-import { cutOffAfter } from "../journey/cut-off-points.js";
+import { crashedAt, crashText, cutOffAfter } from "../journey/cut-off-points.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
 import { newestDispatches } from "../newest-dispatches.js";
 import { isByHand } from "../payload.js";
@@ -208,6 +208,13 @@ function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | u
   return isOfStoredRun && unended === undefined ? ran : undefined;
 }
 
+/** What the end of the process cut off after that, at its point; where nothing is on record, what is asked again after a crash. */
+async function cutAfter(deps: CommandDeps, { hook, phase }: HookInfo, then: LastTime | undefined) {
+  if (then !== undefined) return cutOffAfter(deps, hook, then.at);
+  const crashed = phase === "after" ? undefined : (await crashedAt(hook, deps)).at(-1);
+  return crashed && crashText(crashed);
+}
+
 /** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */
 function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
   const open = deps.registry.running().filter(isFiringAt(hook));
@@ -245,7 +252,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const recorded = last && (await lastTime(deps, context, hook, last));
   const then = cutOffSince(row, recorded) ?? recorded;
   const off = await offAfter(deps, hook, then);
-  const cut = then && off === undefined ? await cutOffAfter(deps, hook.hook, then.at) : undefined;
+  const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
   const waits = gates?.wait?.until;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
@@ -254,7 +261,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const fired =
     firedText(row, { running, instead: effect?.instead, now }) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
-    `${neverText(row)}.${isOwn ? "" : pointText(point, last, off !== undefined, now)}`;
+    `${neverText(row)}.${isOwn || cut !== undefined ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
   const isManual = trigger?.kind === "manual";

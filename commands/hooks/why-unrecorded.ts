@@ -3,6 +3,7 @@ import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { isFiringAt } from "../journey/background.js";
+import { crashedAt, crashText } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
 import { familyOf } from "../resolve.js";
 import { code } from "../text.js";
@@ -20,21 +21,32 @@ export async function explainUnrecorded(
   if (isRunning || journey?.dispatches.some((one) => one.point === point) === true) return undefined;
   if (journey === undefined && (await deps.tasks?.store.get(id)) === undefined) return undefined;
   const isOfMessages = ["inbound", "outbound"].includes(familyOf(point));
+  const crashed = (await crashedAt(point, deps, id)).at(-1);
   const reason = isOfMessages
     ? `${code(point)} fires for messages, and ${code(id)} is a task.`
-    : unrecordedText(deps, point);
+    : crashed === undefined
+      ? unrecordedText(deps, point)
+      : crashText(crashed);
   return answer({
     text: [
       isOfMessages
         ? `${code(point)} did **not** fire for ${code(id)}.`
-        : `Whether ${code(point)} fired for ${code(id)} is **not recorded**.`,
+        : crashed === undefined
+          ? `Whether ${code(point)} fired for ${code(id)} is **not recorded**.`
+          : `${code(point)} fired for ${code(id)}, and did not end.`,
       reason,
     ],
-    data: { point, message: asked, found: true, fired: isOfMessages ? false : undefined, reason, dispatches: [] },
+    data: { point, message: asked, found: true, fired: isOfMessages ? false : crashed && true, reason, dispatches: [] },
     buttons: [
       [commandButton("The task", `/task show ${word(id)}`), commandButton("Order", `/hooks order ${word(point)}`)],
     ],
   });
+}
+
+/** The same for a hook, where its point crashed the gateway for the task, and nothing of the task is on record. */
+export async function explainCrashed(deps: CommandDeps, point: string, asked = ""): Promise<CommandAnswer | undefined> {
+  const crashed = await crashedAt(point, deps, asked);
+  return crashed.length === 0 ? undefined : explainUnrecorded(deps, point, asked, undefined);
 }
 
 function unrecordedText({ registry }: CommandDeps, point: string): string {

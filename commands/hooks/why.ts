@@ -27,7 +27,7 @@ import { explainGone, explainMessage, OF_MESSAGES } from "./why-message.js";
 import { brokenOf, explainNow, lastOf } from "./why-now.js";
 import { explainPoint, explainPointNow } from "./why-point.js";
 import { explainRemoved } from "./why-removed.js";
-import { explainUnrecorded } from "./why-unrecorded.js";
+import { explainCrashed, explainUnrecorded } from "./why-unrecorded.js";
 
 /** A message is named so, and no hook is. */
 const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r|f|m|assess)_[\w:/.-]+)$/i;
@@ -62,6 +62,8 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   const found = await readJourney(deps, context, asked ?? "last", hook.hook);
   // Nothing was written here yet: what holds now is all that there is to answer.
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
+  const crash = "journey" in found ? undefined : await explainCrashed(deps, hook.hook, asked);
+  if (crash) return withRemark(found, crash);
   const answered = "journey" in found ? await explainMessage(deps, context, hook, found.journey) : found.answer;
   return withRemark(found, answered);
 }

@@ -1,8 +1,10 @@
 /** Which points were firing when the process ended, as far as the queues know: the journal records a dispatch at its end. */
 import { numberedDispatch } from "../../src/domain/journal.js";
+import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
+import { workOf } from "./not-recorded.js";
 
 /** How far messages and deliveries are looked through. */
 const LAST = 200;
@@ -14,6 +16,8 @@ export interface CutOff {
   id: string;
   /** When it was over, else when it came. */
   at: number;
+  /** The hooks crashed the gateway there, and are called again. */
+  crashed?: CrashedDispatch;
 }
 
 /** Gives the last message or delivery whose hooks of a point were cut off, and of which nothing is recorded there. Reads once per point. */
@@ -30,6 +34,9 @@ async function lastCutOff(point: string, deps: CommandDeps): Promise<CutOff | un
   const { store } = deps;
   const work = await workHeldAt(point, deps);
   if (work !== undefined) return work;
+  const crashed = (await crashedAt(point, deps)).at(-1);
+  // No later than this process started.
+  if (crashed !== undefined) return { id: idOf(crashed), at: deps.about.startedAt, crashed };
   for (const { id, round, at } of await cutOffAt(point, store))
     if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return { id, at };
   return undefined;
@@ -43,6 +50,23 @@ async function workHeldAt(point: string, { tasks, missions }: CommandDeps): Prom
     .flatMap(({ id, hold }) => (hold?.by === GATEWAY && hold.point?.startsWith(point) ? [{ id, at: hold.at }] : []))
     .sort((one, other) => other.at - one.at);
   return last;
+}
+
+/** What crashed the gateway while hooks of the point were at work on it, and has not ended since. `taskId`: of that task only. */
+export async function crashedAt(point: string, { attempts }: CommandDeps, taskId?: string): Promise<CrashedDispatch[]> {
+  const crashed = (await attempts?.crashed()) ?? [];
+  return crashed.filter((one) => one.point === point && (taskId === undefined || idOf(one) === taskId));
+}
+
+/** The task or mission; the dispatch where it is of neither, as at a schedule. */
+const idOf = ({ dispatchId }: CrashedDispatch): string => workOf(dispatchId)?.id ?? dispatchId;
+
+/** Sentences, in Markdown. `when`: the adverb of the crash. */
+export function crashText(crashed: CrashedDispatch, when = ""): string {
+  const { point, crashes, maxCrashes, isCalled } = crashed;
+  const times = crashes === 1 ? "once" : `${crashes} times in a row`;
+  const again = isCalled ? "They are being called again now" : "They are called again when it is its turn";
+  return `The gateway crashed **${times}** while hooks at ${code(point)} were at work on ${code(idOf(crashed))}${when}; what ran before each crash is not recorded. ${again}. After more than ${maxCrashes} crashes in a row (${code("orchestrator.max_crashes")}) they are not called again by themselves.`;
 }
 
 /** Who holds work whose hooks are not called again. */
@@ -79,5 +103,6 @@ async function cutOffAt(
 export async function cutOffAfter(deps: CommandDeps, point: string, at = 0): Promise<string | undefined> {
   const cut = await cutOffFinder(deps)(point);
   if (cut === undefined || cut.at <= at) return undefined;
+  if (cut.crashed !== undefined) return crashText(cut.crashed, at > 0 ? " after that" : "");
   return `The process ended while hooks were at work on ${code(cut.id)}${at > 0 ? ", after that" : ""}: what ran for it at ${code(point)} before the end of the process is not recorded. ${code(`/hooks why ${point} ${cut.id}`)} shows what is known.`;
 }

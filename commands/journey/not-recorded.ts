@@ -20,7 +20,7 @@ const OF_WORK: readonly (readonly [RegExp, Work["kind"]])[] = [
 ];
 
 /** The task or mission that the dispatch is of; undefined for any other id. */
-function workOf(dispatchId: string): Work | undefined {
+export function workOf(dispatchId: string): Work | undefined {
   for (const [form, kind] of OF_WORK) {
     const [, id] = form.exec(dispatchId) ?? [];
     if (id !== undefined) return { kind, id };

@@ -16,10 +16,22 @@ export interface Attempts {
    * `phase`: at a lifecycle point, `before` when absent.
    */
   count(point: string, dispatchId: string, of?: { owner?: string; phase?: LifecyclePhase }): Promise<number>;
-  /** How often this dispatch of the owner was started, so far. */
-  starts(owner: string, dispatchId: string): Promise<number>;
-  /** Why this attempt does not call the hooks: the process ended at each of too many before it. Logged. */
-  tooMany(point: string, dispatchId: string, attempt: number): TooManyCrashes | undefined;
+  /**
+   * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged. `next`: the dispatch that follows
+   * this one; a crash at that one is none of this one.
+   */
+  tooMany(
+    point: string,
+    dispatchId: string,
+    attempt: number,
+    of?: { owner?: string; next?: string | undefined },
+  ): Promise<TooManyCrashes | undefined>;
+  /** Calls hooks at `after`, whose attempts the caller counts; does not when the process crashed at too many. */
+  notify(point: string, dispatchId: string, attempt: number, call: () => Promise<void>): Promise<void>;
+  /** The process stops in order: what is started or gets started now, and does not end before the process does, is no crash. */
+  stopping(): Promise<void>;
+  /** What crashed an earlier process, and has not ended since. */
+  crashed(): Promise<CrashedDispatch[]>;
   /** The results of this owner's dispatches are being written: none of them is started again. Never rejects. */
   forget(owner: string): Promise<void>;
 }
@@ -30,6 +42,16 @@ export interface TooManyCrashes {
   reason: string;
 }
 
+export interface CrashedDispatch {
+  point: string;
+  dispatchId: string;
+  crashes: number;
+  /** After more than so many its hooks are not called again by themselves. */
+  maxCrashes: number;
+  /** Its hooks are called again, or were a moment ago. */
+  isCalled: boolean;
+}
+
 export interface AttemptParts {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   registry: Pick<HookRegistry, "hasWaiting">;
@@ -38,14 +60,24 @@ export interface AttemptParts {
   maxCrashes?: () => number;
 }
 
-/** By dispatch id. */
-type Starts = Readonly<Record<string, number>>;
+interface Start {
+  point: string;
+  starts: number;
+  /** How many of them an orderly stop ended. */
+  stops: number;
+}
+
+/** By dispatch id, in the order in which they are started. */
+type Starts = Readonly<Record<string, Start>>;
 
 const SCOPE = "hooks.attempts";
 
 export function createAttempts({ keyValue, registry, logger, maxCrashes }: AttemptParts): Attempts {
   /** By owner: what is under way, and what the end of an earlier process left. */
   let loading: Promise<Map<string, Starts>> | undefined;
+  /** By owner: the dispatches that this process started. */
+  const startedHere = new Map<string, Set<string>>();
+  let isStopping = false;
 
   async function load(): Promise<Map<string, Starts>> {
     loading ??= keyValue
@@ -58,34 +90,92 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes }: Attem
     return loading;
   }
 
+  /** In memory. `attempt`: where the caller counts. */
+  function start(known: Map<string, Starts>, point: string, dispatchId: string, owner: string, attempt?: number) {
+    const starts = known.get(owner);
+    const before = starts?.[dispatchId];
+    const number = attempt ?? (before?.starts ?? 0) + 1;
+    const stops = (before?.stops ?? 0) + (isStopping ? 1 : 0);
+    const counted = { ...starts, [dispatchId]: { point, starts: number, stops } };
+    known.set(owner, counted);
+    startedHere.set(owner, (startedHere.get(owner) ?? new Set()).add(dispatchId));
+    return { counted, number };
+  }
+
+  async function tooMany(...[point, dispatchId, attempt, of = {}]: Parameters<Attempts["tooMany"]>) {
+    // Its own start is none.
+    if (maxCrashes === undefined || attempt - 1 <= maxCrashes()) return undefined;
+    const { owner = dispatchId, next } = of;
+    const starts = (await load()).get(owner);
+    const passed = next === undefined ? 0 : unstopped(starts?.[next]);
+    const crashes = attempt - 1 - (starts?.[dispatchId]?.stops ?? 0) - passed;
+    if (crashes <= maxCrashes()) return undefined;
+    const reason = `the gateway crashed ${crashes} times in a row while hooks at ${point} ran`;
+    logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
+    return { crashes, reason };
+  }
+
+  async function forget(owner: string): Promise<void> {
+    try {
+      startedHere.delete(owner);
+      if ((await load()).delete(owner)) await keyValue.delete(SCOPE, owner);
+    } catch (error) {
+      // What was done stays done; the row says no more than that a dispatch was started.
+      logger.warn({ owner, error: errorMessage(error) }, "the count of a dispatch's starts could not be deleted");
+    }
+  }
+
   return {
     async count(point, dispatchId, { owner = dispatchId, phase } = {}) {
       if (!registry.hasWaiting(point, phase)) return 1;
-      const known = await load();
-      const starts = known.get(owner);
-      const attempt = (starts?.[dispatchId] ?? 0) + 1;
-      const counted = { ...starts, [dispatchId]: attempt };
-      known.set(owner, counted);
+      const { counted, number } = start(await load(), point, dispatchId, owner);
       await keyValue.set(SCOPE, owner, counted);
-      return attempt;
+      return number;
     },
-    async starts(owner, dispatchId) {
-      return (await load()).get(owner)?.[dispatchId] ?? 0;
-    },
-    tooMany(point, dispatchId, attempt) {
-      const crashes = attempt - 1;
-      if (maxCrashes === undefined || crashes <= maxCrashes()) return undefined;
-      const reason = `the gateway crashed ${crashes} times in a row while hooks at ${point} ran`;
-      logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
-      return { crashes, reason };
-    },
-    async forget(owner) {
-      try {
-        if ((await load()).delete(owner)) await keyValue.delete(SCOPE, owner);
-      } catch (error) {
-        // What was done stays done; the row says no more than that a dispatch was started.
-        logger.warn({ owner, error: errorMessage(error) }, "the count of a dispatch's starts could not be deleted");
+    tooMany,
+    async notify(point, dispatchId, attempt, call) {
+      const named = `${point} (after)`;
+      if ((await tooMany(named, dispatchId, attempt)) === undefined) {
+        const { counted } = start(await load(), named, dispatchId, dispatchId, attempt);
+        // The caller's count is on disk: this one is written for a stop only.
+        if (isStopping) await keyValue.set(SCOPE, dispatchId, counted);
+        await call();
       }
+      const known = await load();
+      if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return forget(dispatchId);
+      known.delete(dispatchId);
+      startedHere.delete(dispatchId);
     },
+    async stopping() {
+      if (isStopping) return;
+      const known = await load();
+      isStopping = true;
+      const stopped = [...startedHere].map(([owner, ids]) => {
+        const starts = known.get(owner) ?? {};
+        const counted = Object.fromEntries(
+          Object.entries(starts).map(([id, one]) => [id, ids.has(id) ? { ...one, stops: one.stops + 1 } : one]),
+        );
+        known.set(owner, counted);
+        return keyValue.set(SCOPE, owner, counted);
+      });
+      await Promise.all(stopped);
+    },
+    async crashed() {
+      return [...(await load())].flatMap(([owner, starts]) => {
+        const here = startedHere.get(owner);
+        const left = Object.entries(starts).map(([dispatchId, one]) => {
+          const isCalled = here?.has(dispatchId) === true;
+          return { dispatchId, point: one.point, isCalled, ends: unstopped(one) - (isCalled && !isStopping ? 1 : 0) };
+        });
+        // The process ended at the last that it started: those before it had ended.
+        return left.flatMap(({ ends, ...one }, index) => {
+          const crashes = ends - (left[index + 1]?.ends ?? 0);
+          return crashes > 0 ? [{ ...one, crashes, maxCrashes: maxCrashes?.() ?? Number.POSITIVE_INFINITY }] : [];
+        });
+      });
+    },
+    forget,
   };
 }
+
+const unstopped = (one: Start | undefined): number => (one === undefined ? 0 : one.starts - one.stops);

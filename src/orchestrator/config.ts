@@ -129,7 +129,7 @@ const settings = z.strictObject({
     .max(100)
     .default(3)
     .describe(
-      "How many crashes in a row may cut off a run, or the hooks at one point about a task or a mission, before the task or mission waits for a person. An orderly stop that ends a run does not count.",
+      "How many crashes in a row may cut off a run, or the hooks at one point about a task or a mission, before the task or mission waits for a person. An orderly stop does not count.",
     ),
   lease: duration("30s").describe("A run without a heartbeat for this long counts as lost."),
   keep: duration("90d").describe("How long ended tasks are kept."),

@@ -10,7 +10,7 @@ import { until } from "../support/until.js";
 import { missionApp } from "./mission-app.js";
 import { refuse, WATCH, WORK_POINTS, watched } from "./support/watch-plugin.js";
 
-/** Notes every call, then kills its process at the place that `kill-at` names, once `hold` is gone. */
+/** Notes every call, then kills its process at the place that `kill-at` names, once `hold` is gone. No task starts while `no-start` is there. */
 const WITNESS = `
 const { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
 const here = (name) => new URL("./" + name, import.meta.url);
@@ -22,10 +22,14 @@ export default { id: "witness", setup(api) {
         appendFileSync(here("calls"), JSON.stringify({ place, dispatchId, attempt }) + "\\n");
         if (!existsSync(here("kill-at")) || readFileSync(here("kill-at"), "utf8") !== place) return;
         while (existsSync(here("hold"))) await new Promise((done) => setTimeout(done, 20));
+        if (!existsSync(here("kill-at"))) return;
         rmSync(here("kill-at"));
         writeFileSync(here("killed"), dispatchId);
         process.kill(process.pid, "SIGKILL");
       } });
+  api.hooks.register({ hook: "orchestrator:tick", phase: "before", id: "starter", handler({ cancel }) {
+    if (existsSync(here("no-start"))) cancel("not now");
+  } });
 } };`;
 
 const JUDGED = {
@@ -43,7 +47,10 @@ describe("killed in a handler", () => {
       config: {
         plugins: ["./witness.mjs"],
         web: { access: { dms: "everyone", chats: ["*"], mention: "always" } },
+        gateway: { shutdown_timeout: "1s" },
         orchestrator: {
+          tick: "200ms",
+          shutdown_timeout: "1s",
           lease: "2s",
           max_crashes: 1,
           runners: { work: { shell: { command: ["true"] } }, bad: { shell: { command: ["false"] } } },
@@ -100,6 +107,29 @@ describe("killed in a handler", () => {
       database.close();
     }
   }
+
+  it("/hooks why shows the crash while the hooks wait to be called again", async () => {
+    writeFileSync(join(gateway.folder, "kill-at"), "task:spawn before");
+    await add("work Do it").catch(() => {}); // the answer may be lost with the process
+    await until(() => !gateway.running(), "the kill", 20_000);
+    writeFileSync(join(gateway.folder, "no-start"), "");
+    await gateway.start();
+    await gateway.ready();
+    const dispatchId = readFileSync(join(gateway.folder, "killed"), "utf8");
+    const [id = ""] = dispatchId.split(":");
+    const crash = `The gateway crashed once while hooks at task:spawn were at work on ${id}; what ran before each crash is not recorded. They are called again when it is its turn. After more than 1 crashes in a row`;
+    const lines = ["witness.before-task-spawn", `witness.before-task-spawn ${id}`, "task:spawn", `task:spawn ${id}`];
+    const answers: string[] = [];
+    for (const line of lines) answers.push((await command(`/hooks why ${line}`)).text ?? "");
+    rmSync(join(gateway.folder, "no-start"));
+    for (const text of answers.map((one) => one.replaceAll(/[\\*`]/g, ""))) {
+      expect(text).toContain(crash);
+      expect(text).not.toMatch(/never fired|not fired|did not fire/);
+    }
+    await idle();
+    expect(attemptsOf(dispatchId)).toEqual([1, 2]);
+    expect((await command("/hooks why task:spawn")).text).not.toContain("crashed");
+  }, 60_000);
 
   it.each<{ place: string; make?: () => Promise<string>; act: (id: string) => Promise<unknown> }>([
     { place: "task:create before", act: () => say("make one") },
@@ -222,6 +252,60 @@ describe("killed in a handler", () => {
       },
       60_000,
     );
+
+    it.each<{ place: string; act: () => Promise<unknown> }>([
+      { place: "task:spawn before", act: () => add("work Do it") },
+      { place: "assessment:run before", act: () => add('work expect="when: result.ok" Do it') },
+      { place: "mission:execute before", act: () => say("/mission run plan") },
+      { place: "task:create before", act: () => say("/mission run plan") },
+      { place: "task:transition>assigned after", act: () => add("work Do it") },
+      { place: "assessment:run after", act: () => add('work expect="when: result.ok" Do it') },
+      { place: "mission:execute after", act: () => say("/mission run plan") },
+    ])(
+      "an orderly stop while a hook at $place runs is no crash, however often",
+      async ({ place, act }) => {
+        await idle();
+        writeFileSync(join(gateway.folder, "hold"), "");
+        writeFileSync(join(gateway.folder, "kill-at"), place);
+        const before = calls().length;
+        const held = () =>
+          calls()
+            .slice(before)
+            .filter((one) => one.place === place);
+        await act();
+        for (let call = 1; call <= 2; call++) {
+          await until(() => held().length === call, `call ${call}`, 20_000);
+          expect(await gateway.stop()).toBe(0);
+          await gateway.start();
+          await gateway.ready();
+        }
+        await until(() => held().length === 3, "the call after two stops", 20_000);
+        rmSync(join(gateway.folder, "kill-at"));
+        rmSync(join(gateway.folder, "hold"));
+        await idle();
+        expect(held().map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+      },
+      120_000,
+    );
+
+    it("at schedule:trigger its hooks are not called again for that time, with the count in the log, and are for the next time", async () => {
+      const plan = { ...JUDGED, schedule: "* * * * * *" };
+      const dispatchId = await crashTwice("schedule:trigger before", () => {
+        writeFileSync(join(gateway.folder, "missions/ticking.json"), JSON.stringify(plan));
+        return command("/schedule list"); // reads the plans
+      });
+      const isNext = (one: { place: string; dispatchId: string }) =>
+        one.place === "schedule:trigger before" &&
+        one.dispatchId.startsWith("schedule_ticking_") &&
+        one.dispatchId !== dispatchId;
+      await until(() => calls().some(isNext), "the next time");
+      expect(attemptsOf(dispatchId)).toEqual([1, 2]);
+      expect(gateway.output()).toContain(
+        "the gateway crashed 2 times in a row while hooks at schedule:trigger ran: they are not called again by themselves",
+      );
+      await command("/schedule pause ticking");
+      await idle();
+    }, 60_000);
 
     /** The dispatch that ended the process. The gateway runs again after it. */
     async function crashTwice(place: string, act: () => Promise<unknown>): Promise<string> {

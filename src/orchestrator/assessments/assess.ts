@@ -121,7 +121,7 @@ async function firing(
   const step = point === "assessment:run" ? "run" : "complete";
   const dispatchId = `${owner}_${step}${roundMark(task.assessmentRound)}`;
   const attempt = await attempts.count(point, dispatchId, { owner });
-  const given = attempts.tooMany(point, dispatchId, attempt);
+  const given = await attempts.tooMany(point, dispatchId, attempt, { owner });
   if (given !== undefined) return { kind: "held", by: "hookgate", point, ...given };
   return { dispatchId, attempt, ...firedFor(task, {}) };
 }

@@ -19,12 +19,13 @@ export function notificationOf(passed: PassedAssessment): NewPending {
 export function handleNotifications(
   pending: Pick<Pending, "handle">,
   registry: Pick<HookRegistry, "dispatch">,
-  attempts: Pick<Attempts, "tooMany">,
+  attempts: Pick<Attempts, "notify">,
 ): void {
   pending.handle(HOOKS, async ({ id: dispatchId, attempt, payload: item }) => {
     const { point, payload } = item as PassedAssessment;
-    if (attempts.tooMany(`${point} (after)`, dispatchId, attempt) !== undefined) return;
     const fired = firedFor(payload.task, {});
-    await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...fired });
+    await attempts.notify(point, dispatchId, attempt, async () => {
+      await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...fired });
+    });
   });
 }

@@ -257,7 +257,7 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
 ): Promise<BeforeResult<PayloadOf<Catalogue, Point>> & { dispatchId: string; crashes?: number }> {
   const dispatchId = `${mission.id}_${step}_${changesOf(mission)}`;
   const attempt = await attempts.count(point, dispatchId, { owner: mission.id });
-  const given = attempts.tooMany(point, dispatchId, attempt);
+  const given = await attempts.tooMany(point, dispatchId, attempt, { owner: mission.id });
   if (given !== undefined) {
     const { reason: cancelReason, crashes } = given;
     return { cancelled: true, cancelReason, cancelledBy: "hookgate", data: payload, dispatchId, crashes };

@@ -42,11 +42,12 @@ export function cardOfEnd({ id }: Mission): NewPending {
 export function handleNotifications(
   pending: Pick<Pending, "handle">,
   registry: Pick<HookRegistry, "dispatch">,
-  attempts: Pick<Attempts, "tooMany">,
+  attempts: Pick<Attempts, "notify">,
 ): void {
   pending.handle(HOOKS, async ({ id: dispatchId, attempt, payload: item }) => {
     const { point, payload, firing } = item as Pick<Notification, "point" | "payload"> & { firing: Firing };
-    if (attempts.tooMany(`${point} (after)`, dispatchId, attempt) !== undefined) return;
-    await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...firing });
+    await attempts.notify(point, dispatchId, attempt, async () => {
+      await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...firing });
+    });
   });
 }

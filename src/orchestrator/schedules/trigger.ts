@@ -45,7 +45,7 @@ export async function begin(
   const dispatchId = dispatchIdOf(scheduleId, start);
   try {
     const own = hand?.attempt === undefined ? await parts.attempts.count("schedule:trigger", dispatchId) : undefined;
-    const given = own === undefined ? undefined : parts.attempts.tooMany("schedule:trigger", dispatchId, own);
+    const given = own === undefined ? undefined : await parts.attempts.tooMany("schedule:trigger", dispatchId, own);
     if (given !== undefined) return { outcome: { ...facts, kind: "vetoed", by: "hookgate", reason: given.reason } };
     const asked = await parts.registry
       .runBefore("schedule:trigger", payload, { dispatchId, attempt: hand?.attempt ?? own })

@@ -29,10 +29,9 @@ export async function askHooks(
   for (const [index, point] of points.entries()) {
     const dispatchId = idOf(point);
     const attempt = await attempts.count(point, dispatchId, { owner: task.id });
-    // A crash at the next point is none of this one.
     const next = points[index + 1];
-    const passed = next === undefined ? 0 : await attempts.starts(task.id, idOf(next));
-    const given = attempts.tooMany(point, dispatchId, attempt - passed);
+    const order = { owner: task.id, next: next && idOf(next) };
+    const given = await attempts.tooMany(point, dispatchId, attempt, order);
     if (given !== undefined) return { kind: "veto", point, by: "hookgate", ...given };
     const options: DispatchOptions = { dispatchId, attempt, ...firedFor(shown, wish.actor) };
     const answer = await askers[point](registry, shown, wish, options).catch(failedClosed);

@@ -126,7 +126,7 @@ async function afterHooks(
   // After a crash, nothing is asked again about an id that was made here.
   const isNew = origin.id === undefined;
   const own = origin.attempt === undefined && !isNew ? await attempts.count("task:create", dispatchId, { owner }) : 1;
-  const given = attempts.tooMany("task:create", dispatchId, own);
+  const given = await attempts.tooMany("task:create", dispatchId, own, { owner });
   if (given !== undefined) throw new TaskVetoed("hookgate", given.reason);
   const answer = await registry
     .runBefore(

@@ -33,7 +33,7 @@ export function afterChange(event: TaskEvent, task: Task): NewPending[] {
 export interface NotifyParts {
   pending: Pick<Pending, "handle">;
   registry: Pick<HookRegistry, "runAfter">;
-  attempts: Pick<Attempts, "tooMany">;
+  attempts: Pick<Attempts, "notify">;
   entityChanged?: EntityChanged | undefined;
   taskChanged?: TaskChanged | undefined;
   /** The task now; undefined when it is gone. */
@@ -48,8 +48,8 @@ export interface NotifyParts {
 export function handleChanges({ pending, registry, attempts, ...parts }: NotifyParts): void {
   pending.handle(HOOKS, async ({ payload, attempt }) => {
     const change = payload as Change;
-    const point = `${change.event.kind === "created" ? "task:create" : "task:transition"} (after)`;
-    if (attempts.tooMany(point, change.event.id, attempt) === undefined) await notifyHooks(change, attempt, registry);
+    const point = change.event.kind === "created" ? "task:create" : "task:transition";
+    await attempts.notify(point, change.event.id, attempt, () => notifyHooks(change, attempt, registry));
   });
   pending.handle(WATCHERS, async ({ payload, attempt }) => {
     const { event, task } = payload as Change;
