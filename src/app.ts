@@ -240,6 +240,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       logger,
       maxCrashes: () => orchestratorNow().max_crashes,
+      turn: (crashes, work) => gateway.inTurn(crashes, work),
     });
     const planned = assembleMissions({
       config: orchestratorNow,

@@ -16,6 +16,8 @@ export interface CutOff {
   id: string;
   /** When it was over, else when it came. */
   at: number;
+  /** It waits for an operator because of that, also when the point fired again since. */
+  isHeld?: boolean;
   /** The hooks crashed the gateway there, and are called again. */
   crashed?: CrashedDispatch;
 }
@@ -47,7 +49,9 @@ async function workHeldAt(point: string, { tasks, missions }: CommandDeps): Prom
   const held = await tasks?.store.list({ status: ["blocked", "review"], limit: LAST });
   const waiting = (await missions?.list({ limit: LAST }))?.filter(({ hold }) => hold !== undefined);
   const [last] = [...(held ?? []), ...(waiting ?? [])]
-    .flatMap(({ id, hold }) => (hold?.by === GATEWAY && hold.point?.startsWith(point) ? [{ id, at: hold.at }] : []))
+    .flatMap(({ id, hold }) =>
+      hold?.by === GATEWAY && hold.point?.startsWith(point) ? [{ id, at: hold.at, isHeld: true }] : [],
+    )
     .sort((one, other) => other.at - one.at);
   return last;
 }
@@ -102,7 +106,7 @@ async function cutOffAt(
 /** What may have fired at the point after its last firing on record, `at`: two sentences. */
 export async function cutOffAfter(deps: CommandDeps, point: string, at = 0): Promise<string | undefined> {
   const cut = await cutOffFinder(deps)(point);
-  if (cut === undefined || cut.at <= at) return undefined;
+  if (cut === undefined || (cut.at <= at && !cut.isHeld)) return undefined;
   if (cut.crashed !== undefined) return crashText(cut.crashed, at > 0 ? " after that" : "");
-  return `The process ended while hooks were at work on ${code(cut.id)}${at > 0 ? ", after that" : ""}: what ran for it at ${code(point)} before the end of the process is not recorded. ${code(`/hooks why ${point} ${cut.id}`)} shows what is known.`;
+  return `The process ended while hooks were at work on ${code(cut.id)}${at > 0 && cut.at > at ? ", after that" : ""}: what ran for it at ${code(point)} before the end of the process is not recorded. ${code(`/hooks why ${point} ${cut.id}`)} shows what is known.`;
 }

@@ -128,6 +128,8 @@ export interface Gateway {
   /** Runs a command for the HTTP API and the CLI; audited, fires `command_invoked`. Never rejects for what the command did. */
   invoke(invocation: Invocation): Promise<CommandAnswer>;
   status(): Promise<GatewayStatus>;
+  /** Calls hooks about other work than messages apart from what may crash the process. `cutOffs`: how often it ended while they ran. */
+  inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T>;
   readonly identify: Identify;
   /** Why a claim of `inbound_claim` cannot be carried out; undefined when it can. */
   refuseClaim(claim: Readonly<Record<string, unknown>>): string | undefined;

@@ -166,6 +166,10 @@ class RunningGateway implements Gateway {
     };
   }
 
+  inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T> {
+    return this.#suspects.inTurn(cutOffs, work);
+  }
+
   async start(): Promise<void> {
     if (this.#phase !== "new") throw notAgain();
     const { store, adapters } = this.#parts;

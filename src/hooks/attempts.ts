@@ -17,6 +17,15 @@ export interface Attempts {
    */
   count(point: string, dispatchId: string, of?: { owner?: string; phase?: LifecyclePhase }): Promise<number>;
   /**
+   * Runs `work`, which counts the starts of these dispatches of one owner and calls their hooks, in its turn: what an earlier process did
+   * not get through goes apart from all else (`AttemptParts.turn`). For what the gateway does by itself, and not while another hook waits.
+   */
+  inTurn<T>(
+    dispatches: readonly { point: string; dispatchId: string }[],
+    owner: string,
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /**
    * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged. `next`: the dispatch that follows
    * this one; a crash at that one is none of this one.
    */
@@ -58,6 +67,8 @@ export interface AttemptParts {
   logger: Logger;
   /** After how many crashes in a row a dispatch is still started again; absent: after any number. */
   maxCrashes?: () => number;
+  /** Waits until what crashed the process so often may run; absent: at once. */
+  turn?: <T>(crashes: number, work: () => Promise<T>) => Promise<T>;
 }
 
 interface Start {
@@ -72,7 +83,7 @@ type Starts = Readonly<Record<string, Start>>;
 
 const SCOPE = "hooks.attempts";
 
-export function createAttempts({ keyValue, registry, logger, maxCrashes }: AttemptParts): Attempts {
+export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }: AttemptParts): Attempts {
   /** By owner: what is under way, and what the end of an earlier process left. */
   let loading: Promise<Map<string, Starts>> | undefined;
   /** By owner: the dispatches that this process started. */
@@ -125,7 +136,17 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes }: Attem
     }
   }
 
+  /** Crashes of earlier processes. What this one started before did not crash it. */
+  const crashesBefore = (starts: Starts | undefined, owner: string, dispatchId: string) =>
+    startedHere.get(owner)?.has(dispatchId) ? 0 : unstopped(starts?.[dispatchId]);
+
   return {
+    async inTurn(dispatches, owner, work) {
+      const heard = dispatches.filter(({ point }) => registry.hasWaiting(point));
+      if (turn === undefined || heard.length === 0) return work();
+      const starts = (await load()).get(owner);
+      return turn(Math.max(...heard.map(({ dispatchId }) => crashesBefore(starts, owner, dispatchId))), work);
+    },
     async count(point, dispatchId, { owner = dispatchId, phase } = {}) {
       if (!registry.hasWaiting(point, phase)) return 1;
       const { counted, number } = start(await load(), point, dispatchId, owner);
@@ -135,11 +156,14 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes }: Attem
     tooMany,
     async notify(point, dispatchId, attempt, call) {
       const named = `${point} (after)`;
+      const isOfHere = startedHere.get(dispatchId)?.has(dispatchId) === true;
+      const stops = (await load()).get(dispatchId)?.[dispatchId]?.stops ?? 0;
+      const crashes = isOfHere ? 0 : attempt - 1 - stops;
       if ((await tooMany(named, dispatchId, attempt)) === undefined) {
         const { counted } = start(await load(), named, dispatchId, dispatchId, attempt);
         // The caller's count is on disk: this one is written for a stop only.
         if (isStopping) await keyValue.set(SCOPE, dispatchId, counted);
-        await call();
+        await (turn === undefined ? call() : turn(crashes, call));
       }
       const known = await load();
       if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return forget(dispatchId);

@@ -3,11 +3,15 @@
  * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
  * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
  * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
- * message. A suspect of either kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
+ * message. Hooks about tasks, missions and schedules follow the same rules (`inTurn`). A suspect of any kind starts when no request is
+ * under way that its crash would leave in doubt (`send-gate.ts`).
  */
 
 import { COMMAND_LANE, type Lane, type LaneRow } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
+
+/** What was cut off so often is handled alone. */
+const ALONE_AFTER = 2;
 
 type Rule = "shared" | "one-at-a-time" | "alone";
 
@@ -16,13 +20,15 @@ export class Suspects {
   /** Handles the next row of a lane that had to wait. */
   readonly #look: (lane: Lane) => void;
   readonly #gate: SendGate;
-  /** Rows under way that a suspect handled alone waits for. */
+  /** Rows and other work under way that a suspect handled alone waits for. */
   #shared = 0;
-  #current: LaneRow | undefined;
+  /** The suspect under way: a row, or other work. */
+  #current: object | undefined;
   #isAlone = false;
   /** Id of the suspect that waits to be handled alone; no other row starts before it. */
   #next: number | undefined;
-  #waiting: Lane[] = [];
+  /** Each asks again whether it may start. */
+  #waiting: (() => void)[] = [];
   /** Decisions that wait until no row is under way. The first one runs when `#isDeciding`. */
   readonly #decisions: (() => void)[] = [];
   #isDeciding = false;
@@ -58,22 +64,43 @@ export class Suspects {
     }
   }
 
+  /** Calls hooks about other work than messages in its turn. `cutOffs`: how often the process ended while they ran. */
+  async inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T> {
+    if (cutOffs >= ALONE_AFTER) return this.decide(work);
+    const turn = {};
+    while (!this.#mayShare(cutOffs > 0)) await new Promise<void>((again) => this.#waiting.push(again));
+    if (cutOffs > 0) this.#current = turn;
+    this.#shared++;
+    try {
+      return await work();
+    } finally {
+      this.#shared--;
+      this.#left(turn);
+    }
+  }
+
+  #mayShare(isSuspect: boolean): boolean {
+    if (isSuspect) return this.#isFree && this.#gate.close();
+    return !this.#isAlone && this.#next === undefined && !this.#hasDecision;
+  }
+
   /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
   enter(row: LaneRow, lane: Lane): boolean {
+    const again = () => this.#look(lane);
     if (this.#hasDecision && !isCommand(lane.key)) {
-      this.#waiting.push(lane);
+      this.#waiting.push(again);
       return false;
     }
     const rule = this.#ruleOf(row);
     if (this.#next === row.id) this.#next = undefined;
     if (rule === "alone" && this.#isFree && this.#shared > 0) this.#next = row.id;
     if (!this.#isOpenFor(row, rule)) {
-      this.#waiting.push(lane);
+      this.#waiting.push(again);
       return false;
     }
     if (rule !== "shared" && !this.#gate.close()) {
       if (rule === "alone") this.#next = row.id;
-      this.#waiting.push(lane);
+      this.#waiting.push(again);
       return false;
     }
     if (rule !== "shared") this.#current = row;
@@ -85,7 +112,11 @@ export class Suspects {
   leave(row: LaneRow): void {
     if (this.#current === row && this.#isAlone) this.#isAlone = false;
     else if (!isCommand(row.lane)) this.#shared--;
-    if (this.#current === row) {
+    this.#left(row);
+  }
+
+  #left(suspect: object): void {
+    if (this.#current === suspect) {
       this.#current = undefined;
       this.#gate.open();
     }
@@ -96,7 +127,7 @@ export class Suspects {
   #wake(): void {
     if (this.#waiting.length === 0 || this.#isAlone || this.#hasDecision) return;
     if (this.#current !== undefined || (this.#next !== undefined && this.#shared > 0)) return;
-    for (const lane of this.#waiting.splice(0)) this.#look(lane);
+    for (const again of this.#waiting.splice(0)) again();
   }
 
   #beginDecision(): void {
@@ -128,7 +159,7 @@ export class Suspects {
   #ruleOf({ isCutOff, attempts, deferrals }: LaneRow): Rule {
     if (!isCutOff) return "shared";
     const made = attempts - deferrals;
-    return made >= 2 || made + 1 >= this.#maxAttempts ? "alone" : "one-at-a-time";
+    return made >= ALONE_AFTER || made + 1 >= this.#maxAttempts ? "alone" : "one-at-a-time";
   }
 }
 

@@ -73,11 +73,12 @@ async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
   const { id: taskId, attempt } = task;
   const before = await store.passed(taskId, attempt, "assessment:run");
   if (before !== undefined) return before.payload.task;
-  const fired = await firing("assessment:run", task, parts);
-  if ("kind" in fired) return fired;
-  const asked = await registry
-    .runBefore("assessment:run", { taskId, task }, fired)
-    .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
+  const asked = await inTurn("assessment:run", task, parts, (fired) =>
+    registry
+      .runBefore("assessment:run", { taskId, task }, fired)
+      .catch((error: unknown) => ({ ...failedClosed(error), data: { task } })),
+  );
+  if ("kind" in asked) return asked;
   if (asked.cancelled) return heldBy(asked, "assessment:run");
   const judged = asked.data.task as Task;
   await pass({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } }, parts);
@@ -91,11 +92,12 @@ async function conclude(judged: Assessment, task: Task, parts: AssessParts): Pro
   const before = await store.passed(taskId, attempt, "assessment:complete");
   if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
-  const fired = await firing("assessment:complete", task, parts);
-  if ("kind" in fired) return fired;
-  const told = await registry
-    .runBefore("assessment:complete", payload, fired)
-    .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
+  const told = await inTurn("assessment:complete", task, parts, (fired) =>
+    registry
+      .runBefore("assessment:complete", payload, fired)
+      .catch((error: unknown) => ({ ...failedClosed(error), data: payload })),
+  );
+  if ("kind" in told) return told;
   if (told.cancelled) return heldBy(told, "assessment:complete");
   const changed = assessment.safeParse(told.data.assessment);
   const final: Assessment = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
@@ -112,18 +114,22 @@ function heldBy(
   return { kind: "held", by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed`, point };
 }
 
-async function firing(
+/** What hooks answer; or that they are not called, because they crashed the gateway too often. */
+async function inTurn<T>(
   point: PassedAssessment["point"],
   task: Task,
   { attempts }: AssessParts,
-): Promise<DispatchOptions | Extract<Assessed, { kind: "held" }>> {
+  ask: (fired: DispatchOptions) => Promise<T>,
+): Promise<T | Extract<Assessed, { kind: "held" }>> {
   const owner = assessmentId(task);
   const step = point === "assessment:run" ? "run" : "complete";
   const dispatchId = `${owner}_${step}${roundMark(task.assessmentRound)}`;
-  const attempt = await attempts.count(point, dispatchId, { owner });
-  const given = await attempts.tooMany(point, dispatchId, attempt, { owner });
-  if (given !== undefined) return { kind: "held", by: "hookgate", point, ...given };
-  return { dispatchId, attempt, ...firedFor(task, {}) };
+  return attempts.inTurn([{ point, dispatchId }], owner, async () => {
+    const attempt = await attempts.count(point, dispatchId, { owner });
+    const given = await attempts.tooMany(point, dispatchId, attempt, { owner });
+    if (given !== undefined) return { kind: "held" as const, by: "hookgate", point, ...given };
+    return ask({ dispatchId, attempt, ...firedFor(task, {}) });
+  });
 }
 
 async function pass(passed: PassedAssessment, { store, pending, attempts, clock }: AssessParts): Promise<void> {

@@ -256,16 +256,18 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
   { attempts, registry }: MissionParts,
 ): Promise<BeforeResult<PayloadOf<Catalogue, Point>> & { dispatchId: string; crashes?: number }> {
   const dispatchId = `${mission.id}_${step}_${changesOf(mission)}`;
-  const attempt = await attempts.count(point, dispatchId, { owner: mission.id });
-  const given = await attempts.tooMany(point, dispatchId, attempt, { owner: mission.id });
-  if (given !== undefined) {
-    const { reason: cancelReason, crashes } = given;
-    return { cancelled: true, cancelReason, cancelledBy: "hookgate", data: payload, dispatchId, crashes };
-  }
-  const answer = await registry
-    .runBefore(point, payload, { attempt, ...firing(mission, dispatchId) })
-    .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
-  return { ...answer, dispatchId };
+  return attempts.inTurn([{ point, dispatchId }], mission.id, async () => {
+    const attempt = await attempts.count(point, dispatchId, { owner: mission.id });
+    const given = await attempts.tooMany(point, dispatchId, attempt, { owner: mission.id });
+    if (given !== undefined) {
+      const { reason: cancelReason, crashes } = given;
+      return { cancelled: true, cancelReason, cancelledBy: "hookgate", data: payload, dispatchId, crashes };
+    }
+    const answer = await registry
+      .runBefore(point, payload, { attempt, ...firing(mission, dispatchId) })
+      .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
+    return { ...answer, dispatchId };
+  });
 }
 
 /** Writes what came of asking. */

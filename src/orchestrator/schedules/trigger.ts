@@ -31,7 +31,19 @@ export async function trigger(
 }
 
 /** What is to be stored, if the hooks and the plan let it. `hand`: a person does not wait for its time. */
-export async function begin(
+export function begin(
+  schedule: Schedule,
+  dueAt: number,
+  parts: ScheduleParts,
+  hand?: { by: string; once: string; attempt: number | undefined },
+): Promise<{ outcome: ScheduleOutcome; started?: StartedMission }> {
+  const ask = () => askHooks(schedule, dueAt, parts, hand);
+  if (hand) return ask();
+  const dispatchId = dispatchIdOf(schedule.id, dueAt);
+  return parts.attempts.inTurn([{ point: "schedule:trigger", dispatchId }], dispatchId, ask);
+}
+
+async function askHooks(
   schedule: Schedule,
   dueAt: number,
   parts: ScheduleParts,

@@ -14,23 +14,32 @@ export type Answer = { kind: "let go"; changes: Changes } | ({ kind: "veto" } & 
 
 type Registry = Pick<HookRegistry, "runBefore">;
 
+interface AskParts {
+  registry: Registry;
+  attempts: Attempts;
+}
+
 /** The starts are counted under the task's id; the code that writes the result forgets them. */
-export async function askHooks(
-  { registry, attempts }: { registry: Registry; attempts: Attempts },
-  task: Task,
-  next: Task,
-  wish: Wish,
-): Promise<Answer> {
+export function askHooks(parts: AskParts, task: Task, next: Task, wish: Wish): Promise<Answer> {
+  const ask = () => askEach(parts, task, next, wish);
+  // A person's command, and what a hook asks for, wait for nothing: the hook may be what the others wait for.
+  if (wish.actor.cause !== undefined) return ask();
+  const dispatches = pointsOf(wish).map((point) => ({ point, dispatchId: idOf(task, wish, point) }));
+  return parts.attempts.inTurn(dispatches, task.id, ask);
+}
+
+/** The same when it is asked again after a crash. */
+const idOf = (task: Task, { to }: Wish, point: Point) => `${task.id}:${task.version + 1}:${to}:${point}`;
+
+async function askEach({ registry, attempts }: AskParts, task: Task, next: Task, wish: Wish): Promise<Answer> {
   let shown = withChanges(next, { status: task.status });
   let changes: Changes = {};
-  // The same when it is asked again after a crash.
-  const idOf = (point: Point) => `${task.id}:${task.version + 1}:${wish.to}:${point}`;
   const points = pointsOf(wish);
   for (const [index, point] of points.entries()) {
-    const dispatchId = idOf(point);
+    const dispatchId = idOf(task, wish, point);
     const attempt = await attempts.count(point, dispatchId, { owner: task.id });
     const next = points[index + 1];
-    const order = { owner: task.id, next: next && idOf(next) };
+    const order = { owner: task.id, next: next && idOf(task, wish, next) };
     const given = await attempts.tooMany(point, dispatchId, attempt, order);
     if (given !== undefined) return { kind: "veto", point, by: "hookgate", ...given };
     const options: DispatchOptions = { dispatchId, attempt, ...firedFor(shown, wish.actor) };
