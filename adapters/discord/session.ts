@@ -51,7 +51,7 @@ export class Session {
     this.#account = account;
     this.#key = `session:${shardId}`;
     this.#info = parseStored(ledger.get(this.#key));
-    if (this.#info && this.#info.isGivenUp) this.#info = undefined;
+    if (this.#info?.isGivenUp) this.#info = undefined;
     // A RESUME there would hand this token to a server that it is not for.
     if (this.#info && this.#info.account !== account) this.#info = undefined;
     this.#highest = this.#info?.sequence ?? 0;
