@@ -462,10 +462,10 @@ describe("one mistake", () => {
         if (mistake.config !== undefined || env !== undefined) expect(`${name}: ${reloaded}`).toMatch(lines(found));
         expect(await listed(app.url)).toMatch(lines(found));
         for (const file of Object.keys(mistake.files ?? {})) rmSync(join(folder, file));
-        write({});
-        await app.reload(read());
-        await until(async () => (await listed(app.url)) === "", `nothing being left of ${name}`);
       }
+      write({});
+      await app.reload(read());
+      await until(async () => (await listed(app.url)) === "", "nothing being left of the mistakes");
     } finally {
       await app.stop();
     }
