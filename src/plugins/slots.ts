@@ -74,22 +74,25 @@ export class Slots {
       this.#live = before;
       for (const [id, slot] of before) slot.relay.handler = handlers.get(id) as Handler;
     };
+    const kept = new Map<string, Slot>();
+    // In the order of the new version, which is the order among equals of priority.
     const next = new Map<string, Slot>();
     const own = new Set(staged.map((hook) => hook.id));
     const wanted = staged.map((hook) => ({ hook, signature: signatureOf(hook) }));
     this.#live = next;
     for (const { hook, signature } of wanted) {
       const old = before.get(hook.id);
-      if (old && old.signature === signature) next.set(hook.id, { ...old, staged: hook });
+      if (old && old.signature === signature) kept.set(hook.id, { ...old, staged: hook });
     }
-    for (const [id, slot] of before) if (!next.has(id)) slot.unregister();
+    for (const [id, slot] of before) if (!kept.has(id)) slot.unregister();
     try {
       declare();
       for (const { hook, signature } of wanted) {
-        const kept = next.get(hook.id);
-        if (kept) {
-          kept.relay.handler = this.#guarded(hook);
+        const slot = kept.get(hook.id);
+        if (slot) {
+          slot.relay.handler = this.#guarded(hook);
           this.#registry.setPlace(hook.id, hook.place);
+          next.set(hook.id, slot);
         } else next.set(hook.id, this.#open(hook, own, signature, before.get(hook.id)));
       }
     } catch (error) {

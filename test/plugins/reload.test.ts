@@ -281,6 +281,34 @@ describe("reloading a plugin", () => {
     expect(rig.registry.size).toBe(0);
   });
 
+  it("has the order of the file, as after a restart: also with a hook that is new in front, or that was taken out", async () => {
+    const hook = (name: string) =>
+      `api.hooks.registerClaiming("inbound_claim", ({ message }) => {
+        if (message.text === "without ${name}") off.${name}();
+        return { handled: message.text === "answer", reply: "${name}" };
+      }, { id: "${name}" })`;
+    const version = (...names: string[]) => `export default { id: "p", setup(api) { const off = {};
+      ${names.map((name) => `off.${name} = ${hook(name)};`).join("\n")} } };`;
+    const rig = await pluginRig({
+      "first.mjs": answering("first", "x", "{ enabled: false }"),
+      "p.mjs": version("last"),
+    });
+    await rig.plugins.load();
+    const order = () => rig.registry.order("inbound_claim").map(({ id }) => id);
+    const file = rig.write("p.mjs", version("guard", "last"));
+    await rig.plugins.reload({ file });
+    expect(order()).toEqual(["first.inbound_claim", "p.guard", "p.last"]);
+    expect(await rig.claim("answer")).toMatchObject({ reply: "guard" });
+    await rig.claim("without guard");
+    expect(order()).toEqual(["first.inbound_claim", "p.last"]);
+    await rig.plugins.reload({ file });
+    expect(order()).toEqual(["first.inbound_claim", "p.guard", "p.last"]);
+    // With other options it is another registration, at the same place.
+    rig.write("p.mjs", version("guard", "last").replace('id: "guard"', 'id: "guard", timeoutMs: 900'));
+    await rig.plugins.reload({ file });
+    expect(order()).toEqual(["first.inbound_claim", "p.guard", "p.last"]);
+  });
+
   it("brings a broken plugin to life once it is mended", async () => {
     const rig = await pluginRig({ "p.mjs": "throw new Error('x')" });
     expect(await rig.plugins.load()).toMatchObject([{ state: "broken" }]);
