@@ -165,7 +165,12 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       roleOfTask: (task) => roleOfTask(task, orchestratorNow()),
     });
     const noteNoThread = createThreadNotes(logger);
-    const pending = new Pending({ store: store.pending, clock, logger });
+    const pending = new Pending({
+      store: store.pending,
+      clock,
+      logger,
+      turn: (cutOffs, work) => gateway.inTurn(cutOffs, work),
+    });
     closers.push(async () => pending.stop());
     const { automations, notifier } = assembleAutomations({
       pending,

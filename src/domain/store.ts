@@ -508,6 +508,8 @@ export interface Store {
   sweep(now: number): Promise<Record<string, number>>;
   /** Resolves when all that is committed so far is durable: with `durability: full` it survives a power cut, too. */
   durable(): Promise<void>;
+  /** Resolves when all that was given to it so far is durable, also what is not committed yet. */
+  written(): Promise<void>;
   /** Rejects with the error that writes would meet, or with the damage that is known. */
   check(): Promise<void>;
   /** What is known to be wrong with the files, without touching them. */

@@ -130,7 +130,12 @@ class RunningGateway implements Gateway {
     });
     const { send_timeout, inbox_attempts } = config.gateway;
     this.#gate = new SendGate(clock, send_timeout, (queue) => this.#look(queue));
-    this.#suspects = new Suspects(inbox_attempts, (lane) => this.#conversations.look(lane), this.#gate);
+    this.#suspects = new Suspects(
+      inbox_attempts,
+      (lane) => this.#conversations.look(lane),
+      this.#gate,
+      () => store.written(),
+    );
     this.#parts = {
       store,
       registry,
@@ -360,7 +365,7 @@ class RunningGateway implements Gateway {
   async #resume(): Promise<void> {
     const { inbox, outbox } = this.#parts.store;
     // Before anything new ends.
-    this.#pending.handle(DELIVERY_ENDS, (item) => notifyPending(item, this.#out));
+    this.#pending.handle(DELIVERY_ENDS, (item) => notifyPending(item, this.#out), { callsHooks: true });
     await this.#pending.resume([DELIVERY_ENDS]);
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);

@@ -33,10 +33,17 @@ export interface Attempts {
     point: string,
     dispatchId: string,
     attempt: number,
-    of?: { owner?: string; next?: string | undefined },
+    of?: { owner?: string; next?: string | undefined; limit?: number | undefined },
   ): Promise<TooManyCrashes | undefined>;
-  /** Calls hooks at `after`, whose attempts the caller counts; does not when the process crashed at too many. */
-  notify(point: string, dispatchId: string, attempt: number, call: () => Promise<void>): Promise<void>;
+  /**
+   * Calls hooks at `after`, whose attempts the caller counts; does not when the process crashed at too many. `series`: what has many such
+   * changes. Once hooks were not notified of one of them, the next ones are tried once each, until one does not crash. `isLast`: of the series.
+   */
+  notify(
+    point: string,
+    fired: { dispatchId: string; attempt: number; series?: string; isLast?: boolean },
+    call: () => Promise<void>,
+  ): Promise<void>;
   /** The process stops in order: what is started or gets started now, and does not end before the process does, is no crash. */
   stopping(): Promise<void>;
   /** What crashed an earlier process, and has not ended since. */
@@ -114,14 +121,14 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
   }
 
   async function tooMany(...[point, dispatchId, attempt, of = {}]: Parameters<Attempts["tooMany"]>) {
+    const { owner = dispatchId, next, limit = maxCrashes?.() } = of;
     // Its own start is none.
-    if (maxCrashes === undefined || attempt - 1 <= maxCrashes()) return undefined;
-    const { owner = dispatchId, next } = of;
+    if (limit === undefined || attempt - 1 <= limit) return undefined;
     const starts = (await load()).get(owner);
     const passed = next === undefined ? 0 : unstopped(starts?.[next]);
     const crashes = attempt - 1 - (starts?.[dispatchId]?.stops ?? 0) - passed;
-    if (crashes <= maxCrashes()) return undefined;
-    const reason = `the gateway crashed ${crashes} times in a row while hooks at ${point} ran`;
+    if (crashes <= limit) return undefined;
+    const reason = `the gateway crashed ${crashes === 1 ? "once" : `${crashes} times in a row`} while hooks at ${point} ran`;
     logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
     return { crashes, reason };
   }
@@ -154,18 +161,22 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
       return number;
     },
     tooMany,
-    async notify(point, dispatchId, attempt, call) {
+    async notify(point, { dispatchId, attempt, series, isLast = false }, call) {
       const named = `${point} (after)`;
-      const isOfHere = startedHere.get(dispatchId)?.has(dispatchId) === true;
-      const stops = (await load()).get(dispatchId)?.[dispatchId]?.stops ?? 0;
-      const crashes = isOfHere ? 0 : attempt - 1 - stops;
-      if ((await tooMany(named, dispatchId, attempt)) === undefined) {
-        const { counted } = start(await load(), named, dispatchId, dispatchId, attempt);
+      const known = await load();
+      const mark = series === undefined ? "" : `${series} ${named}`;
+      const wasGivenUp = known.has(mark);
+      if ((await tooMany(named, dispatchId, attempt, { limit: wasGivenUp ? 0 : undefined })) === undefined) {
+        const { counted } = start(known, named, dispatchId, dispatchId, attempt);
         // The caller's count is on disk: this one is written for a stop only.
         if (isStopping) await keyValue.set(SCOPE, dispatchId, counted);
-        await (turn === undefined ? call() : turn(crashes, call));
+        await call();
+        if (wasGivenUp) await forget(mark);
+      } else if (isLast) await forget(mark);
+      else if (series !== undefined && !wasGivenUp) {
+        known.set(mark, {});
+        await keyValue.set(SCOPE, mark, {});
       }
-      const known = await load();
       if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return forget(dispatchId);
       known.delete(dispatchId);
       startedHere.delete(dispatchId);

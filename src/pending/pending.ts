@@ -15,7 +15,12 @@ export interface PendingParts {
   store: PendingStore;
   clock: Clock;
   logger: Logger;
+  /** Waits until what was cut off so often may run; absent: at once. */
+  turn?: <T>(cutOffs: number, work: () => Promise<T>) => Promise<T>;
 }
+
+/** `cutOffs`: how often the end of a process cut it off, at most: it may have waited for its first start. */
+type Todo = PendingItem & { cutOffs?: number };
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -27,7 +32,10 @@ export class Pending {
   readonly #store: PendingStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #turn: PendingParts["turn"];
   readonly #kinds = new Map<string, DoPending>();
+  /** Kinds whose work calls hooks. */
+  readonly #inTurn = new Set<string>();
   /** Under way, by id. */
   readonly #running = new Map<string, { kind: string; end: Promise<void> }>();
   /** The last work of each kind and key that is under way. */
@@ -39,15 +47,17 @@ export class Pending {
   readonly #ended = new Set<string>();
   #isStopped = false;
 
-  constructor({ store, clock, logger }: PendingParts) {
+  constructor({ store, clock, logger, turn }: PendingParts) {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
+    this.#turn = turn;
   }
 
-  /** What does the work of this kind. */
-  handle(kind: string, work: DoPending): void {
+  /** What does the work of this kind. `callsHooks`: it may crash the process, so it waits for its turn. */
+  handle(kind: string, work: DoPending, { callsHooks = false } = {}): void {
     this.#kinds.set(kind, work);
+    if (callsHooks) this.#inTurn.add(kind);
   }
 
   /** This work was written by a commit that holds. */
@@ -67,7 +77,7 @@ export class Pending {
     const now = this.#clock.now();
     for (const item of await this.#store.list(kinds))
       if (!this.#running.has(item.id) && !this.#waiting.has(item.id))
-        this.#take(item, item.dueAt <= now && !fresh.has(item.id));
+        this.#take({ ...item, cutOffs: item.attempt }, item.dueAt <= now && !fresh.has(item.id));
   }
 
   /** Resolves when nothing of these kinds is under way. */
@@ -92,13 +102,13 @@ export class Pending {
     this.#waiting.clear();
   }
 
-  #take(item: PendingItem, isAgain: boolean): void {
+  #take(item: Todo, isAgain: boolean): void {
     const waitMs = item.dueAt - this.#clock.now();
     if (waitMs <= 0) this.#run(item, isAgain);
     else this.#wait(item, isAgain, waitMs);
   }
 
-  #wait(item: PendingItem, isAgain: boolean, waitMs: number): void {
+  #wait(item: Todo, isAgain: boolean, waitMs: number): void {
     const run = () => {
       this.#waiting.delete(item.id);
       this.#run(item, isAgain);
@@ -106,7 +116,7 @@ export class Pending {
     this.#waiting.set(item.id, this.#clock.after(waitMs, run));
   }
 
-  #run(item: PendingItem, isAgain: boolean): void {
+  #run(item: Todo, isAgain: boolean): void {
     const line = `${item.kind} ${item.key}`;
     const work = (this.#lines.get(line) ?? Promise.resolve(true)).then(() => this.#do(item, isAgain));
     // The next work of the line does not wait for the disk.
@@ -124,19 +134,23 @@ export class Pending {
   }
 
   /** Resolves with whether its row is to be deleted; never rejects. */
-  async #do(item: PendingItem, isAgain: boolean): Promise<boolean> {
-    const { id, kind } = item;
-    let { attempt } = item;
+  async #do(item: Todo, isAgain: boolean): Promise<boolean> {
+    const { cutOffs = 0, ...row } = item;
+    const { id, kind } = row;
+    let { attempt } = row;
     if (this.#ended.has(kind)) return false;
     try {
-      // Counted right before, so that work which waits for its turn when the process dies has not been tried.
-      if (isAgain) attempt = await this.#store.started(id);
       const work = this.#kinds.get(kind);
       if (work === undefined) throw new Error(`nothing does work of the kind ${kind}`);
-      const pieces = await work({ ...item, attempt });
+      const start = async () => {
+        // Counted right before, so that work which waits for its turn when the process dies has not been tried.
+        if (isAgain) attempt = await this.#store.started(id);
+        return work({ ...row, attempt });
+      };
+      const pieces = await (this.#turn && this.#inTurn.has(kind) ? this.#turn(cutOffs, start) : start());
       if (!pieces) return true;
       await this.#store.replace(id, pieces);
-      for (const piece of pieces) this.#take({ ...piece, attempt: 1 }, isAgain);
+      for (const piece of pieces) this.#take({ ...piece, attempt: 1, cutOffs: isAgain ? 1 : 0 }, isAgain);
       return false;
     } catch (error) {
       this.#logger.error(
@@ -144,7 +158,7 @@ export class Pending {
         "work after a change failed; it is tried again",
       );
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
-      if (!this.#isStopped) this.#wait({ ...item, attempt }, true, pauseMs);
+      if (!this.#isStopped) this.#wait({ ...row, attempt }, true, pauseMs);
       return false;
     }
   }

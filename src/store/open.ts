@@ -179,6 +179,7 @@ async function assemble(
       return { ...removed, ...(await journal.sweep(now - retention.journal_for, retention.journal_rows)) };
     },
     durable: connection.durable,
+    written: () => connection.write(() => {}),
     check,
     health: damage.health,
     verify,

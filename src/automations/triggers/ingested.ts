@@ -60,10 +60,14 @@ export function withdrawEvents(
 export function createIngested({ store, pending, runs, registry, logger }: Parts): Ingested {
   /** What came before the start: what an earlier process left is older. */
   let early: NewPending[] | undefined = [];
-  pending.handle(INGESTED_EVENT, async ({ payload, attempt }) => {
-    const event = await store.get((payload as { event: string }).event);
-    if (event !== undefined) await fire(event, attempt);
-  });
+  pending.handle(
+    INGESTED_EVENT,
+    async ({ payload, attempt }) => {
+      const event = await store.get((payload as { event: string }).event);
+      if (event !== undefined) await fire(event, attempt);
+    },
+    { callsHooks: true },
+  );
 
   async function fire(event: IngestedEvent, attempt: number): Promise<void> {
     const { id, name, payload } = event;

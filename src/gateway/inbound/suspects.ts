@@ -20,6 +20,8 @@ export class Suspects {
   /** Handles the next row of a lane that had to wait. */
   readonly #look: (lane: Lane) => void;
   readonly #gate: SendGate;
+  /** Resolves when all that was written so far is on disk. */
+  readonly #written: () => Promise<void>;
   /** Rows and other work under way that a suspect handled alone waits for. */
   #shared = 0;
   /** The suspect under way: a row, or other work. */
@@ -33,10 +35,11 @@ export class Suspects {
   readonly #decisions: (() => void)[] = [];
   #isDeciding = false;
 
-  constructor(maxAttempts: number, look: (lane: Lane) => void, gate: SendGate) {
+  constructor(maxAttempts: number, look: (lane: Lane) => void, gate: SendGate, written: () => Promise<void>) {
     this.#maxAttempts = maxAttempts;
     this.#look = look;
     this.#gate = gate;
+    this.#written = written;
     gate.onQuiet = () => {
       this.#beginDecision();
       this.#wake();
@@ -57,11 +60,20 @@ export class Suspects {
     try {
       return await decision();
     } finally {
-      this.#isDeciding = false;
-      this.#gate.open();
-      this.#beginDecision();
-      this.#wake();
+      void this.#whenWritten(() => {
+        this.#isDeciding = false;
+        this.#gate.open();
+        this.#beginDecision();
+        this.#wake();
+      });
     }
+  }
+
+  /** The caller writes the result next: until that is on disk, a crash of another suspect would count for this one. */
+  async #whenWritten(release: () => void): Promise<void> {
+    await new Promise((done) => setImmediate(done));
+    await this.#written().catch(() => {}); // a store that takes nothing holds up no turn
+    release();
   }
 
   /** Calls hooks about other work than messages in its turn. `cutOffs`: how often the process ended while they ran. */
@@ -71,11 +83,15 @@ export class Suspects {
     while (!this.#mayShare(cutOffs > 0)) await new Promise<void>((again) => this.#waiting.push(again));
     if (cutOffs > 0) this.#current = turn;
     this.#shared++;
+    const leave = () => {
+      this.#shared--;
+      this.#left(turn);
+    };
     try {
       return await work();
     } finally {
-      this.#shared--;
-      this.#left(turn);
+      if (cutOffs > 0) void this.#whenWritten(leave);
+      else leave();
     }
   }
 

@@ -21,11 +21,15 @@ export function handleNotifications(
   registry: Pick<HookRegistry, "dispatch">,
   attempts: Pick<Attempts, "notify">,
 ): void {
-  pending.handle(HOOKS, async ({ id: dispatchId, attempt, payload: item }) => {
-    const { point, payload } = item as PassedAssessment;
-    const fired = firedFor(payload.task, {});
-    await attempts.notify(point, dispatchId, attempt, async () => {
-      await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...fired });
-    });
-  });
+  pending.handle(
+    HOOKS,
+    async ({ id: dispatchId, attempt, payload: item }) => {
+      const { point, payload } = item as PassedAssessment;
+      const fired = firedFor(payload.task, {});
+      await attempts.notify(point, { dispatchId, attempt }, async () => {
+        await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...fired });
+      });
+    },
+    { callsHooks: true },
+  );
 }

@@ -44,10 +44,14 @@ export function handleNotifications(
   registry: Pick<HookRegistry, "dispatch">,
   attempts: Pick<Attempts, "notify">,
 ): void {
-  pending.handle(HOOKS, async ({ id: dispatchId, attempt, payload: item }) => {
-    const { point, payload, firing } = item as Pick<Notification, "point" | "payload"> & { firing: Firing };
-    await attempts.notify(point, dispatchId, attempt, async () => {
-      await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...firing });
-    });
-  });
+  pending.handle(
+    HOOKS,
+    async ({ id: dispatchId, attempt, payload: item }) => {
+      const { point, payload, firing } = item as Pick<Notification, "point" | "payload"> & { firing: Firing };
+      await attempts.notify(point, { dispatchId, attempt }, async () => {
+        await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...firing });
+      });
+    },
+    { callsHooks: true },
+  );
 }

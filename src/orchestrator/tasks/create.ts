@@ -61,12 +61,14 @@ export async function createTask(
   const dispatchId = numberedDispatch(id, "task:create", origin.round ?? 1);
   // The steps of a mission are counted together: a refusal is forgotten when the mission has it on disk.
   const owner = origin.missionId ?? dispatchId;
-  const { spec, assignee } = await afterHooks(id, input, actor, origin, { dispatchId, owner }, parts).catch(
-    async (error: unknown) => {
-      if (origin.missionId === undefined && isRefusal(error)) await attempts.forget(owner);
-      throw error;
-    },
-  );
+  const ask = () => afterHooks(id, input, actor, origin, { dispatchId, owner }, parts);
+  const { spec, assignee } = await (origin.missionId === undefined
+    ? ask()
+    : attempts.inTurn([{ point: "task:create", dispatchId }], owner, ask)
+  ).catch(async (error: unknown) => {
+    if (origin.missionId === undefined && isRefusal(error)) await attempts.forget(owner);
+    throw error;
+  });
   const now = clock.now();
   const task = withChanges(
     {

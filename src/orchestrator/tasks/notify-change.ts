@@ -1,6 +1,6 @@
 /** What follows a task's change, after its commit: hooks (`after`), and clocks, its mission, tasks that wait for it and its card. */
 import type { NewPending } from "../../domain/pending.js";
-import type { Task, TaskChanged, TaskDraft } from "../../domain/task.js";
+import { isEnded, type Task, type TaskChanged, type TaskDraft } from "../../domain/task.js";
 import type { TaskEvent } from "../../domain/task-store.js";
 import type { EntityChanged } from "../../domain/watched.js";
 import type { Attempts } from "../../hooks/attempts.js";
@@ -46,11 +46,21 @@ export interface NotifyParts {
 }
 
 export function handleChanges({ pending, registry, attempts, ...parts }: NotifyParts): void {
-  pending.handle(HOOKS, async ({ payload, attempt }) => {
-    const change = payload as Change;
-    const point = change.event.kind === "created" ? "task:create" : "task:transition";
-    await attempts.notify(point, change.event.id, attempt, () => notifyHooks(change, attempt, registry));
-  });
+  pending.handle(
+    HOOKS,
+    async ({ payload, attempt }) => {
+      const change = payload as Change;
+      const point = change.event.kind === "created" ? "task:create" : "task:transition";
+      const fired = {
+        dispatchId: change.event.id,
+        attempt,
+        series: change.event.taskId,
+        isLast: isEnded(change.task.status),
+      };
+      await attempts.notify(point, fired, () => notifyHooks(change, attempt, registry));
+    },
+    { callsHooks: true },
+  );
   pending.handle(WATCHERS, async ({ payload, attempt }) => {
     const { event, task } = payload as Change;
     // Later changes may have been handled since the first try.
