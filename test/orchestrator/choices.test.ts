@@ -254,7 +254,7 @@ describe("/task add", () => {
       ["/task add ok", "Missing: what is to be done"],
       ['/task add "Call Ann"', "Missing: who, or what"],
       ["/task add okk Do it", 'no runner or person "okk"'],
-      ["/task add ok Do it due=tomorrow", '"tomorrow" is no time'],
+      ["/task add ok Do it due=someday", '"someday" is no time'],
       ["/task add ok Do it due=2020-01-01T00:00", "is in the past"],
       ["/task add ok Do it timeout=soon", "`timeout` is a length of time"],
       ["/task add ok Do it retries=-1", "`retries` is a number from 0 to 100"],

@@ -193,7 +193,8 @@ describe("file_diff", () => {
     const result = await oneStep({ file_diff: { path: "new.txt", against: "old.txt" } }, at);
     expect(result.value).toMatchObject({ added: 2, removed: 1, changed: true, truncated: false });
     expect(result.text).toContain("--- old.txt\n+++ new.txt\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n");
-    expect(await oneStep({ file_diff: { path: "old.txt", against: "old.txt" } }, at)).toMatchObject({ isEmpty: true });
+    writeFileSync(join(folder, "same.txt"), "one\ntwo\nthree\n");
+    expect(await oneStep({ file_diff: { path: "same.txt", against: "old.txt" } }, at)).toMatchObject({ isEmpty: true });
   });
 
   it("compares a file with itself at the last run, and a second attempt with what the first one did", async () => {
