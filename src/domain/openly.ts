@@ -8,7 +8,7 @@ export const OPENLY_ONCE_MS = 10 * 60_000;
 
 /**
  * The id of the delivery with that line: the same for all answers to this person, in this place, of the same ten minutes; or, where each
- * message has a line of its own, for all that is said about that message.
+ * message has a line of its own, for all that is said about that message in the same words.
  */
 export function openlyId({
   openly,
@@ -17,7 +17,7 @@ export function openlyId({
 }: Pick<Delivery, "openly" | "visibleTo" | "createdAt">): string | undefined {
   if (!openly || visibleTo === undefined) return undefined;
   const { address, message, isForEach } = openly;
-  const once = isForEach ? `reply ${message.replyToId}` : Math.floor(createdAt / OPENLY_ONCE_MS);
+  const once = isForEach ? `reply ${message.replyToId} ${message.text}` : Math.floor(createdAt / OPENLY_ONCE_MS);
   const what = `${formatAddress(address)} ${visibleTo} ${once}`;
   return `${OPENLY}${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;
 }

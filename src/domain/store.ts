@@ -156,8 +156,8 @@ export interface NewDelivery {
   visibleTo?: string;
   /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and operators are not bothered with it. */
   isCourtesy?: boolean;
-  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply and a forward, its `author` (a user id). */
-  answers?: { isOperator: boolean; author?: string };
+  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its `author` (a user id). */
+  answers?: { isOperator: boolean; author?: string } | undefined;
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
   /**
@@ -165,7 +165,7 @@ export interface NewDelivery {
    * concerns; absent: one line for all of ten minutes.
    */
   openly?: { address: Address; message: OutboundMessage; isForEach?: boolean | undefined } | undefined;
-  /** A forward: the message that it mirrors; the pair is stored as a link when it is sent. */
+  /** A forward or a change of one: the message that it mirrors; the pair is stored as a link when it is sent. */
   mirrors?: { address: Address; messageId: string };
   /** An answer through a bridge, or a message of a hook: what it means for SLA clocks once it is sent. */
   sight?: ConversationSight | undefined;

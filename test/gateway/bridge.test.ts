@@ -214,6 +214,68 @@ describe("a bridge", () => {
     expect(marked.map(({ body }) => body.replyToId)).toEqual(["f1", "f2"]);
   });
 
+  describe.each([
+    ["correction", "edit", "is not shown", "The correction of this message was not passed on"],
+    ["deletion", "delete", "was not deleted", "The deletion of this message was not passed on"],
+  ] as const)("whose operator's %s the platform does not take", (_, operation, what, line) => {
+    async function changed(isReachable: boolean): Promise<LoopbackPlatform> {
+      const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      far.script = ({ address }) =>
+        !isReachable && address.chatId === "dm-7" ? { kind: "permanent", error: "50007: closed" } : undefined;
+      const near = new LoopbackPlatform("loop");
+      near.script = ({ kind }) => (kind === "create" ? undefined : { kind: "permanent", error: "403: blocked" });
+      const rig = await startRig({
+        gateway: { unanswered_note: false },
+        operators: { operator: ["far:7"] },
+        platforms: [near, far],
+        hooks: toFar,
+      });
+      await rig.say("hello?", { messageId: "m1", userId: "5" });
+      await rig.idle();
+      const replyToId = far.messages[0]?.id as string;
+      for (const userId of ["7", "8"]) {
+        const sent = messageOf("a secret", {
+          platform: "far",
+          chatId: "lobby",
+          messageId: `f${userId}`,
+          userId,
+          replyToId,
+        });
+        await rig.receive({ kind: "message", eventId: sent.messageId, message: sent });
+        await rig.idle();
+        const eventId = `change:${sent.messageId}`;
+        const address = { platform: "far", botId: "bot", chatId: "lobby" };
+        await rig.receive(
+          operation === "edit"
+            ? { kind: "edited", eventId, message: { ...sent, text: "no secret", isEdit: true } }
+            : { kind: "deleted", eventId, address, messageId: sent.messageId, at: 1 },
+        );
+        await rig.idle();
+      }
+      expect(near.texts()).toEqual(["**Ada**: a secret", "**Ada**: a secret"]);
+      return far;
+    }
+
+    it("notifies the operator once, privately, with the reason and what to do; a person without a role is told nothing", async () => {
+      const far = await changed(true);
+      expect(far.texts("dm-8")).toEqual([]);
+      expect(far.texts("dm-7")).toHaveLength(1);
+      const [notice = ""] = far.texts("dm-7");
+      expect(notice).toContain(`${what} in loop:bot:room: it was given up.`);
+      expect(notice).toMatch(
+        /403: blocked[\s\S]*may still be shown there\. `\/outbox show d_m\d+[ex]0`.*`\/outbox retry d_m/,
+      );
+    });
+
+    it("marks the message where it was written, when the operator cannot be reached privately", async () => {
+      const far = await changed(false);
+      const marked = far.messages.filter(({ text }) => text.includes(line));
+      expect(marked.map(({ body }) => body.replyToId)).toEqual(["f7"]);
+    });
+  });
+
   it("to where the message came from is no echo, and no claim", async () => {
     const rig = await startRig({
       hooks: (registry) =>

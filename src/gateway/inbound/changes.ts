@@ -1,6 +1,7 @@
 /** What people do to messages that are there: edits, deletions, reactions. Hooks are told; copies at the other end of a bridge follow. */
 import type { Address } from "../../domain/address.js";
 import type { DeletedEvent, EditedEvent, MovedEvent, ReactionEvent } from "../../domain/event.js";
+import type { Role } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
@@ -11,7 +12,7 @@ import { judge, placeOf } from "./judge.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
 export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: Inbound): Promise<Handling> {
-  const { verdict, isBot } = judge(message, inbound);
+  const { verdict, isBot, operator } = judge(message, inbound);
   const at = messageAddress(message);
   await inbound.registry.fireVoid(
     "message_edited",
@@ -29,6 +30,7 @@ export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: 
       message: asCopy(message, copy.address, inbound),
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
+      answers: notifiedOf(message, operator.role),
     };
     return newDelivery(row, `e${i}`, facts, inbound);
   });
@@ -38,7 +40,7 @@ export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: 
 export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: Inbound): Promise<Handling> {
   const { address, messageId, userId, at } = event;
   const message = await recall(address, messageId, { at }, inbound);
-  const verdict = verdictOn(message, inbound);
+  const { verdict, role } = standingOf(message, inbound);
   await inbound.registry.fireVoid(
     "message_deleted",
     { message, address, messageId, at, ...verdict, userId },
@@ -54,6 +56,8 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
       operation: "delete" as const,
       targetId: copy.id,
       cause: causeOf(row, "edit"),
+      mirrors: { address, messageId },
+      answers: notifiedOf(message, role),
     };
     return newDelivery(row, `x${i}`, facts, inbound);
   });
@@ -113,7 +117,12 @@ async function recall(
   };
 }
 
-function verdictOn(message: InboundMessage, inbound: Inbound): Verdict {
+/** As of its author's message: one of us has to know that the copy still has the old text. */
+function notifiedOf({ userId }: InboundMessage, role: Role | undefined): NewDelivery["answers"] {
+  return role === undefined ? undefined : { isOperator: true, author: userId };
+}
+
+function standingOf(message: InboundMessage, inbound: Inbound): { verdict: Verdict; role: Role | undefined } {
   const role = inbound.identify(message.platform, message.userId, message.userRoleIds);
-  return decideAccess(inbound.access[message.platform], placeOf(message, inbound), role, undefined);
+  return { verdict: decideAccess(inbound.access[message.platform], placeOf(message, inbound), role, undefined), role };
 }

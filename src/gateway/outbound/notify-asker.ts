@@ -1,7 +1,7 @@
 /**
  * Notifies the person whose command or press gets no answer because hooks withheld it or the platform did not take it, so that a failing
  * guard does not lock operators out, no person repeats what was done, and no platform shows a pending answer forever; the person with a role whose message a hook answered with a reply that hooks
- * withheld; and the operator whose message was not passed on to another chat, because hooks
+ * withheld; and the operator whose message, or whose change of it, was not passed on to another chat, because hooks
  * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
  * the hook that failed would withhold it, too.
  */
@@ -26,7 +26,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const text = mirrors ? notPassedOn(delivery, ending, reason, out) : textFor(delivery, ending, reason);
   const address = interaction ? delivery.address : privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(address) !== formatAddress(asked);
-  const openText = mirrors ? NOT_PASSED_ON : ending === "dead" ? NOT_SHOWN : OPENLY;
+  const openText = mirrors ? NOT_PASSED_ON[delivery.operation] : ending === "dead" ? NOT_SHOWN : OPENLY;
   const notice: NewDelivery = {
     id: noticeId(`${cause.id} ${visibleTo}`),
     address,
@@ -57,24 +57,54 @@ const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
 
 const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows why.";
 
-const NOT_PASSED_ON = "This message was not passed on. `/outbox` shows why.";
+const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
+  send: "This message was not passed on. `/outbox` shows why.",
+  edit: "The correction of this message was not passed on. `/outbox` shows why.",
+  delete: "The deletion of this message was not passed on: its copy may still be shown. `/outbox` shows why.",
+};
 
-function notPassedOn({ id, address }: Delivery, ending: Withheld, reason: string, { offers }: Outbound): string {
+function notPassedOn(delivery: Delivery, ending: Withheld, reason: string, { offers }: Outbound): string {
+  const { id, address, operation } = delivery;
   const place = offers.placeName(address) ?? formatAddress(address);
   const isInDoubt = ending === "held" && reason.includes(IN_DOUBT);
+  const { doubted, failed, does, unchanged } = CHANGES[operation];
   const what = isInDoubt
-    ? `It is not known whether your message was posted in ${place}.`
-    : `Your message was not posted in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
-  const shown = `**${what}**\n> ${reason.slice(0, 500)}`;
+    ? `It is not known whether ${doubted} in ${place}.`
+    : `${failed} in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
+  const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}`;
   const next = isInDoubt
-    ? `\`/outbox release ${id}\` asks what is there, and posts it or not.`
+    ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not.`
     : ending === "held"
-      ? `\`/outbox release ${id}\` posts it.`
+      ? `\`/outbox release ${id}\` ${does} it.`
       : ending === "dead"
         ? `\`/outbox retry ${id}\` tries it again.`
-        : "To answer, write another message.";
-  return `${shown}\n\n\`/outbox show ${id}\` has the details. ${next}`;
+        : operation === "send"
+          ? "To answer, write another message."
+          : "";
+  return `${shown}\`/outbox show ${id}\` has the details. ${next}`.trimEnd();
 }
+
+/** `unchanged`: what the person at the other end sees meanwhile. */
+const CHANGES = {
+  send: {
+    doubted: "your message was posted",
+    failed: "Your message was not posted",
+    does: "posts",
+    unchanged: "",
+  },
+  edit: {
+    doubted: "the correction of your message is shown",
+    failed: "The correction of your message is not shown",
+    does: "shows",
+    unchanged: "The text before the correction may still be shown there. ",
+  },
+  delete: {
+    doubted: "your message was deleted",
+    failed: "Your message was not deleted",
+    does: "deletes",
+    unchanged: "It may still be shown there. ",
+  },
+};
 
 function textFor({ id, answers, cause }: Delivery, ending: Withheld, reason: string): string {
   if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
