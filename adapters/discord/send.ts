@@ -204,7 +204,7 @@ async function answer(
   try {
     return sentMessage(await context.caller.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
-    if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
+    if (isOriginalGone(error)) return answerDismissed(context, operation, interaction, upload);
     const less = lighter(upload, error);
     if (less) return answer(context, operation, interaction, less);
     const outcome = failed(context, error, { repeat: "in-place", isInteraction: true, ...traitsOf(upload) });
@@ -215,6 +215,19 @@ async function answer(
     if (!isForbidden || mayHaveArrived) return outcome;
     return answerApart(context, interaction, upload);
   }
+}
+
+/** Its message was deleted, and the interaction is still open: a private answer is a follow-up, if Discord takes that. */
+async function answerDismissed(
+  context: SendContext,
+  { mayHaveArrived }: Create,
+  interaction: InteractionRef,
+  upload: Upload,
+): Promise<SendResult> {
+  const closed = { kind: "interaction-closed" as const, error: "its message was deleted (10008)" };
+  if (!interaction.isPrivate || mayHaveArrived) return closed;
+  const result = await followUp(context, interaction, upload);
+  return result.kind === "permanent" || result.kind === "gone" ? closed : result;
 }
 
 /** By a follow-up, which takes the place of "thinking…". Where that is refused, too, "thinking…" goes away, and the gateway notifies the person. */

@@ -259,12 +259,18 @@ export interface OutboxStore {
   /**
    * Replaces the not yet sent parts (plain-text fallback, moved chat, gone target, closed interaction). A new address changes the
    * conversation with it, and sent parts keep the chat that their ids count in; `isApart` and `withoutInteraction` change the queue.
-   * `withoutReference`: the message answers no other one any more.
+   * `withoutReference`: the message answers no other one any more. `openly`: what stands in for it from now on.
    */
   reencode(
     id: string,
     parts: readonly DeliveryPart[],
-    change?: { address?: Address; withoutInteraction?: boolean; isApart?: boolean; withoutReference?: boolean },
+    change?: {
+      address?: Address;
+      withoutInteraction?: boolean;
+      isApart?: boolean;
+      withoutReference?: boolean;
+      openly?: NewDelivery["openly"];
+    },
   ): Promise<void>;
   /** A part is about to be written to the wire (counts its attempt); durable before the request. */
   partSending(id: string, index: number): Promise<void>;

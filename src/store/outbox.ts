@@ -157,6 +157,7 @@ export function createOutbox(
         if (change?.address) data.address = change.address;
         if (change?.withoutInteraction) delete data.interaction;
         if (change?.isApart) data.isApart = true;
+        if (change?.openly) data.openly = change.openly;
         if (change) setData.run(deliveryData(data), conversationOf(data), delivery.seq);
         if (change?.withoutReference) dropReference.run(delivery.seq);
         setParts.run(JSON.stringify(replaceUnsent(before, parts)), delivery.seq);

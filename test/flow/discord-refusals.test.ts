@@ -89,6 +89,17 @@ describe("an answer to a command that Discord refuses", () => {
   });
 });
 
+it("a private answer whose message was deleted is a private follow-up", async () => {
+  const { discord } = stack;
+  const body = { code: 10008, message: "Unknown Message" };
+  discord.fail({ method: "PATCH", path: "original$", action: { kind: "status", status: 404, body } });
+  const before = discord.calls.length;
+  discord.people.slash("status");
+  const followUp = () => discord.calls.slice(before).find(({ kind, status }) => kind === "follow-up" && status === 200);
+  await until(() => followUp() !== undefined, "a private answer");
+  expect(JSON.stringify(followUp()?.body)).toMatch(/discord.*"flags":64/);
+});
+
 describe("an answer to a press that Discord refuses once", () => {
   const pressed = async (status: number, code: number) => {
     const { discord, platforms } = stack;

@@ -1,6 +1,7 @@
 /** Operator commands in chat: who may, how they are read, how they are answered, and that all of it is on record. */
 import { describe, expect, it } from "vitest";
 import { outbox as outboxCommand } from "../../commands/outbox.js";
+import type { SendResult } from "../../src/domain/adapter.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { OutboundMessage } from "../../src/domain/message.js";
 import type { Command } from "../../src/gateway/commands.js";
@@ -268,6 +269,26 @@ describe("a command in the platform's own form", () => {
     await rig.idle();
     expect(rig.platform.messages).toMatchObject([{ through: "first", text: '{"id":"greeter","dry-run":true}' }]);
     expect((await rig.receive(slash("fire-hook", { id: "greeter" }))).kind).toBe("duplicate");
+  });
+
+  it.each<[string, SendResult]>([
+    ["is closed", { kind: "interaction-closed", error: "10015" }],
+    ["refuses the answer", { kind: "permanent", error: "50006" }],
+  ])("leaves a line in the room when its interaction %s and its person takes no direct messages", async (_, result) => {
+    const platform = new LoopbackPlatform("loop", {
+      privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
+    });
+    platform.width = 1_000;
+    const closed: SendResult = { kind: "permanent", error: "50007" };
+    platform.script = (operation) => {
+      if (operation.kind === "create" && operation.interaction) return result;
+      return operation.address.chatId.startsWith("dm-") ? closed : undefined;
+    };
+    const rig = await start({ platforms: [platform] });
+    await rig.receive(slash("fire-hook", { id: "greeter" }));
+    await rig.idle();
+    expect(platform.texts()).toEqual(["The command ran, but its answer was given up. `/outbox` shows why."]);
+    expect(platform.requests.some(({ address }) => address.chatId.startsWith("dm-"))).toBe(true);
   });
 
   it("shows progress in place, not for every step, and its last word is its answer", async () => {

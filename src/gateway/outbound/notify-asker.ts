@@ -24,12 +24,13 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
   const asked = mirrors?.address ?? delivery.address;
   const text = mirrors ? notPassedOn(delivery, ending, reason, out) : textFor(delivery, ending, reason);
-  const address = interaction ? delivery.address : privately(asked, visibleTo, out);
-  const isElsewhere = formatAddress(address) !== formatAddress(asked);
+  const directly = privately(asked, visibleTo, out);
+  const isElsewhere = formatAddress(directly) !== formatAddress(asked);
   const openText = mirrors ? NOT_PASSED_ON[delivery.operation] : ending === "dead" ? NOT_SHOWN : OPENLY;
   const notice: NewDelivery = {
     id: noticeId(`${cause.id} ${visibleTo}`),
-    address,
+    // What is refused there goes on to the person directly.
+    address: interaction ? delivery.address : directly,
     operation: "send",
     message: { text },
     cause,
@@ -56,6 +57,9 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
 const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
 
 const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows why.";
+
+/** The line where a command was given, when its person cannot be reached privately. */
+export const notShown = (address: Address): NewDelivery["openly"] => ({ address, message: { text: NOT_SHOWN } });
 
 const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
   send: "This message was not passed on. `/outbox` shows why.",

@@ -8,6 +8,7 @@ import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { isFirstAnswer, keepsItsWay } from "./doubt.js";
 import { finish } from "./finish.js";
+import { notShown } from "./notify-asker.js";
 import { asCreate, encode, newPart, overwrite } from "./plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -63,13 +64,17 @@ function plainPart(delivery: Delivery, refused: DeliveryPart, adapter: Adapter):
 
 const textOf = ({ part }: DeliveryPart): OutboundMessage => ({ text: part?.text ?? "", format: "plain" });
 
-/** The interaction is closed: an ordinary message. A private answer must not become public by that. */
+/**
+ * The interaction is closed: an ordinary message. A private answer must not become public by that; where its person cannot be reached
+ * privately either, a line in the place of the command says so.
+ */
 export async function withoutInteraction(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   const left = unsent(delivery);
   const isNew = left.every((part) => part.operation === "create");
   const isPrivate = delivery.interaction?.isPrivate || delivery.isCourtesy;
   const address = isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
-  await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address });
+  const openly = address && delivery.answers?.isOperator ? notShown(delivery.address) : undefined;
+  await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address, openly });
   // It waits with the conversation's others now.
   out.look(queueOf({ id: delivery.id, address: address ?? delivery.address }));
   return "again";
