@@ -253,6 +253,20 @@ it("START of a person whose messages are forwarded is answered and not forwarded
   expect(rig.platform.texts("desk").join("")).toMatch(/Write to me in a direct message: people read it/);
 });
 
+it("START of a person with a role is answered as /help and not forwarded", async () => {
+  const help = { name: "help", summary: "What there is", role: "viewer" as const, options: [] };
+  const rig = await startRig({
+    gateway: { default_route: { forward: "loop::desk" } },
+    commands: [{ ...help, run: async () => ({ message: { text: "Start here" } }) }],
+  });
+  await rig.say("/start payload", { messageId: "m1", isDm: true, userId: "1" });
+  expect(await rig.settled("m1")).toMatchObject({ outcome: "command" });
+  await rig.say("/stort", { messageId: "m2", isDm: true, userId: "1" });
+  await rig.idle();
+  expect(rig.platform.texts("room")).toEqual(["Start here"]);
+  expect(rig.platform.texts("desk")).toEqual(["**Ada**: /stort"]);
+});
+
 it("START where everyone may write is answered, also without a route", async () => {
   const rig = await startRig();
   await rig.say("/start", { messageId: "m1", isDm: true, userId: "9" });

@@ -9,8 +9,8 @@ import { type Inbound, referenceTo } from "./receiving.js";
 import { introduction } from "./unanswered.js";
 
 /**
- * For an operator, `/start` shows what `/help` shows. For a person whose messages are forwarded (`default_route`), it is answered and not
- * forwarded: Telegram's own button sends it, and the person has not written anything yet. Undefined for other messages.
+ * For a person with a role, `/start` shows what `/help` shows; for others whose messages are forwarded (`default_route`), what this account
+ * is. It is never forwarded: Telegram's own button sends it, and the person has not written anything yet. Undefined for other messages.
  */
 export function unknownCommand(
   row: LaneRow,
@@ -23,12 +23,13 @@ export function unknownCommand(
   const route = inbound.config.default_route;
   if (name === undefined || !message.isDm) return undefined;
   const isStart = name.toLowerCase() === "start";
-  if (isStart && role === undefined && typeof route === "object" && "forward" in route)
+  const isForwardedStart = isStart && typeof route === "object" && "forward" in route;
+  if (isForwardedStart && role === undefined)
     return settled(
       "command",
       inbound.config.unanswered_note ? [note(row, message, undefined, introduction(message, inbound), inbound)] : [],
     );
-  if (role === undefined || route !== "none") return undefined;
+  if (role === undefined || (route !== "none" && !isForwardedStart)) return undefined;
   const help = isStart ? inbound.commands.find("help") : undefined;
   if (help) {
     const call = { command: help, parsed: { kind: "options" as const, options: {} }, operator, message };
