@@ -70,9 +70,11 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Then | Promi
   // A time further off was set under another clock; what a platform asked for is a pause, but for what waits apart.
   const furthestMs = delivery.isApart ? Math.max(MAX_PAUSE_MS, out.config.retry_max) : out.config.retry_max;
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= furthestMs;
-  if (delivery.dueAt > now && isBounded) return () => orExpiry(delivery, delivery.dueAt);
   const at = out.moves.current(delivery.address);
   const adapter = out.adapters.online(at.platform);
+  // Before its next try is due, so that newer ones in the new chat wait behind it.
+  if (adapter && at !== delivery.address) return () => followMove(delivery, at, adapter, out);
+  if (delivery.dueAt > now && isBounded) return () => orExpiry(delivery, delivery.dueAt);
   if (!adapter) {
     const isUnknown = out.adapters.get(at.platform) === undefined;
     // One from before this start waits: its platform may be switched on again.
@@ -80,7 +82,6 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Then | Promi
       return () => finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
     return () => park(delivery, out);
   }
-  if (at !== delivery.address) return () => followMove(delivery, at, adapter, out);
   if (isOtherAccount(delivery, out)) return () => finish(delivery, "dead", "it belongs to another bot account", out);
   const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
   return pausedUntil > now ? () => orExpiry(delivery, pausedUntil) : adapter;

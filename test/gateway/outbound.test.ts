@@ -867,6 +867,18 @@ describe("other ways out", () => {
     expect(next.platform.texts("-100")).toHaveLength(4);
   });
 
+  it("a chat that moved while it waits for a limit has what waits sent before what is newer", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "retry", error: "429", afterMs: 4_000, scope: "chat" });
+    const ids = [await send(rig, "one"), await send(rig, "two"), await send(rig, "three")];
+    await waitsAfter(rig, ids[0] as string, 1);
+    await rig.receive({ kind: "moved", eventId: "moved", address: at, toChatId: "-100", at: 1 });
+    await rig.settled("moved");
+    await send(rig, "four", {}, "-100");
+    await passTimeUntil(rig, async () => rig.platform.texts("-100").length === 4);
+    expect(rig.platform.texts("-100")).toEqual(["one", "two", "three", "four"]);
+  });
+
   describe("a chat that moved, whose messages are numbered afresh", () => {
     const numbered = () => startRig({ platforms: [new LoopbackPlatform("loop", { idsPerChat: true })] });
     const shown = (rig: Rig) => rig.platform.messages.filter(({ chatId }) => chatId === "-100").map(({ text }) => text);
