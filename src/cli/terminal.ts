@@ -1,5 +1,9 @@
-/** Where the CLI writes: results to standard output, everything else to standard error. Colours on a terminal only. */
+/**
+ * Where the CLI writes: results to standard output, everything else to standard error. Bold on a terminal only; other control characters
+ * are shown as marks, because much of what is printed was written by strangers.
+ */
 import type { OutboundMessage } from "../domain/message.js";
+import { withoutControls } from "../lib/control-characters.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { tokensInWords } from "../lib/markdown/tokens.js";
 import { once } from "../lib/on-first-use.js";
@@ -14,10 +18,23 @@ export interface Terminal {
 }
 
 export const processTerminal: Terminal = {
-  out: (text) => void process.stdout.write(`${text}\n`),
-  error: (text) => void process.stderr.write(`${text}\n`),
+  out: (text) => void process.stdout.write(`${printable(text)}\n`),
+  error: (text) => void process.stderr.write(`${printable(text)}\n`),
   isTty: process.stdout.isTTY === true,
 };
+
+const BOLD = "\u001b[1m";
+const NOT_BOLD = "\u001b[22m";
+
+/** A stranger may write bold, too: that hides nothing. */
+function printable(text: string): string {
+  if (!process.stdout.isTTY) return withoutControls(text);
+  const plain = (part: string) => part.split(NOT_BOLD).map(withoutControls).join(NOT_BOLD);
+  return text.split(BOLD).map(plain).join(BOLD);
+}
+
+/** Bold where it is a terminal. */
+export const boldOn = (isTty: boolean) => (text: string) => (isTty ? `${BOLD}${text}${NOT_BOLD}` : text);
 
 /** A reader that stops early (`hookgate points | head`) has seen enough: that is no failure. Not for the gateway, which continues unread. */
 export function endWithReader(): void {
@@ -40,7 +57,7 @@ export function printJson(terminal: Terminal, data: unknown): void {
 
 /** A chat message as a terminal shows it: no Markdown signs, bold where the terminal can. */
 export function terminalText(message: OutboundMessage, isTty: boolean): string {
-  const bold = (text: string) => (isTty ? `\u001b[1m${text}\u001b[22m` : text);
+  const bold = boldOn(isTty);
   const parts = [message.text];
   const { card } = message;
   if (card) {

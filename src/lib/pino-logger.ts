@@ -1,5 +1,8 @@
-/** The real log: pino, JSON lines by default and pretty on a terminal. Secrets are masked on the way out. */
+/**
+ * The real log: pino, JSON lines by default and pretty on a terminal. Secrets are masked on the way out, and control
+ * characters are marked. */
 import { pino } from "pino";
+import { withoutControls, withoutControlValues } from "./control-characters.js";
 import type { Logger } from "./logger.js";
 
 export interface LogOptions {
@@ -10,7 +13,9 @@ export interface LogOptions {
 }
 
 export async function createLogger({ level, pretty, mask }: LogOptions): Promise<Logger> {
-  const options = { level, base: undefined, hooks: { streamWrite: mask } };
+  // The pretty form shows texts as they are, and JSON leaves some control characters as they are.
+  const marked = pretty ? withoutControlValues : withoutControls;
+  const options = { level, base: undefined, hooks: { streamWrite: (line: string) => marked(mask(line)) } };
   if (!pretty) return plain(pino(options));
   // Loaded only for a terminal: a server under load never needs it.
   const { prettyFactory } = await import("pino-pretty");
