@@ -9,8 +9,9 @@ import { loadConfig } from "../config/load.js";
 import type { AdapterState } from "../domain/adapter.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { databaseFiles } from "../store/files.js";
 import { EXIT, type ExitCode } from "./exit.js";
-import { printError, type Terminal } from "./terminal.js";
+import { boldOn, printError, type Terminal } from "./terminal.js";
 import { version } from "./version.js";
 
 /** `stopSignal` is listened for before this file is loaded, so that a stop during the start is not lost. */
@@ -22,10 +23,12 @@ export async function start(
   goOnUnread();
   const reread = () => loadConfig(options);
   const onLogger = goOnAfterStrays;
-  const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger });
+  const loaded = reread();
+  const app = await startApp(loaded, { version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger });
   const stopping = new AbortController();
   const terminalClosed = reloadOnHangup(app, options, terminal, stopping.signal);
-  const greeting = greet(app, terminal, stopping.signal)
+  const tokenFile = loaded.env && databaseFiles(loaded.env.DATABASE_URL).token;
+  const greeting = greet(app, tokenFile, terminal, stopping.signal)
     .catch((error: unknown) => {
       if (!stopping.signal.aborted)
         app.logger.error({ error: errorMessage(error) }, "the addresses and codes of this start could not be shown");
@@ -64,18 +67,29 @@ function goOnUnread(): void {
 }
 
 /** Beside the log when a person reads it; on standard error when a program reads the log's JSON lines. */
-async function greet(app: App, terminal: Terminal, stopping: AbortSignal): Promise<void> {
+async function greet(
+  app: App,
+  tokenFile: string | undefined,
+  terminal: Terminal,
+  stopping: AbortSignal,
+): Promise<void> {
   const { chatUrl, newToken, loginLink } = app;
   const { ownerCode, away } = await app.firstSteps(stopping);
   const say = terminal.isTty ? terminal.out : terminal.error;
-  const bold = (text: string) => (terminal.isTty ? `\u001b[1m${text}\u001b[22m` : text);
+  const bold = boldOn(terminal.isTty);
   // Without the web chat, that address leads programs to the API, and people nowhere.
   const address = loginLink === undefined ? `api          ${chatUrl}` : `chat         ${bold(chatUrl)}`;
   const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  ${address}`];
-  if (newToken !== undefined)
+  if (newToken !== undefined && terminal.isTty)
     lines.push(
       `  login token  ${bold(newToken)}`,
       "               `npx hookgate token` shows it again. HOOKGATE_TOKEN sets one of your own.",
+    );
+  // What is no terminal is a file or a journal, which others may read, and which is kept.
+  else if (newToken !== undefined)
+    lines.push(
+      `  login token  in ${tokenFile}`,
+      "               `npx hookgate token` shows it. HOOKGATE_TOKEN sets one of your own.",
     );
   if (terminal.isTty && loginLink !== undefined) lines.push(`  log in       ${bold(loginLink)}`);
   if (ownerCode !== undefined)

@@ -42,7 +42,7 @@ export const environment = z.object({
         .optional(),
     )
     .describe(
-      "The token that logs an owner in to the web chat and the CLI. Default: created at the first start, printed once, and kept in a file beside the database (data/hookgate.token).",
+      "The token that logs an owner in to the web chat and the CLI. Default: created at the first start, printed once in a terminal, and kept in a file beside the database (data/hookgate.token).",
     ),
   LOG_LEVEL: text
     .pipe(z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"))

@@ -79,10 +79,13 @@ const json = async (...args: string[]) => {
 };
 
 describe("hookgate start", () => {
-  it("tells where the chat is, and the login token once, on standard error; standard output is the log as JSON lines", () => {
+  it("tells where the chat is, and once where the login token is, on standard error; standard output is the log as JSON lines", () => {
     expect(gateway.err()).toContain(`http://127.0.0.1:${env.HOOKGATE_PORT}`);
-    const [, token] = /login token +(\S+)/.exec(gateway.err()) ?? [];
-    expect(token?.length).toBeGreaterThan(20);
+    const [, file = ""] = /login token +in (\S+)\n.*`npx hookgate token` shows it/.exec(gateway.err()) ?? [];
+    const token = readFileSync(file, "utf8").trim();
+    expect(token.length).toBeGreaterThan(20);
+    // Others may read what is written to a file, and a journal keeps it.
+    expect(gateway.err()).not.toContain(token);
     for (const line of gateway.out().trim().split("\n").filter(Boolean)) expect(JSON.parse(line)).toHaveProperty("msg");
     expect(gateway.out()).not.toContain(token);
   });
@@ -297,7 +300,7 @@ describe("against the live gateway", () => {
     await new Promise<void>((done) => impostor.listen(0, "127.0.0.1", done));
     const bound = impostor.address();
     const port = String(typeof bound === "object" && bound !== null ? bound.port : 0);
-    const token = /login token +(\S+)/.exec(gateway.err())?.[1] ?? "";
+    const token = readFileSync(join(cwd, "data/hookgate.token"), "utf8").trim();
     for (const args of [["status"], ["doctor"], ["do", "/hooks list"]]) {
       const { code, out, err } = await runCli(args, { cwd, env: { HOOKGATE_PORT: port } });
       expect(code, args.join(" ")).not.toBe(0);

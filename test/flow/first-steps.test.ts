@@ -1,5 +1,5 @@
 /** What a newcomer does on a fresh clone: start with the shipped configuration, log in, say hello, look at the hooks. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -18,7 +18,8 @@ beforeAll(async () => {
   gateway = await gatewayProcess({ folder, config: {}, env: { HOOKGATE_CONFIG: SHIPPED, HOOKGATE_TOKEN: "" } });
   await gateway.start();
   await gateway.ready();
-  token = await until(() => /login token\s+(\S+)/.exec(gateway.output())?.[1], "the login token being printed");
+  const file = await until(() => /login token +in (\S+)/.exec(gateway.output())?.[1], "where the login token is");
+  token = readFileSync(file, "utf8").trim();
 });
 afterAll(async () => {
   await gateway.kill();
@@ -83,7 +84,7 @@ it.each(["hookgate.yml", "hookgate.json"])("refuses to start beside a %s, which 
   expect(err).toContain(`${name}: a file of this name is not read: rename it to hookgate.yaml`);
 });
 
-it("prints the token at the first start only", async () => {
+it("prints where the token is at the first start only", async () => {
   await gateway.stop();
   const banners = () => gateway.output().split(/^ {2}chat {9}/m).length;
   const before = banners();
