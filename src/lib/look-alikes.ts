@@ -56,6 +56,16 @@ const LATIN = new Map(Object.entries(DRAWN_ALIKE).flatMap(([latin, others]) => [
 /** I, l, 1 and | are one stroke in many fonts. */
 const STROKE = "|";
 
+/** Drawn as a capital, small: each stands for its letter in both cases. */
+const SMALL_CAPITALS = new Map(
+  [..."ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ"].map((one, index) => [one, "abcdefghijklmnopqrstuvwyz"[index] as string]),
+);
+
+/** `ᴏtto` as `otto`. */
+export function withoutSmallCapitals(text: string): string {
+  return text.replace(/[^\p{ASCII}]/gu, (character) => SMALL_CAPITALS.get(character) ?? character);
+}
+
 /** Equal for texts whose letters are drawn alike, except for their case where that is drawn in another way. */
 export function drawnAs(text: string): string {
   let drawn = "";

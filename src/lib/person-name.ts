@@ -1,5 +1,5 @@
 /** Names that people give themselves: what is shown of them, and which of them could be taken for another person's. */
-import { drawnAs } from "./look-alikes.js";
+import { drawnAs, withoutSmallCapitals } from "./look-alikes.js";
 
 /** Characters that are invisible, or that turn the direction of the text around them. The joiners that scripts and emoji need are left. */
 const UNSEEN =
@@ -23,7 +23,8 @@ export function looksLike(name: string, other: string): boolean {
 }
 
 function visible(name: string): string {
-  return (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "").replace(/\s+/g, " ");
+  const shown = (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "").replace(/\s+/g, " ");
+  return withoutSmallCapitals(shown);
 }
 
 /** A role behind a name, which makes no other person of one: `Otto (owner)`. */
@@ -61,6 +62,7 @@ function mixesScripts(shown: string): boolean {
 export function whyBadName(name: string): string | undefined {
   const shown = shownName(name);
   if (shown === undefined) return "has no visible character";
+  if (/[\t-\r\u0085\u2028\u2029]/.test(name.trim())) return "has a line break or a tab";
   if (shown !== name.trim().replace(/\s+/g, " "))
     return "has invisible characters, or characters that change the direction of text";
   if (mixesScripts(shown)) return "mixes letters of different alphabets in one word";

@@ -91,7 +91,17 @@ describe("who may come in", () => {
   it("refuses a name that people would take for somebody else's, or that cannot be seen, and says why", async () => {
     const rename = async (name: string) => (await app.call(BOB, "PATCH", "/api/me", { name })).body;
     const taken = { error: { code: "NAME_TAKEN", message: expect.stringContaining("is the name of") } };
-    for (const name of ["Grace", "GRACE", "Ｇrace", "𝐆race", "Owner", "hookgate", "Grace ✓", "Grace (owner)"])
+    for (const name of [
+      "Grace",
+      "GRACE",
+      "Ｇrace",
+      "𝐆race",
+      "Owner",
+      "hookgate",
+      "Grace ✓",
+      "Grace (owner)",
+      "G\u0280\u1d00ce",
+    ])
       expect(await rename(name)).toMatchObject(taken);
     const refused = { error: { code: "NAME_REFUSED" } };
     for (const name of [
@@ -102,6 +112,12 @@ describe("who may come in", () => {
       "\u2800 ",
       "G\u00adrace",
       "Gra\u200dce",
+      "Gra\nce",
+      "Gra\tce",
+      "Gra\rce",
+      "Gra\u0085ce",
+      "Gra\u2028ce",
+      "Gra\u2029ce",
       "Gr\u0430ce",
       "Grac\u03b5",
       // Lisu, New Tai Lue, Tifinagh, Malayalam, Osage.
@@ -145,6 +161,8 @@ describe("who may come in", () => {
     await like("\u0392\u039f\u039d", "BON");
     await like("AIice", "Alice");
     for (const name of ["O pal", "Opal.", "Ópal"]) await like(name, "Opal");
+    await like("\u026a\u0280\u1d07\u0274e", "Irene");
+    await like("Pau\u029f", "Paul");
     await like("Zo\u00e9 0", "Zo\u00e9 O");
     await app.call(OWNER, "PATCH", "/api/me", { name: "Lan" });
     for (const name of ["Ian", "\u0412\u043e\u0432\u0430", "Bob"])
