@@ -3,7 +3,7 @@ import { DUE_POINT } from "../src/domain/automation.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
-import { isTooDeep, MAX_JSON_DEPTH } from "../src/lib/json-depth.js";
+import { jsonExcess } from "../src/lib/json-depth.js";
 import { nearest } from "../src/lib/nearest.js";
 import { keysAt } from "../src/lib/schema-keys.js";
 import { valueProblems } from "../src/lib/value-problem.js";
@@ -68,7 +68,8 @@ export const isByHand = ({ id, point }: Pick<DispatchRecord, "id" | "point">) =>
 
 /** An object, or why it is none, with what was read: what a person typed may have been cut somewhere else than they think. */
 export function readObject(text: string, such: string): Record<string, unknown> {
-  if (isTooDeep(text)) throw badUsage(`The payload is nested deeper than ${MAX_JSON_DEPTH} levels.`, such);
+  const excess = jsonExcess(text);
+  if (excess !== undefined) throw badUsage(`The payload ${excess}.`, such);
   let value: unknown;
   try {
     value = JSON.parse(text.trim());

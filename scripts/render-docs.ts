@@ -223,7 +223,7 @@ problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; o
 function httpApi(): string {
   const errors = `Errors are \`{ "error": { "code", "message", "hint" } }\`; below \`/api/v1\` they are problem documents (RFC 9457).`;
   const limits =
-    "A JSON body may have 4 MB and 20,000 values, and 4 KB where no login is needed (413 `TOO_LARGE`, 400 `BODY_INVALID`). After 20 malformed requests from one address in a minute the answer is 429 `RATE_LIMITED`.";
+    "A JSON body may have 4 MB and 20,000 values, and 4 KB where no login is needed; an event may have `events.<name>.max_bytes` and 20,000 values (413 `TOO_LARGE`, 400 `BODY_INVALID`). After 20 malformed requests from one address in a minute the answer is 429 `RATE_LIMITED`.";
   const shown = AREAS.map(([title, path]) => {
     const rows = routeTable
       .filter((route) => areaOf(route.path) === path)

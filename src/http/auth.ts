@@ -13,10 +13,12 @@ import {
 } from "../lib/signed-call.js";
 import type { FailedTokens } from "./failed-tokens.js";
 import type { Guard } from "./guard.js";
-import type { People, Person } from "./people.js";
+import type { People, Person, PersonWithToken } from "./people.js";
 import type { Session, Sessions } from "./session.js";
 
 export interface Auth {
+  /** Rejects as `need` does, before the body is read: for all but the body of a signed call. */
+  needHead(request: FastifyRequest): Promise<void>;
   /** Rejects with UNAUTHORIZED, TOKEN_WRONG, SIGNATURE_STALE, RATE_LIMITED or ORIGIN_WRONG. */
   need(request: FastifyRequest): Promise<Person>;
   /**
@@ -52,12 +54,17 @@ export function createAuth(parts: AuthParts): Auth {
   const { people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs } = parts;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
 
-  /** The person of a signed call. A call that another program caught is accepted neither twice nor by a gateway that started later. */
-  async function personOfCall(request: FastifyRequest, call: SignedCall): Promise<Person> {
+  function signerOf(request: FastifyRequest, call: SignedCall): PersonWithToken {
     failedTokens.check(request);
     const signer = people.signer((token) => isSignedWith(token, headOf(request), call));
-    if (!signer || hashOfBody(JSON.stringify(request.body) ?? "") !== call.bodyHash)
-      throw failedTokens.failed(request, "signed");
+    if (signer) return signer;
+    throw failedTokens.failed(request, "signed");
+  }
+
+  /** The person of a signed call. A call that another program caught is accepted neither twice nor by a gateway that started later. */
+  async function personOfCall(request: FastifyRequest, call: SignedCall): Promise<Person> {
+    const signer = signerOf(request, call);
+    if (hashOfBody(JSON.stringify(request.body) ?? "") !== call.bodyHash) throw failedTokens.failed(request, "signed");
     // By the monotonic clock, so that a wall clock that is set back locks no one out for long.
     const isYoung = clock.monotonic() - started.monotonic < SIGNATURE_LIFE_MS;
     const isFresh = Math.abs(clock.now() - call.at) < SIGNATURE_LIFE_MS && !(isYoung && call.at < started.at);
@@ -77,28 +84,38 @@ export function createAuth(parts: AuthParts): Auth {
     return cookie === undefined ? undefined : sessions.read(cookie);
   }
 
+  /** By what the headers have. */
+  async function personOfHead(request: FastifyRequest): Promise<Person> {
+    const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+    if (bearer !== undefined) {
+      failedTokens.check(request);
+      const person = await people.byToken(bearer);
+      if (person) return person;
+      throw failedTokens.failed(request, "bearer");
+    }
+    const session = await sessionOf(request);
+    const person = session && (await people.byId(session.personId));
+    if (!person)
+      throw new HookgateError({
+        code: "UNAUTHORIZED",
+        message: "you are not logged in",
+        hint: "Log in on the page, or send the token: Authorization: Bearer …",
+      });
+    guard.checkOrigin(request);
+    if (await sessions.isPageKey(session, pageKeyOf(request))) return person;
+    throw noPageKey();
+  }
+
   return {
+    async needHead(request) {
+      const call = readSignedCall(request.headers.authorization);
+      if (call) signerOf(request, call);
+      else await personOfHead(request);
+    },
+
     async need(request) {
       const call = readSignedCall(request.headers.authorization);
-      if (call) return personOfCall(request, call);
-      const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
-      if (bearer !== undefined) {
-        failedTokens.check(request);
-        const person = await people.byToken(bearer);
-        if (person) return person;
-        throw failedTokens.failed(request, "bearer");
-      }
-      const session = await sessionOf(request);
-      const person = session && (await people.byId(session.personId));
-      if (!person)
-        throw new HookgateError({
-          code: "UNAUTHORIZED",
-          message: "you are not logged in",
-          hint: "Log in on the page, or send the token: Authorization: Bearer …",
-        });
-      guard.checkOrigin(request);
-      if (await sessions.isPageKey(session, pageKeyOf(request))) return person;
-      throw noPageKey();
+      return call ? personOfCall(request, call) : personOfHead(request);
     },
 
     async login(request, reply, token, name) {

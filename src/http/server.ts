@@ -7,7 +7,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { AuditStore, KeyValueStore } from "../domain/store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { hasTooMany, isTooDeep, MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../lib/json-depth.js";
+import { jsonExcess } from "../lib/json-depth.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { mapTexts } from "../lib/relative-paths.js";
 import { PROOF_HEADER } from "../lib/signed-call.js";
@@ -194,6 +194,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     takeJson(app);
     await app.register(fastifyHelmet, HELMET);
     await app.register(fastifyCookie);
+    // A body without a login is not read, whatever its length.
+    app.addHook("onRequest", async (request) => {
+      if (hasBody(request) && routeOf(request)?.access === "person") await parts.auth.needHead(request);
+    });
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
     for (const route of routes) if (!route.takesBytes) addRoute(app, route, parts);
     await app.register(async (scope) => {
@@ -284,13 +288,9 @@ function noSchemas(): never {
 function takeJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (body === "") done(null, undefined);
-    else if (isTooDeep(String(body)))
-      done(
-        new HookgateError({ code: "BODY_INVALID", message: `the body is nested deeper than ${MAX_JSON_DEPTH} levels` }),
-      );
-    else if (hasTooMany(String(body)))
-      done(new HookgateError({ code: "BODY_INVALID", message: `the body has more than ${MAX_JSON_VALUES} values` }));
+    if (body === "") return done(null, undefined);
+    const excess = jsonExcess(String(body));
+    if (excess !== undefined) done(new HookgateError({ code: "BODY_INVALID", message: `the body ${excess}` }));
     else parse(request, String(body), done);
   });
 }

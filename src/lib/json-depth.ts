@@ -1,8 +1,8 @@
 /** JSON texts that are nested deeper than anything honest is: `JSON.stringify` and walks over their values would overflow the stack. */
 
 export const MAX_JSON_DEPTH = 100;
-/** Values that a request may hold: more than a plan of 500 tasks has. */
-export const MAX_JSON_VALUES = 20_000;
+/** Values that a body or a payload may hold: more than a plan of 500 tasks has. */
+const MAX_JSON_VALUES = 20_000;
 
 /** The value of a JSON text that a program or a server wrote. Undefined when it is not JSON, or nested too deep. */
 export function readJson(text: string): unknown {
@@ -12,6 +12,12 @@ export function readJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Why a JSON text that came from outside is not read, as the end of a sentence about it; undefined when it may be. */
+export function jsonExcess(json: string): string | undefined {
+  if (isTooDeep(json)) return `is nested deeper than ${MAX_JSON_DEPTH} levels`;
+  return hasTooMany(json) ? `has more than ${MAX_JSON_VALUES} values` : undefined;
 }
 
 export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
@@ -31,7 +37,7 @@ export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
 }
 
 /** True when a JSON text holds more values than that: each costs many times what its characters do. */
-export function hasTooMany(json: string, max = MAX_JSON_VALUES): boolean {
+function hasTooMany(json: string, max = MAX_JSON_VALUES): boolean {
   let values = 1;
   let isInString = false;
   for (let i = 0; i < json.length; i++) {

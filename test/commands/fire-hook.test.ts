@@ -144,6 +144,10 @@ describe("/fire-hook", () => {
       code: "BAD_USAGE",
       message: "The payload is nested deeper than 100 levels.",
     });
+    await expect(desk.say(`/fire-hook note {"a":[${"1,".repeat(20_000)}1]}`)).rejects.toMatchObject({
+      code: "BAD_USAGE",
+      message: "The payload has more than 20000 values.",
+    });
     await expect(desk.run("fire-hook", { id: "note", payload: "[1]" })).rejects.toMatchObject({
       message: expect.stringContaining("a list"),
     });

@@ -114,6 +114,15 @@ describe("an event from outside", () => {
       });
   });
 
+  it("with more values than any event needs is refused", async () => {
+    const list = (length: number) => JSON.stringify({ numbers: Array.from({ length }, () => 1) });
+    expect(await send({ name: "patterned", id: "msg_many", body: list(19_000) })).toMatchObject({ status: 202 });
+    expect(await send({ name: "patterned", id: "msg_too_many", body: list(20_001) })).toMatchObject({
+      status: 400,
+      body: { code: "BODY_INVALID", detail: "the body has more than 20000 values" },
+    });
+  });
+
   it("is taken once: a second delivery is acknowledged and starts nothing", async () => {
     const before = logged().length;
     expect(await send({ id: "msg_twice" })).toMatchObject({ status: 202 });

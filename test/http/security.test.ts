@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { errorAnswer } from "../../src/http/errors.js";
 import { createUploads } from "../../src/http/uploads.js";
+import { signCall } from "../../src/lib/signed-call.js";
 import { definedOf } from "../../src/lib/without-undefined.js";
 import { storeError } from "../../src/store/errors.js";
 import { type LogLine, logTo } from "../hooks/points.js";
@@ -296,7 +297,33 @@ describe("a body", () => {
     expect(statuses.slice(0, 18)).toEqual(Array.from({ length: 18 }, () => 400));
     expect(statuses.slice(-2)).toEqual([429, 429]);
     expect((await one.call(undefined, "POST", "/api/login", { token: OWNER })).status).toBe(200);
-    expect((await post("/api/command", "{", undefined, one.url)).status).toBe(429);
+    expect((await post("/api/command", "{", OWNER, one.url)).status).toBe(429);
+    expect((await post("/api/command", "{", undefined, one.url)).status).toBe(401);
+    expect((await one.call(OWNER, "POST", "/api/command", { line: "/whoami" })).status).toBe(200);
+  });
+
+  it("too long by its length, or without a right login, is answered before it is read", async () => {
+    const one = await runApp(
+      { events: { deploy: { secret_env: "DEPLOY_SECRET" } } },
+      { DEPLOY_SECRET: "deploy-secret-of-the-tests" },
+    );
+    onTestFinished(() => one.close());
+    const signed = signCall("not-the-token-of-the-owner", { method: "POST", path: "/api/command" }, "{}", {
+      at: Date.now(),
+      nonce: "n".repeat(20),
+    });
+    for (const [path, length, authorization, status] of [
+      ["/ingest/deploy", 262_145, undefined, 413],
+      ["/api/command", 3_900_000, undefined, 401],
+      ["/api/command", 3_900_000, "Bearer nope", 401],
+      ["/api/command", 3_900_000, signed, 401],
+      ["/api/v1/tasks", 3_900_000, "Bearer nope", 401],
+    ] as const)
+      expect([path, authorization, await answerToHead(one.url, path, length, authorization)]).toEqual([
+        path,
+        authorization,
+        status,
+      ]);
     expect((await one.call(OWNER, "POST", "/api/command", { line: "/whoami" })).status).toBe(200);
   });
 
@@ -433,3 +460,16 @@ describe("the other loopback address, which browsers try first for `localhost`",
     });
   });
 });
+
+/** The status that a request gets whose body never comes. */
+function answerToHead(url: string, path: string, length: number, authorization: string | undefined): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = definedOf({ "content-type": "application/json", "content-length": String(length), authorization });
+    const sent = request(`${url}${path}`, { method: "POST", headers }, ({ statusCode = 0 }) => {
+      resolve(statusCode);
+      sent.destroy();
+    });
+    sent.on("error", reject);
+    sent.write("{");
+  });
+}

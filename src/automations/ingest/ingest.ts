@@ -8,7 +8,7 @@ import type { Cause } from "../../domain/journal.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { isTooDeep, MAX_JSON_DEPTH } from "../../lib/json-depth.js";
+import { jsonExcess } from "../../lib/json-depth.js";
 import type { Logger } from "../../lib/logger.js";
 import { valueProblems } from "../../lib/value-problem.js";
 import { isSignedBy } from "../../lib/webhook-signature.js";
@@ -182,11 +182,8 @@ function readText(body: Buffer): string {
 }
 
 function readPayload(text: string, schema: z.ZodType | undefined): unknown {
-  if (isTooDeep(text))
-    throw new HookgateError({
-      code: "BODY_INVALID",
-      message: `the body is nested deeper than ${MAX_JSON_DEPTH} levels`,
-    });
+  const excess = jsonExcess(text);
+  if (excess !== undefined) throw new HookgateError({ code: "BODY_INVALID", message: `the body ${excess}` });
   let payload: unknown;
   try {
     payload = JSON.parse(text);

@@ -23,7 +23,9 @@ export const ingestRoutes = [
     async handle({ ingest, causeOf }, { params: { name }, request, reply }) {
       if (!ingest)
         throw new HookgateError({ code: "EVENT_UNKNOWN", message: `there is no event "${name.slice(0, 64)}"` });
-      const body = await bytesOf(request.body, ingest.maxBytes(name));
+      const maxBytes = ingest.maxBytes(name);
+      if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
+      const body = await bytesOf(request.body, maxBytes);
       const cause = await causeOf(request);
       const { id, isDuplicate } = await ingest.accept({
         name,
@@ -44,9 +46,12 @@ async function bytesOf(body: unknown, maxBytes: number): Promise<Buffer> {
   let sizeBytes = 0;
   for await (const chunk of body) {
     sizeBytes += (chunk as Buffer).length;
-    if (sizeBytes > maxBytes)
-      throw new HookgateError({ code: "TOO_LARGE", message: `the body is larger than ${maxBytes} bytes` });
+    if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks);
+}
+
+function tooLarge(maxBytes: number): HookgateError {
+  return new HookgateError({ code: "TOO_LARGE", message: `the body is larger than ${maxBytes} bytes` });
 }
