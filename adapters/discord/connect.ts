@@ -269,6 +269,9 @@ const RESUMING = 4200;
 /** A token that is refused may be accepted again: it is tried so often. */
 const TOKEN_PAUSE_MS = 60_000;
 
+/** None may be started before Discord's own time; one that is bought or reset is found within it. */
+const SESSIONS_PAUSE_MS = 60_000;
+
 export function wrongToken(): HookgateError {
   return new HookgateError({
     code: "DISCORD_TOKEN",
@@ -316,8 +319,9 @@ async function connectError(
     return new HookgateError({
       code: "DISCORD_SESSIONS",
       message: `Discord allows no new session${/resets at (\S+)/.exec(message)?.[1]?.replace(/^/, " before ") ?? " now"}`,
-      hint: "The bot was started too often today. Hookgate tries again by itself; do not restart it.",
+      hint: "The bot was started too often today. Hookgate tries again every minute; do not restart it.",
       retryable: true,
+      retryAfterMs: SESSIONS_PAUSE_MS,
       cause: error,
     });
   return new HookgateError({

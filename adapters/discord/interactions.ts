@@ -7,6 +7,7 @@ import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/ad
 import type { Choice } from "../../src/domain/command.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { Form } from "../../src/domain/message.js";
+import { ExchangeError } from "../../src/fast/exchange.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -131,6 +132,7 @@ export class Interactions {
     const until = since + TRY_WITHIN_MS;
     const limit = new AbortController();
     const timer = clock.after(GIVE_UP_AFTER_MS, () => limit.abort());
+    let mayHaveArrived = false;
     for (let attempt = 1; ; attempt++) {
       try {
         const request = { body, auth: false, signal: limit.signal };
@@ -138,6 +140,7 @@ export class Interactions {
         timer.cancel();
         return;
       } catch (error) {
+        mayHaveArrived ||= mayHaveTakenEffect(error);
         const isSettled = error instanceof Refusal && SETTLED_CODES.has(error.code);
         const pauseMs = pauseAfter(error, attempt);
         if (!isSettled && attempt < MAX_TRIES && clock.now() + pauseMs < until) {
@@ -147,6 +150,11 @@ export class Interactions {
         const facts = { interaction: payload.id, error: describeFailure(error) };
         if (isSettled && (isReplayed || error.code === 40060))
           logger.debug(facts, "an interaction was acknowledged before");
+        else if (mayHaveArrived)
+          logger.warn(
+            facts,
+            `it is not known whether an interaction was acknowledged; if it was not, ${consequenceOf(body)}`,
+          );
         else logger.warn(facts, `an interaction could not be acknowledged; ${consequenceOf(body)}`);
         timer.cancel();
         return;
@@ -159,6 +167,12 @@ export class Interactions {
     const clear = () => void this.#underWay.delete(task);
     task.then(clear, clear);
   }
+}
+
+/** Only its answer may be lost. */
+function mayHaveTakenEffect(error: unknown): boolean {
+  if (error instanceof Refusal || error instanceof Limited || error instanceof InvalidRequestPause) return false;
+  return !(error instanceof ExchangeError) || error.isWritten;
 }
 
 function pauseAfter(error: unknown, attempt: number): number {

@@ -68,6 +68,7 @@ type Given<M extends Method> = NonNullable<Parameters<ApiMethods[M]>[0]>;
 type Payload<M extends Method> = [Given<M>] extends [never] ? Record<string, never> : Given<M>;
 
 export interface Caller {
+  readonly apiUrl: string;
   /** One method, ended by the signal. Rejects with a `Refusal`, an `UnusableAnswer` or an `ExchangeError`. */
   call<M extends Method>(
     method: M,
@@ -90,6 +91,7 @@ export function openCaller(options: CallerOptions, aborts: Aborts): Caller {
   const polls = new Pool(origin, { connections: POLL_CONNECTIONS, connect });
   const within = (timeoutMs: number) => ({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   return {
+    apiUrl: options.apiUrl,
     async call<M extends Method>(method: M, payload: Payload<M>, signal?: AbortSignal, upload?: Upload) {
       const path = `${prefix}/bot${options.token}/${method}`;
       const isPoll = method === "getUpdates";

@@ -6,7 +6,7 @@ import { type Caller, Refusal, UnusableAnswer } from "./caller.js";
 /** A token that is refused may be accepted again: Telegram is asked so often. */
 export const TOKEN_PAUSE_MS = 60_000;
 /** https://core.telegram.org/bots/api#deletewebhook */
-const DELETE_WEBHOOK = '`curl "https://api.telegram.org/bot$TELEGRAM_TOKEN/deleteWebhook"`';
+const deleteWebhook = (apiUrl: string) => `\`curl "${apiUrl}/bot$TELEGRAM_TOKEN/deleteWebhook"\``;
 
 /** A refusal by the platform, or no usable answer; anything else is a fault of our own. */
 export type ApiFailure =
@@ -99,7 +99,7 @@ export function isTokenWrong({ call }: Caller, signal: AbortSignal): Promise<boo
 }
 
 /** Why a run cannot go on. `isWrong`: the token was refused twice. */
-export function runError(thrown: unknown, isWrong = false): HookgateError {
+export function runError(thrown: unknown, apiUrl: string, isWrong = false): HookgateError {
   if (thrown instanceof HookgateError) return thrown;
   const failure = readFailure(thrown);
   if (isTokenRefused(failure) && isWrong)
@@ -130,7 +130,7 @@ export function runError(thrown: unknown, isWrong = false): HookgateError {
         ? "a webhook is set for this bot, so it cannot be polled"
         : "another process polls with the same token",
       hint: /webhook/i.test(failure.description)
-        ? `Another program receives this bot's updates. Stop it, then remove its webhook: ${DELETE_WEBHOOK}. Or give this gateway a bot of its own, or set telegram.mode: webhook.`
+        ? `Another program receives this bot's updates. Stop it, then remove its webhook: ${deleteWebhook(apiUrl)}. Or give this gateway a bot of its own, or set telegram.mode: webhook.`
         : "Stop the other process, or give this one a token of its own.",
       retryable: true,
     });

@@ -257,7 +257,7 @@ async function stopOrThrow(
   const failure = readFailure(thrown);
   const isWrong = isTokenRefused(failure) && (await isTokenWrong(caller, signal));
   if (signal.aborted) return undefined;
-  const error = runError(thrown, isWrong);
+  const error = runError(thrown, caller.apiUrl, isWrong);
   if (failure.kind === "refused" && failure.status === 429 && failure.retryAfterMs !== undefined)
     gateway.pause(Math.min(failure.retryAfterMs, MAX_PAUSE_MS), error.message);
   throw error;

@@ -29,6 +29,15 @@ async function start(options: RigOptions = {}): Promise<Rig> {
 const identified = () => fake.gateway.log.filter((entry) => entry.kind === "identify").length;
 const resumed = () => fake.gateway.log.filter((entry) => entry.kind === "resumed").length;
 
+it("an acknowledgement whose answer is lost is not reported as missing", async () => {
+  const { gateway, logger } = await start();
+  gateway.acknowledge = () => ({ kind: "defer", isPrivate: false });
+  fake.fail({ path: "/callback", times: 10, action: { kind: "drop-after" } });
+  fake.people.slash("status");
+  await until(() => logger.lines.join().includes("not known whether an interaction was acknowledged"), "the report");
+  expect(logger.lines.join()).not.toContain("could not be acknowledged");
+});
+
 describe("a broken connection", () => {
   it("is resumed, and what was said meanwhile arrives once, in order", async () => {
     const rig = await start();
@@ -458,6 +467,14 @@ describe("a lost session", () => {
 
 describe("the watch", () => {
   const failureOf = async (rig: Rig) => (await rig.ended).error as HookgateError;
+
+  it("no session start being left ends the run, to be tried again after a minute", async () => {
+    const session_start_limit = { total: 1000, remaining: 0, reset_after: 3_600_000, max_concurrency: 1 };
+    const body = { url: "ws://127.0.0.1:1", shards: 1, session_start_limit };
+    fake.fail({ path: "^/gateway/bot$", times: 10, action: { kind: "status", status: 200, body } });
+    const rig = await start({ isOnlineAwaited: false });
+    expect(await failureOf(rig)).toMatchObject({ code: "DISCORD_SESSIONS", retryable: true, retryAfterMs: 60_000 });
+  });
 
   it("a HELLO that never comes ends the run, to be tried again", async () => {
     fake.gateway.behaviour.noHello = true;

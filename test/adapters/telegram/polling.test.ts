@@ -224,7 +224,7 @@ describe("trouble while polling", () => {
       code: "TELEGRAM_CONFLICT",
       retryable: true,
       message: "a webhook is set for this bot, so it cannot be polled",
-      hint: expect.stringContaining("$TELEGRAM_TOKEN/deleteWebhook"),
+      hint: expect.stringContaining(`curl "${fake.apiUrl}/bot$TELEGRAM_TOKEN/deleteWebhook"`),
     });
     expect(fake.updates.webhook).toBeDefined();
   });
