@@ -173,7 +173,8 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
         await orchestrator().create(spec, actor, origin);
         return { kind: "created" };
       } catch (error) {
-        if (error instanceof TaskVetoed) return { kind: "refused", by: error.by, reason: error.reason };
+        if (error instanceof TaskVetoed)
+          return { kind: "refused", by: error.by, reason: error.reason, crashes: error.crashes };
         if (error instanceof HookgateError && REFUSALS.has(error.code))
           return { kind: "refused", by: "hookgate", reason: error.message };
         throw error;

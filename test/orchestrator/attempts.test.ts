@@ -216,7 +216,11 @@ describe("killed in a handler", () => {
           const said = await command(`/${of} show ${id}`);
           return said.data?.hold !== undefined && said;
         }, "it being held");
-        expect((shown as { data: { hold: unknown } }).data.hold).toMatchObject({ by: "hookgate" });
+        expect((shown as { data: { hold: unknown } }).data.hold).toMatchObject({
+          by: "hookgate",
+          kind: "interruption",
+        });
+        expect(JSON.stringify((await command("/status")).data?.heldAfterCrashes)).toContain(id);
         expect((shown as { text: string }).text).toContain(why);
         expect(gateway.output()).toContain(`${why}: they are not called again by themselves`);
         expect(attemptsOf(dispatchId)).toEqual([1, 2]);

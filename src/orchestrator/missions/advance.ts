@@ -114,7 +114,7 @@ async function createTasks(row: MissionRow, parts: MissionParts): Promise<void> 
       return block(
         row,
         "task:create",
-        { cancelReason: `${spec.title}: ${created.reason}`, cancelledBy: created.by },
+        { cancelReason: `${spec.title}: ${created.reason}`, cancelledBy: created.by, crashes: created.crashes },
         parts,
       );
   }

@@ -13,7 +13,9 @@ import type { Pending } from "../../pending/pending.js";
 import type { PlanSurroundings } from "./check-plan.js";
 import type { Plans } from "./plans.js";
 
-export type TaskCreated = { kind: "created" } | { kind: "refused"; by: string; reason: string };
+export type TaskCreated =
+  | { kind: "created" }
+  | { kind: "refused"; by: string; reason: string; crashes?: number | undefined };
 
 export interface MissionTasks {
   /** Creating one that is there changes nothing. */

@@ -39,11 +39,14 @@ export interface CreateParts {
 export class TaskVetoed extends HookgateError {
   readonly by: string;
   readonly reason: string;
+  /** No hook refused it: the gateway ended so often while hooks were asked. */
+  readonly crashes: number | undefined;
 
-  constructor(by: string, reason: string) {
+  constructor(by: string, reason: string, crashes?: number) {
     super({ code: "TASK_VETOED", message: `The task was not created: ${by} refused (${reason}).` });
     this.by = by;
     this.reason = reason;
+    this.crashes = crashes;
   }
 }
 
@@ -129,7 +132,7 @@ async function afterHooks(
   const isNew = origin.id === undefined;
   const own = origin.attempt === undefined && !isNew ? await attempts.count("task:create", dispatchId, { owner }) : 1;
   const given = await attempts.tooMany("task:create", dispatchId, own, { owner });
-  if (given !== undefined) throw new TaskVetoed("hookgate", given.reason);
+  if (given !== undefined) throw new TaskVetoed("hookgate", given.reason, given.crashes);
   const answer = await registry
     .runBefore(
       "task:create",
