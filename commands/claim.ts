@@ -1,4 +1,5 @@
 /** `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new codes. */
+import { formatAddress } from "../src/domain/address.js";
 import { hasRole } from "../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { ClaimResult } from "../src/gateway/owner-claims.js";
@@ -127,7 +128,7 @@ function shown(claims: Claims, { operator, at, from }: CommandContext) {
     });
   const owners = [...claims.owners.values()];
   const isPrivate = at === undefined || from?.isDm === true;
-  const newCode = isPrivate ? claims.newCode() : undefined;
+  const newCode = isPrivate ? claims.newCode(at && formatAddress(at)) : undefined;
   return answer({
     text: [
       owners.length === 0

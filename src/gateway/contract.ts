@@ -55,7 +55,7 @@ export interface GatewayOptions {
   beforeSending?: () => Promise<void>;
   repliedTo?: RepliedTo;
   /** People who were claimed as owners in chat, read at every look-up; and the code that makes the next one. */
-  claims?: Pick<OwnerClaims, "owners" | "overheard">;
+  claims?: Pick<OwnerClaims, "owners" | "hasCode" | "find" | "overheard">;
   offers?: Offers;
   /** Whether a run of this hook may post in this conversation; every hook may when absent. */
   mayPost?: (hookId: string, conversation: string) => boolean;

@@ -10,6 +10,7 @@ import {
   type InboundEvent,
   type InteractionRef,
 } from "../domain/event.js";
+import type { Operator } from "../domain/identity.js";
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../fast/isolate.js";
 import type { Verdict } from "./access.js";
@@ -23,12 +24,13 @@ import { type Handling, settled } from "./inbound/handling.js";
 import { judge, type Sender } from "./inbound/judge.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
+import { claimSlip, ownerCode } from "./inbound/owner-code.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
 import { afterMove, fireOptions, type Inbound } from "./inbound/receiving.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
-import { claimSlip, unknownCommand } from "./inbound/unknown-command.js";
+import { unknownCommand } from "./inbound/unknown-command.js";
 
 const CHANGES: ReadonlySet<InboundEvent["kind"]> = new Set(["edited", "deleted", "reaction"]);
 
@@ -57,7 +59,7 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
 }
 
 /**
- * A message: received → access → command | answer to a question of a button | claim | reply to a card | bridge back | slip of an operator | default route.
+ * A message: received → command | answer to a question of a button | owner code → access → claim | slip of an operator | reply to a card | bridge back | default route.
  * `isPressed`: the text is that of a button. It goes through the hooks, and is no command: its words may be those of a stranger.
  */
 async function handleMessage(
@@ -82,32 +84,37 @@ async function handleMessage(
     inbound.background.run("message_received", received);
     return answered;
   }
-  // A message to the gateway is an attempt to use the code, and is judged below.
-  if (!message.isDm && !message.isGroupMention && inbound.claims?.overheard(message.text) === true)
-    inbound.logger.warn({ conversation: row.conversation }, OVERHEARD);
+  const kept = isPressed ? undefined : ownerCode(row, message, sender, inbound);
+  if (kept) {
+    inbound.background.run("message_received", received);
+    return kept;
+  }
   await received;
   if (verdict.access === "denied") {
-    const slip = isBot || isPressed ? undefined : claimSlip(row, message, operator, inbound);
+    const slip = isBot || isPressed ? undefined : slipOf(row, message, operator, inbound);
     return slip ?? denied(row, message, sender, inbound);
   }
 
   const offered = offer(row, message, verdict, inbound);
   const claimed = offered instanceof Promise ? await offered : offered;
   if (claimed) return claimed;
+  const origin = await originOf(message, inbound);
+  const unknown = isPressed ? undefined : unknownCommand(row, message, operator, origin !== undefined, inbound);
+  if (unknown) return unknown;
   const noted = await noteReply(row, message, operator, inbound);
   if (noted) return noted;
-  const origin = await originOf(message, inbound);
   const returned = origin && (await forward(row, message, origin.address, inbound, origin.messageId));
   if (returned) return settled("returned", [returned]);
-  const unknown = isPressed ? undefined : unknownCommand(row, message, operator, inbound);
-  if (unknown) return unknown;
   const slip = isPressed ? undefined : claimSlip(row, message, operator, inbound);
   if (slip) return slip;
   return defaultRoute(row, message, operator, inbound);
 }
 
-const OVERHEARD =
-  "an owner code was typed where others could read it, and is void: `npx hookgate claim` prints a new one";
+/** A command is answered in any room, so its typo is, too. */
+function slipOf(row: LaneRow, message: InboundMessage, operator: Operator, inbound: Inbound) {
+  const slip = claimSlip(row, message, operator, inbound);
+  return slip ?? (message.isGroupMention ? unknownCommand(row, message, operator, false, inbound) : undefined);
+}
 
 /** Not listened to here. One log line says why, and a stranger in a direct message is told once. */
 async function denied(

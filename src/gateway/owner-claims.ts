@@ -33,6 +33,8 @@ export class OwnerClaims {
   readonly #clock: Clock;
   readonly #owners = new Map<string, ClaimedOwner>();
   #code: string | undefined;
+  /** The conversation that asked for it in chat, and is shown it. */
+  #shownIn: string | undefined;
   #wrongAttempts = 0;
   #isVoid = false;
   /** At most `MAX_WRONG_ATTEMPTS` entries. */
@@ -54,10 +56,15 @@ export class OwnerClaims {
     return this.#owners;
   }
 
-  /** A new code; the one before is void. */
-  newCode(): string {
+  get hasCode(): boolean {
+    return this.#code !== undefined;
+  }
+
+  /** A new code; the one before is void. `shownIn`: the formatted address where it was asked for, whose reader may read it. */
+  newCode(shownIn?: string): string {
     const letters = Array.from({ length: CODE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
     this.#code = letters.join("");
+    this.#shownIn = shownIn;
     this.#wrongAttempts = 0;
     this.#isVoid = false;
     this.#wrongBy.clear();
@@ -91,11 +98,20 @@ export class OwnerClaims {
     return true;
   }
 
-  /** A person wrote this where others read it: a code in it is void from now on. True when there was one. */
-  overheard(text: string): boolean {
-    if (this.#code === undefined) return false;
-    if (codeIn(text).includes(this.#code)) return this.expose(this.#code);
-    return text.split(/\s+/).some((word) => this.expose(word));
+  /** Whether the code is in a text as it is, or a word of the text is the code with a slip or two. */
+  find(text: string): "exact" | "close" | undefined {
+    const code = this.#code;
+    if (code === undefined) return undefined;
+    if (codeIn(text).includes(code)) return "exact";
+    return text.split(/[^a-z0-9-]+/i).some((word) => isClose(codeIn(word), code)) ? "close" : undefined;
+  }
+
+  /** This was written, or is sent, where others read it (`where`: a formatted address): a code in it is void from now on. True when there was one. */
+  overheard(text: string, where?: string): boolean {
+    if (where !== undefined && where === this.#shownIn) return false;
+    if (this.find(text) === undefined) return false;
+    this.#code = undefined;
+    return true;
   }
 
   #wrongOf(person: string): { count: number; since: number } {

@@ -35,7 +35,7 @@ export interface Parts {
   ofUnknownAge: ReadonlySet<string>;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
-  claims: Pick<OwnerClaims, "owners" | "overheard"> | undefined;
+  claims: Pick<OwnerClaims, "owners" | "hasCode" | "find" | "overheard"> | undefined;
 }
 
 /** What commands can name that is in no store: it stands in the configuration and its folders. */

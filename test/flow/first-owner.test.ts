@@ -214,8 +214,17 @@ it("a claimed owner holds after a crash; `hookgate claim` prints another code, a
   telegram.people.says("/start", { dm: true, userId: telegram.userId });
   await until(() => directOnTelegram(telegram.userId).at(-1)?.includes("Press a subject"), "the welcome");
 
+  // The answer that shows a new code does not make it void.
+  discord.people.says("/claim", { dm: true, userId: ann });
+  const shown = await until(() => /New owner code: `(\w+)`/.exec(directTo(ann).at(-1) ?? "")?.[1], "a new code");
+  const bea = discord.world.addUser({ username: "bea" }).id;
+  discord.people.says(`/claim ${shown}`, { dm: true, userId: bea });
+  await until(() => directTo(bea).at(-1)?.includes("You are an **owner** now"), "the second owner");
+  discord.people.says(`/claim remove=discord:${bea}`, { dm: true, userId: ann });
+  await until(() => directTo(ann).at(-1)?.includes("is no longer an owner"), "the removal of the second owner");
+
   discord.people.says(`/claim remove=telegram:${telegram.userId}`, { dm: true, userId: ann });
-  await until(() => directTo(ann).at(-1)?.includes("is no longer an owner"), "the removal");
+  await until(() => directTo(ann).at(-1)?.startsWith(`\`telegram:${telegram.userId}\` is no longer`), "the removal");
   expect(await statusText()).toContain("telegram listens to nothing");
 });
 

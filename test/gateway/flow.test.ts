@@ -2,6 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { formatAddress } from "../../src/domain/address.js";
 import { allowedPluginsIn } from "../../src/gateway/allowed-plugins.js";
+import type { Command } from "../../src/gateway/commands.js";
+import type { Route } from "../../src/gateway/routes.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { messageOf, startRig } from "./rig.js";
 
@@ -263,8 +265,8 @@ it("START of a person with a role is answered as /help and not forwarded", async
   expect(await rig.settled("m1")).toMatchObject({ outcome: "command" });
   await rig.say("/stort", { messageId: "m2", isDm: true, userId: "1" });
   await rig.idle();
-  expect(rig.platform.texts("room")).toEqual(["Start here"]);
-  expect(rig.platform.texts("desk")).toEqual(["**Ada**: /stort"]);
+  expect(rig.platform.texts("room").join("")).toBe("Start hereThere is no command `/stort`. `/help` lists them.");
+  expect(rig.platform.texts("desk")).toEqual([]);
 });
 
 it("START where everyone may write is answered, also without a route", async () => {
@@ -312,6 +314,65 @@ describe("a command that is not there", () => {
     expect(rig.platform.texts().join("")).toBe(
       "There is no command `/statos`. Did you mean `/status`? `/help` lists them.There is no command `/zzzzzzzzzz`. `/help` lists them.No hook answered. `/hooks why last` shows why.",
     );
+  });
+
+  const status: Command = {
+    name: "status",
+    summary: "How it is",
+    role: "viewer",
+    options: [],
+    run: async () => ({ message: { text: "well" } }),
+  };
+  const NEAR = "There is no command `/statos`. Did you mean `/status`? `/help` lists them.";
+  const NONE = "There is no command `/zzzzzzzzzz`. `/help` lists them.";
+
+  it.each([{ forward: "loop::desk" }, { plugin: "relay" }])(
+    "is answered and not passed on, whatever the default route is: %o",
+    async (route) => {
+      const relay: Route = async () => ({ routeTo: { platform: "loop", botId: "bot", chatId: "desk" } });
+      const rig = await startRig({
+        gateway: { default_route: route },
+        routes: new Map([["relay", relay]]),
+        commands: [status],
+      });
+      rig.platform.width = 1_000;
+      const direct = { isDm: true, isGroupMention: false };
+      for (const text of ["/statos", "/zzzzzzzzzz"]) await rig.say(text, { ...direct, chatId: "dm-1", userId: "1" });
+      // People without a role know no commands: what they write is for the people who read the copies.
+      await rig.say("/statos", { ...direct, chatId: "dm-7", messageId: "m7" });
+      await rig.idle();
+      expect(rig.platform.texts("dm-1")).toEqual([NEAR, NONE]);
+      expect(rig.platform.texts("desk")).toEqual(["**Ada**: /statos"]);
+
+      // As a reply to that copy it is not sent to the customer; other words are.
+      const replyToId = rig.platform.messages.find(({ chatId }) => chatId === "desk")?.id;
+      const atDesk = { chatId: "desk", userId: "1", displayName: "Op", isGroupMention: true, replyToId };
+      for (const text of ["/statos", "/zzzzzzzzzz now", "coming"]) await rig.say(text, atDesk);
+      await rig.idle();
+      expect(rig.platform.texts("desk").slice(1)).toEqual([
+        `${NEAR} Your reply was not passed on.`,
+        `${NONE} Your reply was not passed on.`,
+      ]);
+      expect(rig.platform.texts("dm-7")).toEqual(["**Op**: coming"]);
+    },
+  );
+
+  it("is answered each time in a room, when it is addressed to the gateway or close to a command", async () => {
+    const access = { loop: { dms: "operators", chats: ["open"], mention: "always" } };
+    const rig = await startRig({ access, commands: [status] });
+    rig.platform.width = 1_000;
+    const inOpen = { chatId: "open", userId: "1" };
+    await rig.say("/statos", { ...inOpen, messageId: "m1" });
+    await rig.say("/zzzzzzzzzz", inOpen);
+    for (const text of ["/statos", "/zzzzzzzzzz"]) await rig.say(text, { ...inOpen, isGroupMention: false });
+    await rig.idle();
+    expect(rig.platform.texts("open")).toEqual([NEAR, NONE, NEAR]);
+    expect(rig.platform.messages[0]?.body).toMatchObject({ replyToId: "m1" });
+    // Where it does not listen, commands are answered all the same.
+    await rig.say("/statos", { chatId: "unlisted", userId: "1" });
+    await rig.say("/statos", { chatId: "unlisted", userId: "1", isGroupMention: false });
+    await rig.idle();
+    expect(rig.platform.texts("unlisted")).toEqual([NEAR]);
   });
 });
 

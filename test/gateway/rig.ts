@@ -13,6 +13,7 @@ import type { Command } from "../../src/gateway/commands.js";
 import { gatewayConfig, operatorsConfig } from "../../src/gateway/config.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../src/gateway/gateway.js";
 import { MovedChats } from "../../src/gateway/moved-chats.js";
+import { OwnerClaims } from "../../src/gateway/owner-claims.js";
 import type { Route } from "../../src/gateway/routes.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
 import { type Clock, systemClock } from "../../src/lib/clock.js";
@@ -57,6 +58,8 @@ export interface Rig {
   platform: LoopbackPlatform;
   adapter: LoopbackAdapter;
   adapters: LoopbackAdapter[];
+  /** No code is valid until a test asks for one. */
+  claims: OwnerClaims;
   /** Dispatches as they were recorded. */
   dispatches: DispatchRecord[];
   /** Somebody writes. Resolves when the gateway has it on disk. */
@@ -127,6 +130,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       accessConfig.parse(options.access?.[name] ?? { dms: "everyone", chats: ["*"], mention: "required" }),
     ]),
   );
+  const claims = await OwnerClaims.load(store.keyValue, clock);
   const gateway = createGateway({
     store,
     moves,
@@ -144,6 +148,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     routes: options.routes,
     observe: options.observe,
     beforeSending: options.beforeSending,
+    claims,
     ...watching(options.watch?.({ store, registry })),
   });
   let isOpen = true;
@@ -167,6 +172,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     platform: platforms[0] as LoopbackPlatform,
     adapter: adapters[0] as LoopbackAdapter,
     adapters,
+    claims,
     dispatches,
     receive,
     say(text, facts = {}) {

@@ -9,11 +9,13 @@ import type { LaneRow } from "../conversation.js";
 import { asCopy, copiesOf } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { judge, placeOf } from "./judge.js";
+import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
 export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: Inbound): Promise<Handling> {
   const { verdict, isBot, operator } = judge(message, inbound);
   const at = messageAddress(message);
+  voidCode(row, message, inbound);
   await inbound.registry.fireVoid(
     "message_edited",
     { message, ...verdict },
@@ -21,6 +23,8 @@ export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: 
     fireOptions(row, "message_edited", message.messageId, verdict),
   );
   if (isBot) return settled("noted");
+  const kept = withheldCode(row, message, inbound);
+  if (kept) return kept;
   const copies = await copiesOf(at, message.messageId, inbound);
   const edits = copies.map((copy, i): NewDelivery => {
     const facts = {

@@ -20,6 +20,8 @@ export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): Conv
       // What returns through a bridge was said where the customer is, and only when it is sent there.
       return handled.outcome === "returned" ? [] : [said(row, event.message, handled, inbound)];
     case "edited":
+      // It has an owner code in it, which nothing may show.
+      if (handled.outcome === "command") return [];
       return [{ ...base(row, event), kind: "edited", ...facts(event.message, inbound) }];
     case "deleted":
       return deleted(row, event, handled);

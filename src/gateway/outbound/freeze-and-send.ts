@@ -11,6 +11,7 @@ import { planParts } from "./plan-parts.js";
 import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { sendParts } from "./send-parts.js";
 import type { Outbound, Then } from "./sending.js";
+import { voidSentCode } from "./void-code.js";
 
 /** A decision that is not stored yet, and whether its first part goes at once. */
 export interface Prepared extends Decided {
@@ -55,6 +56,7 @@ export function prepare(
   } catch (error) {
     return `it cannot be encoded: ${errorMessage(error)}`;
   }
+  if (message) voidSentCode(delivery, message, out);
   const first = parts[0] as DeliveryPart;
   // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
   const nowMs = out.clock.monotonic();
