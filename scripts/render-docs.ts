@@ -306,8 +306,8 @@ function fieldRows(place: string, schema: z.ZodType | undefined): string[][] {
 /** What a fresh clone starts with, so that the first hello meets a hook. */
 const SHIPPED_PLUGINS = [
   "plugins:",
-  "  - ./dist/examples/plugins/greeter.js",
-  "  - module: ./dist/examples/plugins/keyword-router.js",
+  "  - hookgate/examples/greeter",
+  "  - module: hookgate/examples/keyword-router",
   "    config:",
   "      rules:",
   "        - words: [hello, hi, hey]",

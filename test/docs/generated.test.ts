@@ -74,8 +74,8 @@ describe("generated documents", () => {
     const { plugins, ...rest } = configSchema.parse(parse(uncommented));
     expect({ ...rest, plugins: [] }).toEqual(configSchema.parse({}));
     expect(plugins.map(({ module }) => module)).toEqual([
-      "./dist/examples/plugins/greeter.js",
-      "./dist/examples/plugins/keyword-router.js",
+      "hookgate/examples/greeter",
+      "hookgate/examples/keyword-router",
     ]);
     expect(Object.keys(parse(text))).toEqual(["plugins"]);
   });

@@ -294,12 +294,12 @@ it("START where everyone may write is answered three times in a minute, and no m
 
 it("who asks the gateway what it can do is pointed to /help", async () => {
   const rig = await startRig();
-  const asked = ["help", "What can you do?", "can you help with the invoice"];
+  const asked = ["help", "What can you do?", "/", "can you help with the invoice"];
   for (const text of asked) await rig.say(text, { isDm: true, userId: "1" });
   await rig.idle();
   const help = "No hook answered. `/help` shows what I can do. `/hooks why last` shows why.";
   const texts = rig.platform.texts().join("");
-  expect(texts).toBe(`${help}${help}No hook answered. \`/hooks why last\` shows why.`);
+  expect(texts).toBe(`${help}${help}${help}No hook answered. \`/hooks why last\` shows why.`);
 });
 
 describe("a command that is not there", () => {

@@ -1,5 +1,6 @@
 /** A delivery that would expire before its next try is given up at once, with the reason, and does not wait for a try that never comes. */
 import { describe, expect, it } from "vitest";
+import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { until } from "../support/until.js";
 import type { Scripted } from "./loopback-adapter.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
@@ -111,7 +112,10 @@ describe("a file that cannot be fetched", () => {
     ["while there are attempts", 3, 3_600_000, 3],
     ["while there is time", 8, 60_000, 2],
   ])("is waited for %s, at most 30 seconds each; then the words go without it", async (_, attempts, ttlMs, times) => {
-    const rig = await startRig({ gateway: { outbox_attempts: attempts } });
+    const logged: string[] = [];
+    const warn = (_: object, message = "") => void logged.push(message);
+    const logger: Logger = { ...silentLogger, warn, child: () => logger };
+    const rig = await startRig({ gateway: { outbox_attempts: attempts }, logger });
     rig.platform.script = (operation) =>
       operation.kind === "create" && operation.isLastAttempt
         ? undefined
@@ -128,5 +132,6 @@ describe("a file that cannot be fetched", () => {
     await rig.idle();
     expect((await rig.store.outbox.get(id))?.status).toBe("sent");
     expect(rig.platform.requests).toHaveLength(times);
+    expect(logged.filter((line) => line.includes("a file of a message could not be fetched"))).toHaveLength(1);
   });
 });

@@ -68,7 +68,7 @@ function whatHappened({ passedOver, deferrals }: LaneRow, where: string): string
   return `Your message${where} was not answered: the hook \`${passedOver.by}\` deferred it ${times} and would have deferred it again, which \`gateway.max_deferrals\` does not allow. Send it again later, or change the hook.`;
 }
 
-const ASKS_FOR_HELP = /^\W*(help( me)?|commands|what can (you|i|we) do( here)?|what do you do)\W*$/i;
+const ASKS_FOR_HELP = /^\/+$|^\W*(help( me)?|commands|what can (you|i|we) do( here)?|what do you do)\W*$/i;
 
 function helpFor(message: InboundMessage): string {
   return ASKS_FOR_HELP.test(message.text) ? " `/help` shows what I can do." : "";

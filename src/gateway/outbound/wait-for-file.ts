@@ -20,6 +20,11 @@ export async function waitForFile(
   const dueAt = now + Math.min(pauseMs, longestWaitMs(out));
   // With no time left for the pause it goes at once, without the file.
   const isTooLate = endsBefore(delivery, dueAt);
+  if (delivery.attempts === 0 && !isTooLate)
+    out.logger.warn(
+      { delivery: delivery.id, conversation: delivery.conversation, error },
+      "a file of a message could not be fetched: the message, and what follows in its chat, waits while the file is tried again",
+    );
   await out.store.outbox.retryAt(delivery.id, isTooLate ? now : dueAt, error);
   return isTooLate ? "again" : orExpiry(delivery, dueAt);
 }
