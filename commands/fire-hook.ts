@@ -38,7 +38,7 @@ export const fireHook = defineCommand({
       complete: "words",
       words: ["example", "last"],
     },
-    { name: "live", summary: "Let hooks send and write (operators)", type: "boolean" },
+    { name: "live", summary: "Let hooks send and write; what they decide is only shown (operators)", type: "boolean" },
     {
       name: "phase",
       summary: "Phase of a lifecycle point (default: before)",

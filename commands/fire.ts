@@ -1,5 +1,5 @@
 /** Fires by hand, for /fire-hook and /replay: one at a time per hook, with the runs shown as they end. */
-import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
+import { BY_HAND, type DispatchRecord, type RunRecord } from "../src/domain/journal.js";
 import type { CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
@@ -9,7 +9,6 @@ import { newId } from "../src/lib/id.js";
 import { needForRunning } from "./automations/owner-only.js";
 import { beginOnce } from "./begun.js";
 import type { CommandDeps } from "./deps.js";
-import { BY_HAND } from "./payload.js";
 import { runTable } from "./show-dispatch.js";
 import { code } from "./text.js";
 

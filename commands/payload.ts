@@ -1,6 +1,6 @@
 /** The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the point's schema. */
 import { DUE_POINT } from "../src/domain/automation.js";
-import type { DispatchRecord } from "../src/domain/journal.js";
+import { type DispatchRecord, isHandId } from "../src/domain/journal.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
 import { jsonExcess } from "../src/lib/json-depth.js";
@@ -59,9 +59,6 @@ async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRec
   });
 }
 
-/** Dispatches that `/fire-hook` and `/replay` made carry this prefix. */
-export const BY_HAND = "f";
-export const isHandId = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
 /** An operator fired it, with `/fire-hook` and the like. A configured hook is fired under the id of its run, as time fires it at a point of its own. */
 export const isByHand = ({ id, point }: Pick<DispatchRecord, "id" | "point">) =>
   isHandId(id) || (id.startsWith("r_") && point !== DUE_POINT);

@@ -46,7 +46,7 @@ export const replay = defineCommand({
       required: true,
       complete: "runs",
     },
-    { name: "live", summary: "Let hooks send and write (operators)", type: "boolean" },
+    { name: "live", summary: "Let hooks send and write; what they decide is only shown (operators)", type: "boolean" },
   ],
   async run(deps, context) {
     const isLive = context.options.live === true;

@@ -23,6 +23,9 @@ export interface RunRow {
   note?: string | undefined;
 }
 
+/** Whose a test is. */
+export const NOBODY: Pick<RunRow, "person" | "conversation"> = { person: undefined, conversation: undefined };
+
 /** `3. ✎ modified · shout · Ann in #general · 14:03:12`. A terminal has room for the id behind it. */
 export function rowLine(
   deps: CommandDeps,

@@ -2,6 +2,7 @@
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
 import type { DispatchFilter, DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import { answer, commandButton, word } from "./answer.js";
+import { insteadIn } from "./automations/effect.js";
 import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns, notRunText } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
@@ -11,9 +12,10 @@ import { whatCounted } from "./journey/counted.js";
 import { unrecordedByKill } from "./journey/cut-off.js";
 import { isBlock, isPutOff } from "./journey/put-off.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
+import { isByHand } from "./payload.js";
 import { resolveTarget, type Target } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
-import { type RunRow, rowButtons, rowLine, whoseIt } from "./run-row.js";
+import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "./run-row.js";
 import { MAX_ROWS, rememberRows } from "./seen-runs.js";
 import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./show-dispatch.js";
 import { code, count, plain } from "./text.js";
@@ -122,14 +124,19 @@ async function rowOf(
   const hookId = target?.kind === "hook" ? target.hook.id : undefined;
   const own = hookId === undefined ? undefined : runs.find((run) => run.hookId === hookId);
   // Some of its hooks failed, and it went on.
+  const byHand = isByHand(dispatch);
+  const [only] = byHand && runs.length === 1 ? runs : [];
+  const instead = only && (await insteadIn(deps, dispatch, only));
   const whole = dispatchOutcome(dispatch).replace(/^\S+(?= .*, \d+ failed$)/, "⚠");
   return {
     id,
     at,
-    outcome: `${own ? runOutcomeText(own) : whole}${dryRun && outcome !== "dry_run" ? " (dry run)" : ""}`,
+    outcome: `${instead ?? (own ? runOutcomeText(own) : whole)}${dryRun && outcome !== "dry_run" ? " (dry run)" : ""}`,
     isFailure: own ? hasFailed(own) : runs.some(hasFailed) || failedRun(dispatch) !== undefined,
     subject: subjectOf(dispatch, asked, target),
-    ...(await whoseIt(deps, dispatch)),
+    // The payload of a test may name anyone, and a chat that does not exist.
+    ...(byHand ? NOBODY : await whoseIt(deps, dispatch)),
+    note: byHand ? "fired by hand" : undefined,
   };
 }
 

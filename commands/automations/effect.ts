@@ -1,6 +1,6 @@
 /** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
 
-import { STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
+import { DUE_POINT, STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
 import { FATES, type Fate, fatesOf, type Ran, saidBy } from "../../src/domain/fates.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
@@ -9,7 +9,7 @@ import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText, goneText } from "../journey/why-not-reached.js";
-import { hasFailed } from "../show-dispatch.js";
+import { hasFailed, outcomeText } from "../show-dispatch.js";
 import { code } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { readableDispatch, readableEnd, readableLetter } from "./owner-only.js";
@@ -21,7 +21,7 @@ const MAX_DISPATCHES = 20;
 const DECIDE = "decide";
 
 export interface Effect extends EffectData {
-  /** In place of the outcome of a run that succeeded, when not all was sent or tool calls failed. */
+  /** In place of the outcome of a run that succeeded, when its decision was not carried out, not all was sent or tool calls failed. */
   instead: string | undefined;
   /** Sentences, in Markdown. */
   text: string;
@@ -37,11 +37,16 @@ export interface EffectData {
   notKnown?: string[] | undefined;
 }
 
-/** Undefined when every tool call went through, and every message that it posted was sent to where it was to go. Of a reply, each state is shown. */
+/** Undefined when its decision was carried out, every tool call went through, and every message that it posted was sent to where it was to go. Of a reply, each state is shown. */
 export async function effectOf(deps: CommandDeps, context: CommandContext, ran: Ran): Promise<Effect | undefined> {
   const fates = await fatesOf(deps, ran);
   const readable = await Promise.all(fates.map((fate) => readableFate(deps, context, fate)));
-  const sentences = [...(await sentencesOf(deps, context, readable)), ...toolCallTexts(ran), ...threadTexts(deps, ran)];
+  const sentences = [
+    ...onlyComputedTexts(ran),
+    ...(await sentencesOf(deps, context, readable)),
+    ...toolCallTexts(ran),
+    ...threadTexts(deps, ran),
+  ];
   if (sentences.length === 0) return undefined;
   return { instead: insteadFor(ran, fates), text: sentences.join("\n"), ...dataOf(readable) };
 }
@@ -125,8 +130,8 @@ async function ranIn(
   { id, at }: Pick<DispatchRecord, "id" | "at">,
   run: RunRecord,
 ): Promise<Ran> {
-  // An attempt of a background run has the id of the run and its number.
-  const stored = await automations?.runs.get(run.id.replace(/(\/\d+):\d+\b.*$/, "$1"));
+  // An attempt of a stored run has the id of the run and its number.
+  const stored = await automations?.runs.get(run.id.replace(/(\/\d+|^r_.+?):\d+\b.*$/, "$1"));
   if (stored !== undefined) return stored;
   const status = hasFailed(run) || run.outcome === "skipped" ? "failed" : "succeeded";
   return { hookId: run.hookId, dispatchId: id, status, attempts: [], createdAt: at };
@@ -166,10 +171,43 @@ const WORDS: Readonly<Record<Fate["state"], { sign: string; words: string } | un
   sent: undefined,
 };
 
-function insteadFor(
-  { status, attempts }: Pick<Ran, "status" | "attempts">,
-  fates: readonly Fate[],
-): string | undefined {
+function insteadFor(ran: Ran, fates: readonly Fate[]): string | undefined {
+  const parts = [isOnlyComputed(ran) ? `${decidedText(ran)}${BY_HAND_MARK}` : undefined, unsentFor(ran, fates)];
+  return parts.filter((part) => part !== undefined).join(", ") || undefined;
+}
+
+/** `✋ claimed` of a run that claimed; `✓ succeeded` of one that let pass. */
+export function decidedText({ status, decided }: Pick<Ran, "status" | "decided">): string {
+  if (status !== "succeeded") return statusText(status);
+  if (decided === "claim") return outcomeText("claimed");
+  return decided === "modify" ? outcomeText("modified") : statusText(status);
+}
+
+/** Behind what a run decided that nothing carried out. */
+export const BY_HAND_MARK = " (by hand: not carried out)";
+
+/** A person fired the hook alone, and nothing waited for what it decided. */
+function isOnlyComputed({ status, trigger, event, decided = "pass" }: Ran): boolean {
+  const hasDecided = (status === "succeeded" || status === "blocked") && decided !== "pass";
+  return hasDecided && trigger === "manual" && event !== DUE_POINT;
+}
+
+const NOT_DONE = {
+  claim: "no message was claimed, and no reply was sent",
+  modify: "nothing was changed",
+  block: "nothing was blocked",
+};
+
+function onlyComputedTexts(ran: Ran): string[] {
+  const { decided = "pass" } = ran;
+  if (!isOnlyComputed(ran) || decided === "pass") return [];
+  return [
+    `⚠ It decided to **${decided}**. It was fired by hand, so this decision was only computed and **not carried out**: ${NOT_DONE[decided]}.`,
+  ];
+}
+
+/** In place of the outcome of a run that succeeded, when not all was sent or tool calls failed. */
+function unsentFor({ status, attempts }: Pick<Ran, "status" | "attempts">, fates: readonly Fate[]): string | undefined {
   if (status !== "succeeded") return undefined;
   const { calls, failed } = toolCallsOf({ attempts });
   if (failed.length > 0 && failed.length === calls.length && fates.length === 0)

@@ -9,7 +9,7 @@ import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { needToReplayLive } from "../reveal.js";
 import { code, plain } from "../text.js";
-import { effectOf, untilSettled } from "./effect.js";
+import { BY_HAND_MARK, decidedText, effectOf, untilSettled } from "./effect.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
 import { mayFireLive, readableRun, readingOf } from "./owner-only.js";
 import { dryOutcome } from "./show-fired.js";
@@ -45,9 +45,12 @@ export async function replayConfigured(
     await effectOf(deps, context, past),
     isLive ? await effectOf(deps, context, whole) : undefined,
   ];
-  const thenText = before?.instead ?? statusText(past.status);
+  const thenText = before?.instead ?? (isLive ? decidedText(past) : statusText(past.status));
   const nowText = after?.instead ?? dryOutcome(run, !isLive);
-  const changes = thenText === nowText || !isCompared ? [] : [`${thenText} then, ${nowText} now`];
+  // What became of a reply then has nothing to compare with: by hand, none is sent.
+  const wasThen = nowText.includes(BY_HAND_MARK) ? decidedText(past) : thenText;
+  const isSame = wasThen === nowText.replace(BY_HAND_MARK, "");
+  const changes = isSame || !isCompared ? [] : [`${wasThen} then, ${nowText} now`];
   const reading = readingOf(deps, context, past.hookId, false);
   return answer({
     text: [

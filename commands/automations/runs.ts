@@ -4,7 +4,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { type RunRow, rowButtons, rowLine, whoseIt } from "../run-row.js";
+import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "../run-row.js";
 import { MAX_ROWS, rememberRows } from "../seen-runs.js";
 import { code, count } from "../text.js";
 import { type Effect, effectData, effectOf } from "./effect.js";
@@ -89,7 +89,9 @@ async function rowOf(
   effect: Effect | undefined,
 ): Promise<RunRow> {
   const { id, createdAt: at, status, statusReason, reason, hookId, event, trigger, dispatchId = id } = run;
-  const whose = await whoseIt(deps, { ...run, id: dispatchId, payload: undefined });
+  // The payload of a test may name anyone, and a chat that does not exist.
+  const isManual = trigger === "manual";
+  const whose = isManual ? NOBODY : await whoseIt(deps, { ...run, id: dispatchId, payload: undefined });
   const isKnown = whose.person !== undefined || whose.conversation !== undefined;
   return {
     id,
@@ -98,7 +100,9 @@ async function rowOf(
     isFailure: hasFailedRun(run),
     subject: code(hook === undefined ? hookId : (event ?? trigger)),
     ...whose,
-    note: statusReason ?? (isKnown ? undefined : reason),
+    note: isManual
+      ? [reason, statusReason].filter(Boolean).join(": ")
+      : (statusReason ?? (isKnown ? undefined : reason)),
   };
 }
 

@@ -58,6 +58,9 @@ export async function showFired(
         : run.status === "queued"
           ? `It is tried again; ${code(`/run ${run.id}`)} shows its state.`
           : refusedText(run),
+      !dryRun &&
+        deps.automations?.breakers().some(({ hookId }) => hookId === id) &&
+        `⛔ ${code(id)} failed again and again and is not run for now, except by hand. A run by hand does not change that: ${code(`/hooks enable ${id}`)} closes its breaker.`,
     ],
     data: {
       ...automationRunData(run, reading),

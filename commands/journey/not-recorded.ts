@@ -1,9 +1,8 @@
 /** A dispatch is recorded at its end: what is known of an id that the journal does not have. */
-import { rootOf } from "../../src/domain/journal.js";
+import { isHandId, rootOf } from "../../src/domain/journal.js";
 import { word } from "../answer.js";
 import { begunAt } from "../begun.js";
 import type { CommandDeps } from "../deps.js";
-import { isHandId } from "../payload.js";
 import { ago, clip, code } from "../text.js";
 import { runningText } from "./surroundings.js";
 

@@ -18,6 +18,7 @@ import type { AutomationDesk } from "./desk.js";
 import { draftCut, draftDue } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
 import { Gates } from "./gates.js";
+import type { Decision } from "./handler.js";
 import { type Installed, install, type Live } from "./install.js";
 import { createLoopReport } from "./loop-report.js";
 import type { Notifier } from "./notify.js";
@@ -301,7 +302,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
     broken: () => broken,
     problems: () => triggers.problems(),
     runs: historyOf(store.runs),
-    fire: async (firing) => fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock }),
+    fire: async (firing) =>
+      shown(await fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock })),
     gate: async (id) => gates.look(need(id)),
     next: () => triggers.next(),
     // Those of plugins that were removed are not shown.
@@ -372,8 +374,11 @@ function problemText({
 }
 
 /** What is kept for a run's own sake (its payload until it has run, its decision for a dispatch that is run again) is no history. */
+function shown({ pendingPayload: _payload, decision, ...run }: AutomationRun): AutomationRun {
+  return { ...run, decided: (decision as Decision | undefined)?.kind };
+}
+
 function historyOf({ get, ledTo, list, started }: AutomationStore["runs"]): AutomationDesk["runs"] {
-  const shown = ({ pendingPayload: _payload, decision: _decision, ...run }: AutomationRun): AutomationRun => run;
   return {
     async get(id) {
       const run = await get(id);

@@ -40,6 +40,8 @@ export interface Entrance {
   definition: Definition;
   /** A person asked for it: an open breaker does not refuse it. */
   isManual: boolean;
+  /** It is a test by a person, alone or with its whole point: the breaker, which is about real traffic, does not count it. */
+  isByHand: boolean;
   /** It continues a stored run that has started before: the cooldown, which counts from start to start, is not its own. */
   isRetry: boolean;
   /** It was stored beforehand: the global cap makes it wait, and never refuses it. */
@@ -74,14 +76,14 @@ export class Gates {
       slot.free();
       return refusal;
     }
-    this.breakers.begin(definition.id);
+    if (!entrance.isByHand) this.breakers.begin(definition.id);
     this.#starts.note(definition, this.#now);
     return {
       kind: "open",
-      leave: (outcome) => {
-        const noted = this.breakers.note(definition.id, outcome, this.#now);
+      leave: async (outcome) => {
+        const noted = entrance.isByHand ? undefined : this.breakers.note(definition.id, outcome, this.#now);
         slot.free();
-        return noted;
+        await noted;
       },
     };
   }

@@ -19,7 +19,7 @@ export interface Firing {
   point: HookPoint;
   payload: unknown;
   context: HookContext;
-  /** See `HookContext.check`. Absent when nothing waits for the decision. */
+  /** See `HookContext.check`. Absent when nothing waits for decisions of the hook. */
   check?: ((decision: Decision) => string | undefined) | undefined;
 }
 
@@ -79,13 +79,15 @@ async function decide(
   changed: (patch: Readonly<Record<string, unknown>>) => unknown = (patch) => patch,
 ): Promise<PointResult> {
   const { definition, point, context } = firing;
-  const isHeard = isWaitedFor(definition.execution) && context.recordId === undefined;
+  const isDeciding = isWaitedFor(definition.execution);
+  // A person fired it: what it decides is checked as its dispatch would, and not carried out.
+  const isHeard = isDeciding && context.recordId === undefined;
   const check = (decision: Decision) => {
     const carried = pointResult(decision, point, definition.phase);
     if (carried.kind === "return") return context.check(carried.value);
     return carried.kind === "change" ? context.check(changed(carried.patch)) : undefined;
   };
-  const outcome = await run({ ...firing, check: isHeard ? check : undefined });
+  const outcome = await run({ ...firing, check: isDeciding ? check : undefined });
   switch (outcome.status) {
     case "succeeded":
     case "blocked": {

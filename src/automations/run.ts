@@ -5,6 +5,7 @@
 
 import { isOfStranger } from "../domain/access.js";
 import { PAUSED_REASON, type StepRecord } from "../domain/automation.js";
+import { isHandId } from "../domain/journal.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";
 import { gather, templateScope } from "./gather.js";
@@ -96,6 +97,7 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
   const { definition, trigger, signal, stored, dryRun, cause } = start;
   if (dryRun) return { kind: "open", leave: async () => {} };
   const isManual = trigger === "manual";
+  const isByHand = isManual || isHandId(start.dispatchId);
   if (parts.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: PAUSED_REASON };
   const loop = await findLoop(definition.id, cause, parts.runs);
   if (loop !== undefined) {
@@ -106,7 +108,7 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
     const onWait = (limit: string) => start.waits?.(limit);
     const isStored = stored !== undefined;
     const isRetry = isStored && start.attempt > 1;
-    const gate = await parts.gates.enter({ definition, isManual, isRetry, isStored, signal, onWait });
+    const gate = await parts.gates.enter({ definition, isManual, isByHand, isRetry, isStored, signal, onWait });
     start.waits?.(undefined);
     return gate;
   } catch {

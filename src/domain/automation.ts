@@ -87,6 +87,8 @@ export interface AttemptRecord {
   output?: unknown;
 }
 
+export type DecisionKind = "pass" | "block" | "modify" | "claim";
+
 export interface AutomationRun {
   id: string;
   hookId: string;
@@ -110,6 +112,8 @@ export interface AutomationRun {
   pendingPayload?: unknown;
   /** What it decided, as the point takes it; a dispatch that runs again after a crash gets it instead of a second run. */
   decision?: unknown;
+  /** Which of these that was; in the history only, which has no decisions. */
+  decided?: DecisionKind;
   /** It may happen twice: an expired lease is taken over. Otherwise such a run is ended as interrupted. */
   isRepeatable: boolean;
   /** Attempts that were started. */

@@ -35,7 +35,8 @@ export interface Fate {
 }
 
 /** A run of a configured hook, or of a hook of a plugin, which keeps no attempts. */
-export type Ran = Pick<AutomationRun, "hookId" | "dispatchId" | "status" | "attempts" | "createdAt" | "decision">;
+export type Ran = Pick<AutomationRun, "hookId" | "dispatchId" | "status" | "attempts" | "createdAt" | "decision"> &
+  Partial<Pick<AutomationRun, "trigger" | "event" | "decided">>;
 
 interface Parts {
   store: Pick<Store, "inbox" | "outbox" | "audit">;

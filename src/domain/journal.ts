@@ -71,6 +71,10 @@ export function rootOf(dispatchId: string): string {
   return end < 0 ? dispatchId : dispatchId.slice(0, end);
 }
 
+/** Dispatches that `/fire-hook` and `/replay` made carry this prefix. */
+export const BY_HAND = "f";
+export const isHandId = (dispatchId: string): boolean => dispatchId.startsWith(`${BY_HAND}_`);
+
 /** The id of a delivery that answers the message `m5`. `mark` tells the several that one message may lead to apart. */
 export const answerId = (root: string, mark: string): string => `d_${root}${mark}`;
 

@@ -8,7 +8,7 @@ import { TimedCall } from "./dispatch/timed-call.js";
 import type { Entry } from "./entry.js";
 import type { Kernel } from "./kernel.js";
 import type { Firing } from "./options.js";
-import { checkContributions } from "./results.js";
+import { checkChange, checkClaim, checkContributions, checkPatchAt, type Fields } from "./results.js";
 import { HookRun } from "./run.js";
 
 /** Never rejects, and never resolves when a stop cuts the run off. `entry` is who is registered under the run's hook id now. */
@@ -60,6 +60,26 @@ class BackgroundDispatch extends Dispatch {
         (error) => this.ignoreLate(entry, error),
       );
     });
+  }
+
+  /** Nothing takes what it decides, and what its point would refuse is refused all the same: a test shows that before real traffic does. */
+  override check(entry: Entry, value: unknown): string | undefined {
+    switch (this.point.model) {
+      case "modifying":
+        checkPatchAt(this.point, this.payload as Fields, value);
+        break;
+      case "claiming":
+        checkClaim(value, this.point.result);
+        break;
+      case "lifecycle":
+        checkChange(this.payload, value, this.point);
+        break;
+      case "turn":
+        checkContributions(value, entry.capabilities, entry.execution);
+        break;
+      case "void":
+    }
+    return undefined;
   }
 
   /** Gives the error of a response that a background run may not make. */

@@ -39,6 +39,19 @@ export function checkPatch(value: unknown, schema: z.ZodType | undefined, curren
   return applied;
 }
 
+/** The same, with what the point itself refuses of the values that the patch sets. */
+export function checkPatchAt(
+  { result, resultProblem }: HookPoint,
+  payload: Fields,
+  value: unknown,
+  current: (key: string) => unknown = (key) => payload[key],
+): Fields {
+  const patch = checkPatch(value, result, current);
+  const problem = resultProblem?.(patch, payload);
+  if (problem !== undefined) throw resultError(problem);
+  return patch;
+}
+
 function applyTo(base: unknown, given: unknown, field: z.ZodType | undefined, key: string): unknown {
   if (!isFields(given)) return given;
   const schema = field instanceof z.ZodOptional ? field.unwrap() : field;

@@ -31,7 +31,16 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
   const enter = (
     definition: Definition,
     changes: { isManual?: boolean; isRetry?: boolean; isStored?: boolean; signal?: AbortSignal } = {},
-  ) => gates.enter({ definition, isManual: false, isRetry: false, isStored: false, signal: never, ...changes });
+  ) =>
+    gates.enter({
+      definition,
+      isManual: false,
+      isByHand: false,
+      isRetry: false,
+      isStored: false,
+      signal: never,
+      ...changes,
+    });
   const pass = async (definition: Definition, changes = {}): Promise<Pass> => {
     const result = await enter(definition, changes);
     if (result.kind === "refused") throw new Error(`${result.gate}: ${result.reason}`);

@@ -93,7 +93,7 @@ outgoing: { allow: ["127.0.0.1"] }
     const told = async () => (await live.room("dm-1")).filter((text) => text.includes("is not run for"));
     expect(await told()).toHaveLength(1);
 
-    // A restart changes nothing of it, and tells nobody anew; a person's run that goes well closes it, over restarts, too.
+    // A restart changes nothing of it, and tells nobody anew; a person's runs are not counted, and an operator closes it, over restarts, too.
     await live.stop();
     await live.start();
     await live.say("message 5");
@@ -102,10 +102,13 @@ outgoing: { allow: ["127.0.0.1"] }
     expect(await told()).toHaveLength(1);
     works = true;
     expect((await live.fire("caller", { payload })).status).toBe("succeeded");
+    await live.say("message 5, again");
+    expect((await live.ended("caller", 8)).statusReason).toMatch(/^breaker: it failed 2 times in a row/);
+    await live.post("/api/command", { line: "/hooks enable caller" });
     await live.stop();
     await live.start();
     await live.say("message 6");
-    expect((await live.ended("caller", 8)).status).toBe("succeeded");
+    expect((await live.ended("caller", 9)).status).toBe("succeeded");
   });
 
   test("a breaker that has been open long enough lets one run try, which closes it", async () => {

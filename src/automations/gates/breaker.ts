@@ -59,7 +59,7 @@ export class Breakers {
     }
   }
 
-  /** A run that a person fires by hand is the trial run. Lets the trial run through, and from then on none until it has ended. */
+  /** Lets the trial run through, and from then on none until it has ended. What a person fires by hand is neither refused nor a trial. */
   check({ hookId, isManual }: { hookId: string; isManual: boolean }, now: number): Refusal | undefined {
     const state = this.#states.get(hookId);
     if (state === undefined || state.openings === 0) return undefined;

@@ -1,13 +1,13 @@
 /** Between a background run of the kernel and its row. */
 import type { AutomationRun } from "../../domain/automation.js";
-import { namedBy } from "../../domain/journal.js";
+import { isHandId, namedBy } from "../../domain/journal.js";
 import type { BackgroundRun } from "../../hooks/background.js";
 import { redact } from "../../lib/redact.js";
 import type { Definition } from "../definition/definition.js";
 
 export function rowOf(run: BackgroundRun, definition: Definition | undefined, now: number): AutomationRun {
   const { id, hookId, hook, phase, payload, dispatchId, cause, conversation, messageId } = run;
-  const isManual = cause?.kind === "command" && definition !== undefined;
+  const isManual = definition !== undefined && isHandId(dispatchId);
   return {
     id,
     hookId,

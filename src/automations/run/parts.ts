@@ -32,7 +32,7 @@ export interface RunStart {
   readonly progress?: Progress | undefined;
   /** Hears that it waits for its turn under this setting (`concurrency: 1`); undefined: it does no longer. */
   waits?(limit: string | undefined): void;
-  /** What the dispatch that waits for the run takes of a decision: see `HookContext.check`. Absent when nothing waits. */
+  /** What the dispatch that waits for the run takes of a decision: see `HookContext.check`. Absent when nothing waits for decisions of the hook. */
   check?(decision: Decision): string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** One firing of a hook point, as far as all five models share it: which hooks are skipped, what a failure does, and what handlers see. */
 import { isOfStranger } from "../../domain/access.js";
-import type { Cause, Outcome } from "../../domain/journal.js";
+import { type Cause, isHandId, type Outcome } from "../../domain/journal.js";
 import type { Armed } from "../../fast/deadline-wheel.js";
 import { type IsolationNote, isolate, isolateOwned } from "../../fast/isolate.js";
 import { errorPlace } from "../../lib/error-place.js";
@@ -218,7 +218,7 @@ export abstract class Dispatch implements IsolationNote {
     if (isRefused) this.note(entry, startedMs, { outcome: "skipped", reason: error.message });
     else if (isCutOff) this.note(entry, startedMs, { outcome, reason: errorMessage(error) });
     else this.note(entry, startedMs, { outcome, error, unanswered });
-    if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
+    if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error) && !isHandId(this.id))
       this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
     const place = errorPlace(error) ?? entry.place;
     this.kernel.logger.error(

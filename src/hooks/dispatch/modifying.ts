@@ -5,7 +5,7 @@ import { copyOf, isolate } from "../../fast/isolate.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import { overall, type RunEnd } from "../recording.js";
-import { checkPatch, type Fields, resultError } from "../results.js";
+import { checkPatchAt, type Fields } from "../results.js";
 import { HookRun } from "../run.js";
 import type { Rules, Sequence } from "./sequence.js";
 
@@ -45,9 +45,7 @@ export class ModifyingRules implements Rules<Fields> {
     value: unknown,
   ): { patch: Fields; lost: string | undefined } {
     const base = sequence.payload as Fields;
-    const patch = checkPatch(value, sequence.point.result, (key) => this.merged?.[key] ?? base[key]);
-    const problem = sequence.point.resultProblem?.(patch, base);
-    if (problem !== undefined) throw resultError(problem);
+    const patch = checkPatchAt(sequence.point, base, value, (key) => this.merged?.[key] ?? base[key]);
     const lost = entry.seesMerged ? undefined : this.lostOf(patch, entry.id);
     if (lost !== undefined && entry.closing === "closed")
       throw new HookgateError({ code: "HOOK_OVERRULED", message: lost, hint: "Register it with `sees: merged`." });

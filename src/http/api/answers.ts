@@ -193,6 +193,10 @@ export const hookRun = z.object({
   messageId: z.string().optional(),
   status: z.enum(AUTOMATION_RUN_STATUSES),
   statusReason: z.string().optional(),
+  decided: z
+    .enum(["pass", "block", "modify", "claim"])
+    .optional()
+    .describe("What its handler decided. A run by hand only computes the decision, which is not carried out."),
   payload: z.unknown(),
   attempt: z.number(),
   attempts: z.array(attempt),

@@ -87,7 +87,10 @@ export const hookEndpoints = [
     body: z
       .strictObject({
         payload,
-        live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run."),
+        live: z
+          .boolean()
+          .default(false)
+          .describe("Let hooks send and write; what they decide is only shown. Else it is a dry run."),
         phase,
       })
       .prefault({}),

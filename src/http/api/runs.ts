@@ -61,7 +61,12 @@ export const runEndpoints = [
     summary: "Fires a past dispatch, or one run of a dispatch, again with the payload of that time.",
     params: id,
     body: z
-      .strictObject({ live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run.") })
+      .strictObject({
+        live: z
+          .boolean()
+          .default(false)
+          .describe("Let hooks send and write; what they decide is only shown. Else it is a dry run."),
+      })
       .prefault({}),
     answer: z.union([oneHookRun.extend(replayed), dispatch.extend(replayed)]),
     command: ({ params, body }) => ({ name: "replay", options: { id: params.id, live: body.live } }),
