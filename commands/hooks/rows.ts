@@ -170,7 +170,7 @@ async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Prom
 async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<CutOff | undefined>): Promise<HookRow> {
   if (!row.enabled || row.pluginId === undefined || row.unended?.kind === "running") return row;
   const cut = await cutOffOf(row.point);
-  if (cut === undefined || cut.at <= (row.lastFiredAt ?? 0)) return row;
+  if (cut === undefined || cut.at <= (row.lastFiredAt ?? -1)) return row;
   // It crashed where hooks are asked, and they are called again.
   if (cut.crashed !== undefined && row.phase === "after") return row;
   return { ...row, neverFired: false, mayHaveRunFor: cut.id };

@@ -261,7 +261,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const fired =
     firedText(row, { running, instead: effect?.instead, now }) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
-    `${neverText(row)}.${isOwn || cut !== undefined ? "" : pointText(point, last, off !== undefined, now)}`;
+    `${neverText(row)}.${isOwn || cut !== undefined || (last === undefined && row.mayHaveRunFor !== undefined) ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
   const isManual = trigger?.kind === "manual";

@@ -1,8 +1,10 @@
 /** How often handling a message was started, beside the last attempt: what put it off, and whether the process ended in between. */
 import { rootOf } from "../../src/domain/journal.js";
+import { MAY_CRASH } from "../../src/domain/letters.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { clockTime, code, plain } from "../text.js";
+import { isOfBackground } from "./background.js";
 import { cutOffsOf } from "./cut-off.js";
 import type { Journey } from "./find.js";
 import { putOffs } from "./put-off.js";
@@ -19,23 +21,37 @@ export function putOffLines({ dispatches }: Journey, row: InboxRow): string[] {
 /** Attempts that failed or were cut off; only the last one is shown. */
 export function attemptLines({ about }: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {
   const made = row.attempts - row.deferrals;
-  if (made <= 1) return [];
-  const isRestarted = wasRestartedBetween(about.startedAt, journey, row, now);
-  return [
-    `attempt ${made}${isRestarted ? `; the process ended in between and was started again at ${clockTime(about.startedAt, now)}` : ""}`,
-  ];
+  return made <= 1 ? [] : [`attempt ${made}${restartText(about.startedAt, journey, row, now)}`];
 }
 
 /**
- * Whether one of the attempts that are counted came before the start of this process, and the last one after it. A person who had it
- * tried again began a new count.
+ * Whether the process ended between the attempts that are counted. When it was started again is known of this process alone, where the last
+ * attempt is one of its own.
  */
-function wasRestartedBetween(startedAt: number, journey: Journey, row: InboxRow, now: number): boolean {
-  const retried = journey.decisions.findLast(({ id, kind }) => id === `m${row.id}` && kind === "retried");
-  if (startedAt >= (row.settledAt ?? now)) return false;
-  // It was handled again at once.
+function restartText(startedAt: number, journey: Journey, row: InboxRow, now: number): string {
+  const isHere = wasTriedSince(startedAt, journey, row);
+  if (!wasCutOffBetween(row) && !(isHere && wasTriedBefore(startedAt, journey, row))) return "";
+  return `; the process ended in between${isHere ? ` and was started again at ${clockTime(startedAt, now)}` : ""}`;
+}
+
+/** The end of the process cut off another attempt than the last one. */
+function wasCutOffBetween(row: InboxRow): boolean {
+  const isLastCutOff = row.status === "dead" && row.error?.includes(MAY_CRASH) === true;
+  return cutOffsOf(row) > (isLastCutOff ? 1 : 0);
+}
+
+/** An attempt that is given up for its crashes is none: the gateway tries no more. */
+function wasTriedSince(startedAt: number, { dispatches, running }: Journey, row: InboxRow): boolean {
+  if (row.status === "done" && (row.settledAt ?? 0) >= startedAt) return true;
+  const isOwn = (dispatchId: string) => rootOf(dispatchId) === `m${row.id}` && !isOfBackground(dispatchId);
+  return (
+    running.some(({ dispatchId }) => isOwn(dispatchId)) || dispatches.some(({ id, at }) => isOwn(id) && at >= startedAt)
+  );
+}
+
+/** A person who had it tried again began a new count, and it was handled again at once. */
+function wasTriedBefore(startedAt: number, { decisions, dispatches }: Journey, row: InboxRow): boolean {
+  const retried = decisions.findLast(({ id, kind }) => id === `m${row.id}` && kind === "retried");
   if (retried !== undefined) return startedAt > retried.at;
-  if (startedAt <= row.receivedAt) return false;
-  // An attempt that the end of the process cut off is recorded nowhere.
-  return cutOffsOf(row) > 0 || journey.dispatches.some(({ id, at }) => rootOf(id) === `m${row.id}` && at < startedAt);
+  return dispatches.some(({ id, at }) => rootOf(id) === `m${row.id}` && at < startedAt);
 }

@@ -1,5 +1,7 @@
 /** Which points were firing when the process ended, as far as the queues know: the journal records a dispatch at its end. */
 import { numberedDispatch } from "../../src/domain/journal.js";
+import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
+import { purgedBecauseFinder } from "../../src/domain/purges.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
@@ -14,7 +16,7 @@ const MAX_LOOKED_UP = 10;
 export interface CutOff {
   /** The id of the message, the delivery, the task or the mission. */
   id: string;
-  /** When it was over, else when it came. */
+  /** When it was over, else when it came; 0 where that is not on record, because it was deleted. */
   at: number;
   /** It waits for an operator because of that, also when the point fired again since. */
   isHeld?: boolean;
@@ -25,14 +27,19 @@ export interface CutOff {
 /** Gives the last message or delivery whose hooks of a point were cut off, and of which nothing is recorded there. Reads once per point. */
 export function cutOffFinder(deps: CommandDeps): (point: string) => Promise<CutOff | undefined> {
   const known = new Map<string, Promise<CutOff | undefined>>();
+  const purgedBecause = purgedBecauseFinder(deps);
   return (point) => {
-    const found = known.get(point) ?? lastCutOff(point, deps);
+    const found = known.get(point) ?? lastCutOff(point, deps, purgedBecause);
     known.set(point, found);
     return found;
   };
 }
 
-async function lastCutOff(point: string, deps: CommandDeps): Promise<CutOff | undefined> {
+async function lastCutOff(
+  point: string,
+  deps: CommandDeps,
+  purgedBecause: (words: string) => Promise<string | undefined>,
+): Promise<CutOff | undefined> {
   const { store } = deps;
   const work = await workHeldAt(point, deps);
   if (work !== undefined) return work;
@@ -41,7 +48,10 @@ async function lastCutOff(point: string, deps: CommandDeps): Promise<CutOff | un
   if (crashed !== undefined) return { id: idOf(crashed), at: deps.about.startedAt, crashed };
   for (const { id, round, at } of await cutOffAt(point, store))
     if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return { id, at };
-  return undefined;
+  const isInbound = point === "message_received" || point === "inbound_claim";
+  if (!isInbound && point !== "before_dispatch" && point !== "message_sending") return undefined;
+  const purged = await purgedBecause(isInbound ? MAY_CRASH : HOOKS_MAY_CRASH);
+  return purged === undefined ? undefined : { id: purged, at: 0 };
 }
 
 /** The task or mission that waits for a person, because the gateway ended too often while hooks of the point were at work on it. */
@@ -103,8 +113,8 @@ async function cutOffAt(
     }));
 }
 
-/** What may have fired at the point after its last firing on record, `at`: two sentences. */
-export async function cutOffAfter(deps: CommandDeps, point: string, at = 0): Promise<string | undefined> {
+/** What may have fired at the point after its last firing on record, `at` (-1: none is): two sentences. */
+export async function cutOffAfter(deps: CommandDeps, point: string, at = -1): Promise<string | undefined> {
   const cut = await cutOffFinder(deps)(point);
   if (cut === undefined || (cut.at <= at && !cut.isHeld)) return undefined;
   if (cut.crashed !== undefined) return crashText(cut.crashed, at > 0 ? " after that" : "");

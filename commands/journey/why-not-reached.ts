@@ -1,7 +1,7 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
 import { isAmbiguous } from "../../src/domain/given-up.js";
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
-import { HOOKS_MAY_CRASH } from "../../src/domain/letters.js";
+import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { ago, clockTime, code, plain } from "../text.js";
@@ -34,7 +34,7 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
     return `The gateway recorded no ${change} of this message: the platform reported none${point === "reaction_added" ? `, or no hook was enabled at ${code(point)} when it did` : ""}.`;
   }
   if (own && !row) return `The gateway sent this message on its own. ${code(point)} fires for messages of people.`;
-  if (!row) return undefined;
+  if (!row) return whyGone(journey, now);
   return whyNever(point, row) ?? (point === "command_invoked" ? undefined : whyUnhandled(journey, now));
 }
 
@@ -46,14 +46,29 @@ export function cutOffsAt(point: string, journey: Journey): number {
   const { dispatches, deliveries } = journey;
   if (point === "before_dispatch" || point === "message_sending")
     return Math.max(
-      0,
+      hasPurgedCutOff(point, journey) ? 1 : 0,
       ...deliveries
         .filter(({ id, round }) => dispatches.every((one) => one.id !== numberedDispatch(id, point, round)))
         .map(undecidedOf),
     );
   const handled = handledAt(point, journey);
-  if (handled === undefined) return 0;
+  if (handled === undefined) return hasPurgedCutOff(point, journey) ? 1 : 0;
   return isRecorded(point, handled, dispatches) ? 0 : cutOffsOf(handled);
+}
+
+/** Points that each try of a message or a delivery fires: a firing on record is that of another try. */
+const OF_EACH_TRY: ReadonlySet<string> = new Set(["inbound_claim", "message_sending"]);
+
+/**
+ * What was cut off there was deleted since, and the audit keeps why. Whether it was a message or, for example, an edit of one is gone with its row.
+ */
+function hasPurgedCutOff(point: string, { gone, dispatches }: Journey): boolean {
+  const isOutbound = OUTBOUND.some((one) => one === point);
+  const isInbound = ["message_received", "inbound_claim", "command_invoked"].includes(point);
+  if (!isOutbound && !isInbound && !(point in CHANGES) && !isLedTo(point)) return false;
+  if (!OF_EACH_TRY.has(point) && dispatches.some((one) => one.point === point && !isAttempt(one))) return false;
+  const words = isOutbound ? HOOKS_MAY_CRASH : MAY_CRASH;
+  return gone.some(({ purge }) => purge?.was?.reason?.includes(words) === true);
 }
 
 function isRecorded(point: string, { id, round }: InboxRow, dispatches: readonly DispatchRecord[]): boolean {
@@ -145,6 +160,12 @@ function whyChangeUnhandled(name: string, row: InboxRow, journey: Journey, now: 
 /** Undefined when the row was settled, or is not known. */
 export function whyUnhandled(journey: Journey, now: number): string | undefined {
   return journey.row && unhandledText("The message", { ...journey, row: journey.row }, now);
+}
+
+/** The message itself was deleted. */
+function whyGone({ id, gone, dispatches }: Journey, now: number): string | undefined {
+  const own = gone.find((one) => one.id === rootOf(id) && one.id.startsWith("m"));
+  return own && goneText(own, dispatches, now);
 }
 
 function unhandledText(

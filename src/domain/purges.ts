@@ -47,6 +47,19 @@ export function purgeFinder(parts: Parts): FindPurge {
   };
 }
 
+/** Gives the last message or delivery that was deleted with these words in its reason: the audit is read once, when the first is asked for. */
+export function purgedBecauseFinder(parts: Parts): (words: string) => Promise<string | undefined> {
+  let purges: Promise<AuditEntry[]> | undefined;
+  return async (words) => {
+    purges ??= entriesSince(parts, 0, isPurge);
+    for (const { details } of await purges) {
+      const was = formerEndsKept.safeParse(details).data?.was.find(({ reason }) => reason?.includes(words) === true);
+      if (was !== undefined) return was.ids.at(-1);
+    }
+    return undefined;
+  };
+}
+
 const isPurge = ({ action }: AuditEntry) => action === "purge";
 
 function purgeIn(purges: readonly AuditEntry[], letterId: string, since: number): Purge | undefined {

@@ -15,7 +15,7 @@ const LAB = `export default { id: "lab", setup({ hooks }) {
     await new Promise((done) => setTimeout(done, 50_000));
     return null;
   });
-  claiming("die", 20, (text) => (text === "die" ? process.exit(9) : null));
+  claiming("die", 20, (text) => (text.startsWith("die") ? process.exit(9) : null));
   hooks.registerModifying("message_sending", ({ message }) => (message.text === "bad" ? process.exit(9) : null), { id: "sends" });
   claiming("bad", 25, (text) => (text === "bad" ? { handled: true, reply: "bad" } : null));
   hooks.registerVoid("message_received", ({ message }) => (message.text === "bg" ? new Promise((done) => setTimeout(done, 50_000)) : undefined), { id: "bg", execution: "background" });
@@ -67,6 +67,8 @@ afterAll(async () => {
 });
 
 const ask = async (line: string) => (await invoke(gateway.url, line)).text.replace(/[\\`*]/g, "");
+/** What no answer may say about a point whose record was lost. */
+const INVENTED = /did not (fire|run)|no hook was enabled|added or enabled later/i;
 /** Undefined while nobody answers. */
 const asked = (line: string) => ask(line).catch(() => undefined);
 
@@ -134,9 +136,35 @@ it("a killed hook of a plugin may have run, and a configured one before it did",
   expect(await ask(`/hooks why message_sent ${row}`)).toContain(`message_sent did not fire for ${row}`);
 });
 
+it("a message that was purged after it ended the process may have run as before", async () => {
+  await say("die and be purged");
+  const row = await untilGivenUp(() => gateway.ending());
+  await ask("/outbox purge dead yes=true");
+  for (const [line, unknown] of [
+    [`/hooks why lab.die ${row}`, `Whether lab.die ran for ${row} is not known.`],
+    [`/hooks why lab.last ${row}`, `Whether lab.last ran for ${row} is not known.`],
+    [`/hooks why inbound_claim ${row}`, `Whether inbound_claim fired for ${row} is not known.`],
+  ] as const) {
+    const answer = await ask(line);
+    expect(answer).toContain(unknown);
+    expect(answer).toMatch(new RegExp(`${row} was dead: it was cut off 2 times.*, and purged by `));
+    expect(answer).not.toMatch(INVENTED);
+  }
+  const now = await ask("/hooks why lab.die");
+  expect(now).toContain(`hether it ran is not known: the process ended while hooks were at work on ${row}`);
+  expect(now).not.toMatch(/never fired|has not fired/);
+  expect(await ask("/hooks why inbound_claim")).not.toMatch(INVENTED);
+  // The message was not sent anywhere: that is known.
+  expect(await ask(`/hooks why message_sending ${row}`)).toContain(`message_sending did not fire for ${row}`);
+});
+
 it("a hook that ended the process may have run, and so may its point", async () => {
   await say("die");
   const row = await untilGivenUp(() => gateway.ending());
+  // This process made none of the attempts.
+  const given = await ask(`/hooks why ${row}`);
+  expect(given).toContain("attempt 2; the process ended in between");
+  expect(given).not.toContain("started again");
   expect(await ask(`/hooks why lab.die ${row}`)).toContain(`Whether lab.die ran for ${row} is not known.`);
   const point = await ask(`/hooks why inbound_claim ${row}`);
   expect(point).toContain(`Whether inbound_claim fired for ${row} is not known.`);
@@ -174,6 +202,13 @@ it("a hook that ended the process while an answer was on its way out may have ru
   expect(answer).toContain("cut that off 3 times");
   expect(answer).toContain("it is held: the gateway ended 3 times while hooks decided about it");
   expect(await ask("/hooks why message_sending last")).toMatch(/Whether message_sending fired for m\d+ is not known\./);
+  await ask("/outbox purge held yes=true");
+  for (const line of ["/hooks why lab.sends last", "/hooks why message_sending last"]) {
+    const purged = await ask(line);
+    expect(purged).toMatch(/^Whether (lab\.sends ran|message_sending fired) for m\d+ is not known\./);
+    expect(purged).toContain(", and purged by ");
+    expect(purged).not.toMatch(INVENTED);
+  }
 });
 
 it("a configured hook that was cut off is named", async () => {
@@ -198,6 +233,13 @@ it("a hook that an operator disabled may have run before the attempt that counte
     return text?.includes("claimed by lab.last") ? text : undefined;
   }, "the answer");
   const row = /What happened to (m\d+)/.exec(path)?.[1];
+  expect(path).toMatch(/attempt 2; the process ended in between and was started again at \d\d:\d\d:\d\d/);
+  await gateway.kill();
+  await gateway.start();
+  await gateway.ready();
+  const later = await ask(`/hooks why ${row}`);
+  expect(later).toContain("attempt 2; the process ended in between");
+  expect(later).not.toContain("started again");
   const answer = await ask(`/hooks why lab.long ${row}`);
   expect(answer).toContain("It was disabled then, by");
   expect(answer).toContain("That is the last attempt. Whether lab.long ran before it is not known.");
@@ -288,9 +330,6 @@ describe("a plugin's hook kills the process", () => {
     gateway = former;
     rmSync(own, { recursive: true, force: true });
   });
-
-  /** What no answer may say about a point whose record was lost. */
-  const INVENTED = /did not (fire|run)|no hook was enabled|added or enabled later/i;
 
   it("and nothing is said of points whose records were lost with it, also where a background run has a record", async () => {
     await say("hello");
