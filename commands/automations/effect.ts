@@ -9,6 +9,7 @@ import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText, goneText } from "../journey/why-not-reached.js";
+import { nextStepText } from "../outbox/letter.js";
 import { hasFailed, outcomeText } from "../show-dispatch.js";
 import { code } from "../text.js";
 import { conversationText, placeText } from "../who.js";
@@ -285,7 +286,8 @@ async function fateText(deps: CommandDeps, context: CommandContext, { id, what, 
   const dispatches = await Promise.all(found.map((one) => readableDispatch(deps, context, one)));
   if (delivery === undefined)
     return `its ${what} ${goneText({ id, purge }, dispatches, deps.clock.now()).replace(/\.$/, "")}`;
-  return `its ${what} ${code(id)}${toText(deps, delivery)} is ${endText(delivery, dispatches)}`;
+  const step = nextStepText(delivery);
+  return `its ${what} ${code(id)}${toText(deps, delivery)} is ${endText(delivery, dispatches)}${step === undefined ? "" : `; ${step}`}`;
 }
 
 const toText = (deps: CommandDeps, delivery: Delivery | undefined) =>

@@ -29,7 +29,16 @@ import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
 import { isPutOff } from "../journey/put-off.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
-import { dispatchLine, errorText, failedRun, runOutcomeText, unansweredText, usedFallback } from "../show-dispatch.js";
+import { nextStepButtons, nextStepText } from "../outbox/letter.js";
+import {
+  dispatchLine,
+  errorText,
+  failedRun,
+  hasFailed,
+  runOutcomeText,
+  unansweredText,
+  usedFallback,
+} from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
 import {
   disabledReason,
@@ -334,7 +343,7 @@ async function showRuns(
         error: run.error,
       })),
     },
-    buttons: [buttons],
+    buttons: [[...nextStepButtons(deliveries), ...buttons]],
   });
 }
 
@@ -344,12 +353,17 @@ function followedText({ dispatch, run }: RanIn, row: InboxRow | undefined, deliv
   if (run.unanswered && run.outcome === "skipped")
     return " It is fail-open, so what it was asked about went on without it.";
   const isNotCalled = run.unanswered || run.outcome === "skipped";
-  if (!isNotCalled || failedRun(dispatch)?.id !== run.id) return "";
   const root = rootOf(dispatch.id);
-  const status =
-    deliveries.find(({ id }) => id === root)?.status ??
-    (row && `m${row.id}` === root ? (row.outcome ?? row.status) : undefined);
-  return ` It is fail-closed, so ${code(dispatch.point)} failed.${status === undefined ? "" : ` ${code(root)} is **${status}** now.`}`;
+  const delivery = deliveries.find(({ id }) => id === root);
+  const step = delivery && nextStepText(delivery);
+  const next = step === undefined ? "" : ` ${step[0]?.toUpperCase()}${step.slice(1)}.`;
+  if (!isNotCalled) {
+    const hasEnded = step !== undefined && hasFailed(run) && failedRun(dispatch) !== undefined;
+    return hasEnded ? ` ${code(root)} is **${delivery?.status}** now.${next}` : "";
+  }
+  if (failedRun(dispatch)?.id !== run.id) return "";
+  const status = delivery?.status ?? (row && `m${row.id}` === root ? (row.outcome ?? row.status) : undefined);
+  return ` It is fail-closed, so ${code(dispatch.point)} failed.${status === undefined ? "" : ` ${code(root)} is **${status}** now.${next}`}`;
 }
 
 /** It put the message off once too often, so the message went on without it. */

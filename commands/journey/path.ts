@@ -10,7 +10,7 @@ import { answer, commandButton, word } from "../answer.js";
 import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
-import { tries } from "../outbox/letter.js";
+import { nextStepButtons, nextStepText, tries } from "../outbox/letter.js";
 import { errorText, failedRun, hasFailed, usedFallback } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { placeWords } from "../who.js";
@@ -95,6 +95,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
     buttons: [
       [
         ...(row || own ? [commandButton("The message", `/outbox show ${word(id)}`)] : []),
+        ...nextStepButtons(deliveries.filter((one) => one !== own)),
         ...(taskId === undefined ? [] : [commandButton("The task", `/task show ${word(taskId)}`)]),
         ...dispatchButtons(shownDispatches(dispatches)),
       ],
@@ -365,7 +366,8 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const blocker = journey.blockers.get(id);
   const pause = blocker || delivery.reason ? undefined : journey.pauses.get(id);
   const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}${pause ? ` · ${pause}` : ""}${blockedText(journey, id)}`;
-  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}`;
+  const step = nextStepText(delivery);
+  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}${step === undefined ? "" : ` · ${step}`}`;
 }
 
 /** What held it up until it expired. */

@@ -1,10 +1,11 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
-import { isUntold } from "../../src/domain/given-up.js";
+import { isAmbiguous, isUntold } from "../../src/domain/given-up.js";
 import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
+import type { Button } from "../../src/domain/message.js";
 import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { missing, notFound } from "../answer.js";
+import { commandButton, missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code, count, plain } from "../text.js";
 import { operatorName } from "../who.js";
@@ -80,6 +81,28 @@ export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "err
 /** Why it may have been posted. */
 export function doubtText({ reason }: Pick<Delivery, "reason">): string {
   return reason !== undefined && isUntold(reason) ? plain(reason) : "it was sent and no answer came";
+}
+
+/** It is not sent unless an operator decides so. */
+const waitsForDecision = ({ status, isUnreadable }: Delivery): boolean =>
+  (status === "held" || status === "dead") && isUnreadable !== true;
+
+/** The command that has it sent, as a clause; undefined for what waits for nobody. */
+export function nextStepText(delivery: Delivery): string | undefined {
+  if (!waitsForDecision(delivery)) return undefined;
+  const { id, status } = delivery;
+  if (status === "dead") return `${code(`/outbox retry ${id}`)} tries it again`;
+  const release = code(`/outbox release ${id}`);
+  return isAmbiguous(delivery) ? `look in the chat, then ${release} asks whether it is there` : `${release} sends it`;
+}
+
+/** Opens the first of these that waits for an operator. */
+export function nextStepButtons(deliveries: readonly Delivery[]): Button[] {
+  const first = deliveries.find(waitsForDecision);
+  if (first === undefined) return [];
+  const { id, status, cause } = first;
+  const label = cause.kind === "reply" ? `The reply (${status})` : `What is ${status}`;
+  return [commandButton(label, `/outbox show ${id}`)];
 }
 
 /** How often it was tried: a try whose answer never came is counted by its part alone. */

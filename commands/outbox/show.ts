@@ -15,11 +15,13 @@ import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { doubtText, findLetter, tries } from "./letter.js";
+import { doubtText, findLetter, nextStepButtons, nextStepText, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { pausesOf } from "./pauses-of.js";
 
 const MAX_DISPATCHES = 20;
+const MAX_REPLIES = 3;
+const MAX_REASON = 160;
 
 export async function showLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const letter = await findLetter(deps, context.options.id);
@@ -133,8 +135,15 @@ async function pauseLines(deps: CommandDeps, delivery: Delivery): Promise<string
   );
 }
 
-function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, isOpen: boolean): CommandAnswer {
+async function showInbox(
+  deps: CommandDeps,
+  context: CommandContext,
+  row: InboxRow,
+  isOpen: boolean,
+): Promise<CommandAnswer> {
   const id = `m${row.id}`;
+  const answers = await deps.store.outbox.answersTo(id);
+  const replies = await Promise.all(answers.map((one) => readableLetter(deps, context, one)));
   return answer({
     text: [
       `${code(id)} · inbox · **${row.status}**${row.error ? `: ${plain(row.error)}` : ""}`,
@@ -146,6 +155,7 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
               `${row.outcome === "unrouted" ? "no hook claimed it" : row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`,
             ]
           : []),
+        ...replies.slice(-MAX_REPLIES).map(replyLine),
       ].join("\n"),
       `**Event**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(shownEvent(row.event), isOpen, "us"))}`,
     ],
@@ -154,6 +164,7 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
       outcome: row.outcome,
       claimedBy: row.claimedBy,
       deferrals: row.deferrals,
+      deliveries: replies.map(({ id: one, status, reason }) => ({ id: one, status, reason })),
       event: open(shownEvent(row.event), isOpen, "us"),
       redacted: !isOpen,
     },
@@ -162,12 +173,20 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
         ...(row.status === "dead" && !row.isUnreadable && hasRole(context.operator.role, "operator")
           ? [commandButton("Handle it again", `/outbox retry ${id}`, "primary")]
           : []),
+        ...nextStepButtons(replies),
         ...(isOpen || !hasRole(context.operator.role, "admin")
           ? []
           : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
       ],
     ],
   });
+}
+
+/** `answered with d_m1r, which is held: Hook "guard" failed; /outbox release d_m1r sends it`. */
+function replyLine(delivery: Delivery): string {
+  const { id, status, reason } = delivery;
+  const step = nextStepText(delivery);
+  return `answered with ${code(id)}, which is **${status}**${reason === undefined ? "" : `: ${plain(reason, MAX_REASON)}`}${step === undefined ? "" : `; ${step}`}`;
 }
 
 /** Without what lets one answer in a person's stead. */

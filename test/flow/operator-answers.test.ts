@@ -76,6 +76,29 @@ it("a lifted deferral is offered to the hooks again, and why a hook did not run 
   expect(answer).toContain("offered to the hooks again, and this hook did not run then. It was disabled then, by");
 });
 
+it("a held reply is shown with what has it sent, wherever one asks why", async () => {
+  const { live, say } = await lab();
+  const row = await say("guarded words", /is held|held:/);
+  const id = `d_${row}r`;
+  const send = `/outbox release ${id} sends it`;
+  for (const line of [
+    `/hooks why ${row}`,
+    `/hooks why lab.echo ${row}`,
+    `/hooks why lab.guard ${row}`,
+    `/outbox show ${row}`,
+  ]) {
+    const { text, message } = (await invoke(live.app.url, line, TOKEN)) as {
+      text: string;
+      message: { buttons?: { label: string; action: { line?: string } }[][] };
+    };
+    expect(text.replace(/[\\`*]/g, ""), line).toContain(send);
+    expect(message.buttons?.flat().map(({ label, action }) => [label, action.line])).toContainEqual([
+      "The reply (held)",
+      `/outbox show ${id}`,
+    ]);
+  }
+});
+
 it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {
   const { ask, say } = await lab();
   const row = await say("guarded words", /is held|held:/);
