@@ -91,7 +91,7 @@ function totals(policies: readonly Attainment[]) {
 function legend(policies: readonly Attainment[]): string {
   const some = (has: (one: Attainment) => number) => policies.some((one) => has(one) > 0);
   return [
-    "Times are working time. Answered: by people, also late; the median and the p90 are of these.",
+    "Times are working time. Answered: by people, or a task that was done, also late; the median and the p90 are of these.",
     some(({ unanswered }) => unanswered) &&
       "Unanswered: closed without an answer before the deadline; that meets no target and is no response time.",
     some(({ metExtended }) => metExtended) &&

@@ -276,7 +276,7 @@ export interface SlaStore {
       met: boolean;
       /** Met only because people gave more time. */
       isMetExtended: boolean;
-      /** False: closed without an answer, so `usedMs` is no response time. */
+      /** False: closed without an answer, or withdrawn, so `usedMs` is no response time. */
       isAnswered: boolean;
       /** A hook gave the answer: `usedMs` is no response time of people. */
       isByHook: boolean;

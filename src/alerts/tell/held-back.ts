@@ -24,11 +24,18 @@ export async function holdOf(
   return end?.from && { state: end.from, until: end.at };
 }
 
-/** Of those people of the page whom the message mentions. */
-function namesOf({ destination, mentions }: Notice, message: OutboundMessage | undefined): string[] {
+/** Those people of the page whom the message mentions: in a private chat its person at most. */
+function namesOf(
+  { destination, mentions }: Notice,
+  message: OutboundMessage | undefined,
+  { personOf }: Telling,
+): string[] {
+  const reader = personOf(destination);
   const platform = destination.split(":")[0];
   const refs = message?.mentions?.users?.map((id) => `${platform}:${id}`) ?? [];
-  const mentioned = mentions.map(readMention).filter(({ ref }) => refs.includes(ref));
+  const mentioned = mentions
+    .map(readMention)
+    .filter(({ ref }) => refs.includes(ref) && (reader === undefined || ref === reader));
   return [...new Set(mentioned.map(({ name }) => name))];
 }
 
@@ -57,6 +64,14 @@ export async function recordPosted(
     );
     if (isKnown) continue;
     const ended = hold && hold.until <= enqueuedAt ? hold : undefined;
-    await run({ kind: "posted", id, destination, text, dueAt, hold: ended, mentioned: namesOf(notice, message) });
+    await run({
+      kind: "posted",
+      id,
+      destination,
+      text,
+      dueAt,
+      hold: ended,
+      mentioned: namesOf(notice, message, telling),
+    });
   }
 }

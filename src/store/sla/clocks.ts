@@ -105,7 +105,7 @@ export function createClocks({ database, read }: Connection): Clocks {
           ...row,
           met: outcome === "met",
           isMetExtended: isMetExtended === 1,
-          isAnswered: outcome !== "unanswered",
+          isAnswered: outcome === "met" || outcome === "late",
           isByHook: isByHook === 1,
         })),
       ),
