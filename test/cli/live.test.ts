@@ -188,7 +188,7 @@ describe("against the live gateway", () => {
   it("lists runs with their numbers and ids, and opens one by its number", async () => {
     await cli("fire", "probe.broken", "--live");
     const { out } = await cli("runs", "failed");
-    const [, id] = /^1\. ✗ failed · probe\.broken · \d\d:\d\d:\d\d · (f_\w+)$/m.exec(out) ?? [];
+    const [, id] = /^1\. ✗ failed · probe\.broken · \d\d:\d\d:\d\d · fired by hand · (f_\w+)$/m.exec(out) ?? [];
     expect(id).toBeDefined();
     const opened = await cli("run", "1");
     expect(opened.out).toMatch(/^Number 1 of \/runs failed, as you saw it /);
