@@ -182,7 +182,7 @@ function whereOf(chat: string | undefined, { elsewhere, informed }: Reach, { pla
   const others = informed.filter((one) => one !== chat);
   return others.length === 0
     ? []
-    : [`It is posted in ${others.map((one) => shownAs(one, placeName)).join(", ")} as well`];
+    : [`It is posted in ${[...new Set(others.map((one) => shownAs(one, placeName)))].join(", ")} as well`];
 }
 
 /** True when it is written; a page that is posted later may notify them. */
