@@ -79,7 +79,9 @@ it("Telegram: whoever has left the group is not notified, and what their private
   expect(text).toContain("Cara cannot read The forum (telegram) and is notified in a private chat");
   const copy = async () =>
     (await platform("web").seen(room("web"))).find((one) => one.text.includes("Escalated: step"));
-  expect((await until(copy, "the copy at the fallback", 30_000)).text).toContain("The private message to Cara did not arrive");
+  expect((await until(copy, "the copy at the fallback", 30_000)).text).toContain(
+    "The private message to Cara did not arrive",
+  );
 });
 
 it("Discord in trouble: the person on call is mentioned as if nothing had been asked", async () => {
