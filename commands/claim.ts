@@ -70,7 +70,8 @@ async function claimed(claims: Claims, typed: string, { operator, at, from, logg
   });
 }
 
-const WHERE = "The start of the gateway prints the code, and `npx hookgate claim` on its machine prints a new one.";
+const WHERE =
+  "The start of the gateway prints the code in a terminal, and `npx hookgate claim` on its machine prints a new one.";
 
 const REFUSALS: Record<Exclude<ClaimResult, "claimed">, { message: string; hint: string }> = {
   wrong: {

@@ -135,7 +135,7 @@ async function allowsTask(
   if (hasRole(operator.role, isLooking ? "viewer" : "operator")) return true;
   const given = textOf(id);
   const task = given === undefined ? undefined : await store.get(given);
-  // Whoever names no task is asked which of their own is meant.
+  // A person who names no task is asked which of their own is meant.
   if (task === undefined) return given === undefined;
   return isWorker(task, operator) && (action === "show" || isWorkersTurn(task, String(action)));
 }

@@ -13,7 +13,7 @@ export type When =
 
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 const CLOCK = /^(?:([a-z]{3,9})(?: at)?(?: |$))?(?:(\d{1,2})(?::(\d{2}))? ?(am|pm)?)?$/i;
-/** Of a day without a time. */
+/** For a day that is given without a time. */
 const MORNING = 9;
 const DAY_MS = 86_400_000;
 

@@ -49,7 +49,7 @@ interface Sent {
   sentAt: number;
   about: About;
   duty?: Duty | undefined;
-  /** Of a private chat: what the other chats got, which says that its person is notified there. */
+  /** For a private chat: what the other chats got, which says that its person is notified there. */
   posts?: { to: string; deliveryId: string }[] | undefined;
   /** It is at the fallback already. */
   isElsewhere?: boolean;

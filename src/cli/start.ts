@@ -92,7 +92,9 @@ async function greet(
       "               `npx hookgate token` shows it. HOOKGATE_TOKEN sets one of your own.",
     );
   if (terminal.isTty && loginLink !== undefined) lines.push(`  log in       ${bold(loginLink)}`);
-  if (ownerCode !== undefined)
+  if (ownerCode !== undefined && !terminal.isTty)
+    lines.push("  owner code   `npx hookgate claim` prints one: send /claim CODE to the bot to become its owner.");
+  else if (ownerCode !== undefined)
     lines.push(
       `  owner code   ${bold(ownerCode)}`,
       `               Send /claim ${ownerCode} to the bot to become its owner. It works once; \`npx hookgate claim\` prints another.`,

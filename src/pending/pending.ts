@@ -20,7 +20,7 @@ export interface PendingParts {
 }
 
 /** `cutOffs`: how often the end of a process cut it off, at most: it may have waited for its first start. */
-type Todo = PendingItem & { cutOffs?: number };
+type QueuedItem = PendingItem & { cutOffs?: number };
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -102,13 +102,13 @@ export class Pending {
     this.#waiting.clear();
   }
 
-  #take(item: Todo, isAgain: boolean): void {
+  #take(item: QueuedItem, isAgain: boolean): void {
     const waitMs = item.dueAt - this.#clock.now();
     if (waitMs <= 0) this.#run(item, isAgain);
     else this.#wait(item, isAgain, waitMs);
   }
 
-  #wait(item: Todo, isAgain: boolean, waitMs: number): void {
+  #wait(item: QueuedItem, isAgain: boolean, waitMs: number): void {
     const run = () => {
       this.#waiting.delete(item.id);
       this.#run(item, isAgain);
@@ -116,7 +116,7 @@ export class Pending {
     this.#waiting.set(item.id, this.#clock.after(waitMs, run));
   }
 
-  #run(item: Todo, isAgain: boolean): void {
+  #run(item: QueuedItem, isAgain: boolean): void {
     const line = `${item.kind} ${item.key}`;
     const work = (this.#lines.get(line) ?? Promise.resolve(true)).then(() => this.#do(item, isAgain));
     // The next work of the line does not wait for the disk.
@@ -134,7 +134,7 @@ export class Pending {
   }
 
   /** Resolves with whether its row is to be deleted; never rejects. */
-  async #do(item: Todo, isAgain: boolean): Promise<boolean> {
+  async #do(item: QueuedItem, isAgain: boolean): Promise<boolean> {
     const { cutOffs = 0, ...row } = item;
     const { id, kind } = row;
     let { attempt } = row;

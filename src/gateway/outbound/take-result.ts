@@ -204,7 +204,7 @@ const withPartCount = ({ parts }: Delivery, error: string) => `${error}${partCou
 
 /**
  * A refusal whose person cannot be reached privately is told where they asked, in words that give nothing away.
- * It is a delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes.
+ * It is a delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes, or for one message of theirs (`isForEach`).
  */
 async function sayOpenly(delivery: Delivery, out: Outbound): Promise<void> {
   const { openly, cause, skipsHooks } = delivery;

@@ -31,24 +31,30 @@ export async function trigger(
 }
 
 /** What is to be stored, if the hooks and the plan let it. `hand`: a person does not wait for its time. */
-export function begin(
-  schedule: Schedule,
-  dueAt: number,
-  parts: ScheduleParts,
-  hand?: { by: string; once: string; attempt: number | undefined },
-): Promise<{ outcome: ScheduleOutcome; started?: StartedMission }> {
+export function begin(schedule: Schedule, dueAt: number, parts: ScheduleParts, hand?: ByHand): Promise<Beginning> {
   const ask = () => askHooks(schedule, dueAt, parts, hand);
   if (hand) return ask();
   const dispatchId = dispatchIdOf(schedule.id, dueAt);
   return parts.attempts.inTurn([{ point: "schedule:trigger", dispatchId }], dispatchId, ask);
 }
 
+interface ByHand {
+  by: string;
+  once: string;
+  attempt: number | undefined;
+}
+
+interface Beginning {
+  outcome: ScheduleOutcome;
+  started?: StartedMission;
+}
+
 async function askHooks(
   schedule: Schedule,
   dueAt: number,
   parts: ScheduleParts,
-  hand?: { by: string; once: string; attempt: number | undefined },
-): Promise<{ outcome: ScheduleOutcome; started?: StartedMission }> {
+  hand: ByHand | undefined,
+): Promise<Beginning> {
   const { id: scheduleId, planId, expression, address } = schedule;
   const start = hand?.once ?? dueAt;
   const missionId = missionIdOf(scheduleId, start);
