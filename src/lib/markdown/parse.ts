@@ -33,6 +33,8 @@ const TABLE_LINE_COST = 4;
 const COLUMNS_PER_LEVEL = 2;
 /** In an address the parser reads a run of punctuation once more for each of its characters; 100 of these steps cost 1. */
 const STEPS_PER_COST = 100;
+/** Before each word that may be an address the parser searches the paragraph for a `[` that is not closed; so many of these steps cost 1. */
+const WORDS_PER_COST = 4_000;
 const DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m;
 
 type SyntaxExtension = NonNullable<Options["extensions"]>[number];
@@ -147,7 +149,18 @@ function costOf(text: string): number {
     isLineStart = code === 10 || (isLineStart && (isNested || isSpace || (code >= 48 && code <= 57)));
     if (code === 10) columns = 0;
   }
-  return cost + addressCost(text) + tableCost(text);
+  return cost + addressCost(text) + tableCost(text) + bracketCost(text);
+}
+
+const PARAGRAPH_END = /\n[ \t>]*\n/;
+const WORDS = /[\w+.-]+/g;
+
+function bracketCost(text: string): number {
+  if (!text.includes("[")) return 0;
+  let cost = 0;
+  for (const paragraph of text.split(PARAGRAPH_END))
+    if (paragraph.includes("[")) cost += (paragraph.match(WORDS)?.length ?? 0) ** 2 / WORDS_PER_COST;
+  return cost;
 }
 
 /** `-|:-`, also in lists and quotes: the line before it may be the head of a table, and each line up to the next blank one a row. */

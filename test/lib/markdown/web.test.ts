@@ -201,6 +201,13 @@ describe("what one message costs", () => {
     expect(cost(15_900) / Math.max(cost(900), 0.5)).toBeLessThan(80);
   });
 
+  it("is bounded for a long paragraph with a bracket that is not closed, and a long one keeps its links", () => {
+    const words = (count: number) => "1,".repeat(count);
+    expect(html(`[**a** ${words(8_000)}`)).not.toContain("<strong>");
+    expect(html(`[**a** ${words(8_000)}\n\n**b**`)).toContain("<strong>b");
+    expect(html(`[**a**](https://a.example) ${words(2_000)}`)).toContain("<a ");
+  });
+
   it("keeps the form of a long answer", () => {
     const item = `- a point that says **something** of some use, with \`code\` and a [link](https://a.example)\n`;
     const made = html(`# Title\n\n${item.repeat(60)}\n${"A paragraph.\n\n".repeat(100)}`);
