@@ -225,6 +225,8 @@ export interface Delivery extends NewDelivery {
   conversation: string;
   status: DeliveryStatus;
   attempts: number;
+  /** So many of the attempts were answered with a wait, or found no platform: they do not end it. */
+  waits: number;
   /** Which dispatch of its hooks comes next: 1, and one more for each release. Part of the dispatch ids. */
   round: number;
   /** How often hooks were asked in this round whether it may go. */
@@ -286,8 +288,16 @@ export interface OutboxStore {
     at: number,
     options?: { nextWaits?: boolean; hasHooks?: boolean; only?: OnlyPart | undefined },
   ): Promise<boolean>;
-  /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
-  retryAt(id: string, dueAt: number, reason: string, mayHaveArrived?: boolean): Promise<void>;
+  /**
+   * Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be
+   * repeated. `isWait`: the attempt is not one of those that end the delivery.
+   */
+  retryAt(
+    id: string,
+    dueAt: number,
+    reason: string,
+    options?: { mayHaveArrived?: boolean; isWait?: boolean },
+  ): Promise<void>;
   /** Later, as `retryAt`, but no request was made: nothing is counted, and the reason of an attempt before stays. */
   postpone(id: string, dueAt: number, reason: string): Promise<void>;
   /** Ends an open or held delivery; `superseded` also ends a dead one. */

@@ -445,6 +445,7 @@ export function newlyStored(given: NewDelivery, seq: number, at: number, asked =
     conversation: formatAddress(address),
     status: "waiting",
     attempts: 0,
+    waits: 0,
     round: 1,
     asked,
     createdAt: at,

@@ -39,6 +39,7 @@ export interface DeliveryRecord {
   conversation: string;
   status: DeliveryStatus;
   attempts: number;
+  waits: number;
   round: number;
   asked: number;
   created_at: number;
@@ -67,7 +68,7 @@ export const IS_LOST = `${IS_EXCEPTION} AND status NOT IN (${DELIVERY_STATUSES.m
 export const QUEUE_NAME =
   "iif(json_valid(data), coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, data ->> '$.urgency')), NULL)";
 
-export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, round, asked, created_at, due_at, expires_at, settled_at, reason,
+export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, waits, round, asked, created_at, due_at, expires_at, settled_at, reason,
   data, message, frozen, parts`;
 
 export function deliveryData({
@@ -159,6 +160,7 @@ function columnsOf(record: DeliveryRecord) {
     conversation: record.conversation,
     status: record.status,
     attempts: record.attempts,
+    waits: record.waits,
     round: record.round,
     asked: record.asked,
     createdAt: record.created_at,

@@ -74,8 +74,8 @@ export function createOutbox(
     `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = CASE WHEN attempts > 0 THEN reason END
      WHERE seq = ? AND id = ? AND status = 'sending'`,
   );
-  const retry = database.prepare<[number, string, string, number]>(
-    "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ? WHERE seq = ?",
+  const retry = database.prepare<[number, string, string, number, number]>(
+    "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ?, waits = waits + ? WHERE seq = ?",
   );
   const postpone = database.prepare<[number, string, string, number]>(
     "UPDATE deliveries SET due_at = ?, reason = iif(attempts > 0, reason, ?), parts = ? WHERE seq = ?",
@@ -88,7 +88,7 @@ export function createOutbox(
     "UPDATE deliveries SET asked = asked + 1 WHERE id = ? AND status = 'waiting' RETURNING asked",
   );
   const release = database.prepare<[DeliveryStatus, number, number | null, number]>(
-    `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = ?, settled_at = NULL, reason = NULL,
+    `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, waits = 0, expires_at = ?, settled_at = NULL, reason = NULL,
        round = round + 1, asked = 0
      WHERE seq = ?`,
   );
@@ -186,12 +186,12 @@ export function createOutbox(
         else setParts.run(JSON.stringify(parts), delivery.seq);
         return delivery.status === "sending";
       }),
-    retryAt: (id, dueAt, reason, mayHaveArrived = false) =>
+    retryAt: (id, dueAt, reason, { mayHaveArrived = false, isWait = false } = {}) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return;
         const mark = mayHaveArrived ? markInDoubt : markNotSent;
-        retry.run(dueAt, reason, JSON.stringify(mark(parseParts(record))), record.seq);
+        retry.run(dueAt, reason, JSON.stringify(mark(parseParts(record))), isWait ? 1 : 0, record.seq);
       }),
     postpone: (id, dueAt, reason) =>
       write(() => {

@@ -48,6 +48,8 @@ CREATE TABLE deliveries (
   created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER, settled_at INTEGER,
   target_id TEXT, reason TEXT,
   round INTEGER NOT NULL DEFAULT 1, asked INTEGER NOT NULL DEFAULT 0,
+  -- So many of its attempts were answered with a wait: they do not end it.
+  waits INTEGER NOT NULL DEFAULT 0,
   data TEXT NOT NULL, message TEXT, frozen TEXT, parts TEXT
 );
 -- Conditions of comparisons: for `IN (…)`, SQLite fills a table of its own at each row that is written.
@@ -329,4 +331,4 @@ CREATE TABLE alert_silences (
 
 -- What this file is, and the version of its schema. Migrations start with the first release.
 CREATE TABLE hookgate_schema (name TEXT NOT NULL, version INTEGER NOT NULL);
-INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 4);
+INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 5);

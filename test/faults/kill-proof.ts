@@ -202,6 +202,7 @@ async function write({ stack, written }: Run, name: PlatformName, delayMs: numbe
 /** As the page does it: the same nonce until the server says that the message is safe. */
 async function writeOnWeb(stack: Stack, place: Place, text: string): Promise<string> {
   const nonce = randomUUID();
+  let last = "no answer";
   return until(
     async () => {
       const answer = await fetch(`${stack.gateway.url}/api/rooms/${place.chatId}/messages`, {
@@ -209,10 +210,13 @@ async function writeOnWeb(stack: Stack, place: Place, text: string): Promise<str
         headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
         body: JSON.stringify({ text, nonce, threadId: place.threadId || undefined }),
       }).catch(() => undefined);
-      if (!answer?.ok) return void (await sleep(20));
+      if (!answer?.ok) {
+        last = answer ? `${answer.status} ${await answer.text().catch(String)}` : "no answer";
+        return void (await sleep(20));
+      }
       return String(((await answer.json()) as { message: { id: number } }).message.id);
     },
-    `the web chat taking "${text}"`,
+    () => `the web chat taking "${text}" (last: ${last})`,
     120_000,
   );
 }

@@ -199,6 +199,18 @@ describe("a platform that cannot be reached", () => {
     await passTimeUntil(rig, async () => (await rig.store.outbox.counts()).sent === 10);
     expect(rig.platform.texts().sort()).toEqual(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
   });
+
+  it.each([
+    ["an outage", { kind: "retry", error: "connection refused", scope: "bot" }],
+    ["a limit", { kind: "retry", error: "429", afterMs: 1_000, scope: "chat" }],
+  ] as const)("leaves a message all its attempts after %s", async (_, answer) => {
+    const rig = await startRig({ gateway: { outbox_attempts: 3, retry_max: "1m" } });
+    rig.platform.script = () => answer;
+    const id = await send(rig, "hello");
+    await passTimeUntil(rig, async () => ((await rig.store.outbox.get(id))?.attempts ?? 0) > 3);
+    script(rig.platform, ...Array.from({ length: 2 }, () => ({ kind: "retry", error: "500", scope: "chat" }) as const));
+    await passTimeUntil(rig, async () => (await rig.store.outbox.counts()).sent === 1);
+  });
 });
 
 describe("a key that a plugin gives to `once`", () => {

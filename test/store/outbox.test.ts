@@ -45,6 +45,7 @@ describe("outbox", () => {
       conversation: "web:web:room:t1",
       status: "waiting",
       attempts: 0,
+      waits: 0,
       round: 1,
       asked: 0,
       createdAt: 1000,

@@ -107,10 +107,12 @@ async function waitAsTold(delivery: Delivery, { askedMs, scope, why, isUntried }
     return giveUp(delivery, "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   }
   if (scope === "delivery" && delivery.operation !== "send" && !waitsAlone(delivery))
-    return stepAside(delivery, { dueAt, error, isUntried }, out);
+    return stepAside(delivery, { dueAt, error, isWait: true, isUntried }, out);
   // Asked for in one turn, so that both are in one transaction.
   const { outbox } = out.store;
-  const later = isUntried ? outbox.postpone(delivery.id, dueAt, error) : outbox.retryAt(delivery.id, dueAt, error);
+  const later = isUntried
+    ? outbox.postpone(delivery.id, dueAt, error)
+    : outbox.retryAt(delivery.id, dueAt, error, { isWait: true });
   await Promise.all([pause(), later]);
   return orExpiry(delivery, dueAt);
 }
@@ -125,9 +127,12 @@ function waitForPlatform(delivery: Delivery, error: string, out: Outbound): Prom
 }
 
 /** Longer with each attempt. */
-function nextPauseMs({ attempts }: Delivery, { config }: Outbound): number {
+function nextPauseMs({ attempts }: Pick<Delivery, "attempts">, { config }: Outbound): number {
   return backoffMs({ firstMs: config.retry_first, maxMs: config.retry_max }, attempts + 1);
 }
+
+/** What a wait cost does not count against it. */
+const usedAttempts = ({ attempts, waits }: Delivery) => attempts - waits;
 
 /** Later, with growing pauses; after the last attempt it ends as `ending`. */
 async function tryAgain(
@@ -137,10 +142,10 @@ async function tryAgain(
   tookMs: number,
   out: Outbound,
 ): Promise<Then> {
-  const attempts = delivery.attempts + 1;
+  const attempts = usedAttempts(delivery) + 1;
   if (attempts >= out.config.outbox_attempts) return giveUp(delivery, ending, withPartCount(delivery, error), out);
   const now = out.clock.now();
-  const dueAt = now + nextPauseMs(delivery, out);
+  const dueAt = now + nextPauseMs({ attempts: usedAttempts(delivery) }, out);
   if (endsBefore(delivery, dueAt))
     return giveUp(delivery, ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   const isInDoubt = ending === "held";
@@ -150,7 +155,7 @@ async function tryAgain(
     attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
   if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && !waitsAlone(delivery))
     return stepAside(delivery, { dueAt, error, isInDoubt }, out);
-  await out.store.outbox.retryAt(delivery.id, dueAt, error, isInDoubt);
+  await out.store.outbox.retryAt(delivery.id, dueAt, error, { mayHaveArrived: isInDoubt });
   return orExpiry(delivery, dueAt);
 }
 
@@ -172,20 +177,23 @@ interface Aside {
   dueAt: number;
   error: string;
   isInDoubt?: boolean;
+  isWait?: boolean;
   isUntried?: boolean | undefined;
 }
 
 /** It goes on alone, and later ones of its queue pass: they may come before it. */
 async function stepAside(
   delivery: Delivery,
-  { dueAt, error, isInDoubt = false, isUntried }: Aside,
+  { dueAt, error, isInDoubt = false, isWait = false, isUntried }: Aside,
   out: Outbound,
 ): Promise<Then> {
   const left = delivery.parts.filter((part) => part.status !== "sent");
   const { outbox } = out.store;
   await Promise.all([
     outbox.reencode(delivery.id, left, { isApart: true }),
-    isUntried ? outbox.postpone(delivery.id, dueAt, error) : outbox.retryAt(delivery.id, dueAt, error, isInDoubt),
+    isUntried
+      ? outbox.postpone(delivery.id, dueAt, error)
+      : outbox.retryAt(delivery.id, dueAt, error, { mayHaveArrived: isInDoubt, isWait }),
   ]);
   out.look(queueOf({ ...delivery, isApart: true }));
   return "again";

@@ -31,7 +31,7 @@ export async function waitForFile(
 
 /** What this attempt cannot fetch is named in the text: no attempt or no time is left to wait for it. */
 export function isLastAttempt(delivery: Delivery, out: Outbound): boolean {
-  const isLast = delivery.attempts + 1 >= out.config.outbox_attempts;
+  const isLast = delivery.attempts - delivery.waits + 1 >= out.config.outbox_attempts;
   return isLast || endsBefore(delivery, out.clock.now() + longestWaitMs(out));
 }
 
