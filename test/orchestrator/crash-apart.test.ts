@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Task } from "../../src/domain/task.js";
+import type { TaskEvent } from "../../src/domain/task-store.js";
 import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
@@ -39,6 +40,18 @@ export default { id: "apart", setup({ hooks }) {
   hooks.registerModifying("message_sending", () => pause(100), { id: "sending", timeoutMs: 30_000 });
   hooks.registerVoid("message_sent", ({ message }) => meet("sent " + message.text), { id: "sent", timeoutMs: 30_000 });
   hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: { text: "re: " + message.text } }), { id: "claim" });
+} };`;
+
+/** Ends the process before any other hook is called. */
+const SPAWNED = `
+const { appendFileSync } = process.getBuiltinModule("node:fs");
+export default { id: "apart", setup({ hooks }) {
+  hooks.register({ hook: "task:spawn", phase: "after", id: "spawned", handler: ({ data }) => {
+    if (data.task.title === "poison") process.kill(process.pid, "SIGKILL");
+  } });
+  hooks.register({ hook: "task:transition", phase: "after", id: "told", handler: ({ dispatchId }) => {
+    appendFileSync(new URL("./calls", import.meta.url), dispatchId + "\\n");
+  } });
 } };`;
 
 /** Restarted after each crash, as by a supervisor. */
@@ -178,3 +191,21 @@ it("hooks are notified of what is under way beside a crash in a notification, an
   const kept = await rig.listed("/outbox list held");
   expect(JSON.stringify(kept)).not.toContain("may crash the gateway");
 }, 240_000);
+
+it("a crash at one point keeps hooks at another from no change of the task", async () => {
+  const rig = await supervised(SPAWNED);
+  await rig.command("/task add work poison");
+  await until(() => rig.output().includes("not called again by themselves"), "spawn being given up", 60_000);
+  const tasks = async () => ((await rig.listed("/task list all")).tasks ?? []) as Task[];
+  const isSettled = ({ status }: Task) => status === "done" || status === "blocked";
+  await until(async () => (await tasks()).some(isSettled), "the task's end", 60_000);
+  const [task] = await tasks();
+  const shown = await rig.listed(`/task show ${task?.id}`);
+  const changes = (shown.history as TaskEvent[]).filter(({ kind }) => kind === "transition");
+  expect(changes.length).toBeGreaterThan(2);
+  await until(
+    () => changes.every(({ id }) => rig.calls().includes(`${id}:task:transition:after`)),
+    () => `hooks being notified of ${changes.map(({ id }) => id).join()}, and not only of ${rig.calls().join()}`,
+    60_000,
+  );
+}, 180_000);

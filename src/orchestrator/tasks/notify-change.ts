@@ -4,6 +4,7 @@ import { isEnded, type Task, type TaskChanged, type TaskDraft } from "../../doma
 import type { TaskEvent } from "../../domain/task-store.js";
 import type { EntityChanged } from "../../domain/watched.js";
 import type { Attempts } from "../../hooks/attempts.js";
+import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
@@ -22,12 +23,30 @@ interface Change {
   task: Task;
 }
 
-/** Written with the change. Hooks are notified of each change by itself; clocks, missions and cards of one task's changes in order. */
+/** What hooks of one point are notified of. */
+interface Notification extends Change {
+  point: string;
+}
+
+/**
+ * Written with the change. Hooks of each point are notified of each change by themselves, so that a hook that crashes the process keeps
+ * those of no other point from it; clocks, missions and cards of one task's changes in order.
+ */
 export function afterChange(event: TaskEvent, task: Task): NewPending[] {
   const payload: Change = { event, task };
   const watchers = { id: `${event.id}:watchers`, kind: WATCHERS, key: task.id, dueAt: 0, payload };
-  if (event.kind !== "created" && event.kind !== "transition") return [watchers];
-  return [{ id: `${event.id}:hooks`, kind: HOOKS, key: event.id, dueAt: 0, payload }, watchers];
+  const hooks = pointsOf(event).map((point) => {
+    const id = `${event.id}:${point}:after`;
+    return { id, kind: HOOKS, key: id, dueAt: 0, payload: { ...payload, point } satisfies Notification };
+  });
+  return [...hooks, watchers];
+}
+
+function pointsOf({ kind, from, to, points = [] }: TaskEvent): string[] {
+  if (kind === "created") return ["task:create"];
+  if (kind !== "transition" || from === undefined || to === undefined) return [];
+  const atEnd = to === "done" ? ["task:complete"] : to === "failed" ? ["task:fail"] : [];
+  return [...points, "task:transition", ...atEnd];
 }
 
 export interface NotifyParts {
@@ -48,16 +67,13 @@ export interface NotifyParts {
 export function handleChanges({ pending, registry, attempts, ...parts }: NotifyParts): void {
   pending.handle(
     HOOKS,
-    async ({ payload, attempt }) => {
-      const change = payload as Change;
-      const point = change.event.kind === "created" ? "task:create" : "task:transition";
-      const fired = {
-        dispatchId: change.event.id,
-        attempt,
-        series: change.event.taskId,
-        isLast: isEnded(change.task.status),
-      };
-      await attempts.notify(point, fired, () => notifyHooks(change, attempt, registry));
+    async ({ id: dispatchId, payload, attempt }) => {
+      const notification = payload as Notification;
+      const { event, task, point } = notification;
+      const fired = { dispatchId, attempt, ...firedFor(task, event) };
+      await attempts.notify(point, { dispatchId, attempt, series: task.id, isLast: isEnded(task.status) }, () =>
+        notifyHooks(notification, fired, registry),
+      );
     },
     { callsHooks: true },
   );
@@ -69,37 +85,27 @@ export function handleChanges({ pending, registry, attempts, ...parts }: NotifyP
   });
 }
 
-async function notifyHooks(
-  { event, task }: Change,
-  attempt: number,
+function notifyHooks(
+  { event, task, point }: Notification,
+  fired: DispatchOptions,
   registry: Pick<HookRegistry, "runAfter">,
 ): Promise<void> {
-  const fire = (point: string) => ({
-    dispatchId: `${event.id}:${point}:after`,
-    attempt,
-    ...firedFor(task, event),
-  });
-  const fired: Promise<void>[] = [];
-  if (event.kind === "created") fired.push(registry.runAfter("task:create", draftOf(task), fire("task:create")));
-  if (event.kind === "transition" && event.from !== undefined && event.to !== undefined) {
-    for (const point of event.points ?? [])
-      fired.push(
-        point === "task:spawn"
-          ? registry.runAfter("task:spawn", { task, agent: task.assignTo }, fire(point))
-          : registry.runAfter("task:retry", retryPayload(task), fire(point)),
-      );
-    fired.push(
-      registry.runAfter(
-        "task:transition",
-        transitionPayload(task, event.from, event.to, event),
-        fire("task:transition"),
-      ),
-    );
-    if (event.to === "done")
-      fired.push(registry.runAfter("task:complete", completePayload(task), fire("task:complete")));
-    if (event.to === "failed") fired.push(registry.runAfter("task:fail", failPayload(task), fire("task:fail")));
+  switch (point) {
+    case "task:create":
+      return registry.runAfter(point, draftOf(task), fired);
+    case "task:spawn":
+      return registry.runAfter(point, { task, agent: task.assignTo }, fired);
+    case "task:retry":
+      return registry.runAfter(point, retryPayload(task), fired);
+    case "task:complete":
+      return registry.runAfter(point, completePayload(task), fired);
+    case "task:fail":
+      return registry.runAfter(point, failPayload(task), fired);
+    default: {
+      const { from = task.status, to = task.status } = event;
+      return registry.runAfter("task:transition", transitionPayload(task, from, to, event), fired);
+    }
   }
-  await Promise.all(fired);
 }
 
 type WatcherParts = Omit<NotifyParts, "pending" | "registry" | "attempts" | "get">;
