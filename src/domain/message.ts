@@ -38,7 +38,7 @@ export const inboundMessage = z.object({
   replyToId: z.string().optional(),
   replyToUserId: z.string().optional(),
   isDm: z.boolean(),
-  /** In a group or guild: the message addresses us (mention, reply to us, or a command for us). */
+  /** In a group or guild: the message addresses us (mention, reply to us, thread on a copy of ours, or a command for us). */
   isGroupMention: z.boolean(),
   messageId: z.string(),
   isEdit: z.boolean(),

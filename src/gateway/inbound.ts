@@ -19,7 +19,7 @@ import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";
 import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
 import { defaultRoute } from "./inbound/default-route.js";
-import { forward, originOf } from "./inbound/forward.js";
+import { forward, originOf, withAddressing } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
 import { judge, type Sender } from "./inbound/judge.js";
 import { noteReply } from "./inbound/note-reply.js";
@@ -27,7 +27,7 @@ import { offer } from "./inbound/offer.js";
 import { claimSlip, ownerCode } from "./inbound/owner-code.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
-import { afterMove, fireOptions, type Inbound } from "./inbound/receiving.js";
+import { afterMove, fireOptions, type Inbound, isInThread } from "./inbound/receiving.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
 import { unknownCommand } from "./inbound/unknown-command.js";
@@ -64,10 +64,11 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
  */
 async function handleMessage(
   row: LaneRow,
-  message: InboundMessage,
+  arrived: InboundMessage,
   inbound: Inbound,
   isPressed = false,
 ): Promise<Handling> {
+  const message = isInThread(arrived) ? immutable(await withAddressing(arrived, inbound)) : arrived;
   const sender = judge(message, inbound);
   const { operator, verdict, isBot } = sender;
   const received = fireReceived(row, message, verdict, inbound);

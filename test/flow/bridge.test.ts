@@ -1,6 +1,7 @@
 /** The bridge of examples/plugins between a Discord channel and a Telegram topic, through both real clients. */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { ChannelType } from "../fakes/discord/world.js";
 import type { FaultAction } from "../fakes/telegram/faults.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen } from "./platform.js";
@@ -70,6 +71,22 @@ it("carries words both ways with their author, answers the counterpart, and foll
     async () => !(await telegram.seen(telegramTopic)).some(({ id }) => id === copy.id),
     "the deletion of the copy",
   );
+});
+
+it("brings back what is written in the thread that was opened on a copy", async () => {
+  const { discord, telegram } = stack.platforms;
+  const asked = await telegram.say(telegramTopic, "guest", "is there tea?");
+  const copy = await find(discord, discordRoom, "is there tea?");
+  stack.discord.world.addChannel({
+    id: copy.id,
+    type: ChannelType.publicThread,
+    parentId: discordRoom.chatId,
+    name: "tea",
+  });
+  await discord.say({ chatId: copy.id }, "guest", "in the kitchen");
+  const back = await find(telegram, telegramTopic, "in the kitchen");
+  const sent = stack.telegram.world.chats.get(Number(telegramTopic.chatId))?.messages.get(Number(back.id));
+  expect(String(sent?.reply_to_message?.message_id)).toBe(asked);
 });
 
 it("shows where the links of a stranger lead, and code as it was written", async () => {

@@ -46,6 +46,35 @@ describe("a bridge", () => {
     expect(far.messages[1]).toMatchObject({ text: "**Ada**: good", body: { replyToId: "f1" } });
   });
 
+  it.each([
+    ["a thread of its chat", (copy: string) => ({ chatId: "lobby", threadId: copy })],
+    ["a thread that is a chat of its own", (copy: string) => ({ chatId: copy, parentChatId: "lobby" })],
+  ])("takes what stands in %s under the copy as a reply to it, though it mentions nobody", async (_, at) => {
+    const far = new LoopbackPlatform("far");
+    const rig = await startRig({
+      gateway: { unanswered_note: false },
+      operators: { operator: ["far:7"] },
+      access: { far: { chats: ["lobby"], mention: "required" } },
+      platforms: [new LoopbackPlatform("loop"), far],
+      hooks: toFar,
+    });
+    await rig.say("where is my order?", { messageId: "m1", userId: "5" });
+    await rig.idle();
+    const inThread = (copy: string) => ({ platform: "far", displayName: "Bob", isGroupMention: false, ...at(copy) });
+    const answer = messageOf("it comes on Monday", { ...inThread(far.messages[0]?.id as string), messageId: "f1" });
+    await rig.receive({ kind: "message", eventId: "f1", message: answer });
+    await rig.say("talk", { ...inThread("another"), messageId: "f2" });
+    await rig.say("/tsak list", { ...inThread(far.messages[0]?.id as string), messageId: "f3" });
+    await rig.idle();
+    expect(rig.platform.messages).toMatchObject([{ text: "**Bob**: it comes on Monday", body: { replyToId: "m1" } }]);
+    const elsewhere = { platform: "far", botId: "bot", chatId: at("another").chatId };
+    expect((await rig.store.inbox.find(elsewhere, "f2"))?.outcome).toBe("denied");
+    const edit = { ...answer, text: "it comes on Tuesday", isEdit: true };
+    await rig.receive({ kind: "edited", eventId: "edit:f1:1", message: edit });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["**Bob**: it comes on Tuesday"]);
+  });
+
   it("does not bring back what answers nobody", async () => {
     const { far, ...rig } = await startBridge();
     await rig.say("hello", { platform: "far", chatId: "lobby", messageId: "f1" });

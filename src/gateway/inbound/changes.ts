@@ -6,13 +6,14 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
-import { asCopy, copiesOf } from "./forward.js";
+import { asCopy, copiesOf, withAddressing } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { judge, placeOf } from "./judge.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
-export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: Inbound): Promise<Handling> {
+export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
+  const message = await withAddressing(event.message, inbound);
   const { verdict, isBot, operator } = judge(message, inbound);
   const at = messageAddress(message);
   voidCode(row, message, inbound);

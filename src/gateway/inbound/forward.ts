@@ -13,7 +13,7 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import { judge } from "./judge.js";
-import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { answeredBy, attemptOf, causeOf, type Inbound, isInThread, messageAddress, newDelivery } from "./receiving.js";
 import { withCopySight } from "./sights-of.js";
 
 const MARK = "f";
@@ -138,14 +138,22 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
   return [...copies.values()];
 }
 
-/** The message that a reply to one of our copies is meant for. */
+/** The message that a reply to one of our copies is meant for. What stands in a thread on a copy is a reply to it. */
 export async function originOf(
   message: InboundMessage,
-  inbound: Inbound,
+  { store }: Inbound,
 ): Promise<{ address: Address; messageId: string } | undefined> {
-  if (message.replyToId === undefined) return undefined;
-  const links = await inbound.store.links.find(messageAddress(message), message.replyToId);
-  return links.find((link) => link.isOrigin);
+  for (const [at, messageId] of answeredBy(message)) {
+    const origin = (await store.links.find(at, messageId)).find((link) => link.isOrigin);
+    if (origin) return origin;
+  }
+  return undefined;
+}
+
+/** A reply to a copy is to us; so is what stands in a thread on one, which no platform marks so. */
+export async function withAddressing(message: InboundMessage, inbound: Inbound): Promise<InboundMessage> {
+  if (message.isDm || message.isGroupMention || !isInThread(message)) return message;
+  return (await originOf(message, inbound)) ? { ...message, isGroupMention: true } : message;
 }
 
 /** The id, at `to`, of the message that this one replies to. */

@@ -46,6 +46,19 @@ export function messageAddress({ platform, botId, chatId, threadId }: InboundMes
   return threadId === undefined ? { platform, botId, chatId } : { platform, botId, chatId, threadId };
 }
 
+export const isInThread = ({ threadId, parentChatId }: InboundMessage): boolean =>
+  threadId !== undefined || parentChatId !== undefined;
+
+/** What it replies to; then what its thread hangs under, which is a message of the chat or, where threads are chats, of the parent. */
+export function answeredBy(message: InboundMessage): [Address, string][] {
+  const { platform, botId, chatId, threadId, parentChatId, replyToId } = message;
+  const places: [Address, string][] = [];
+  if (replyToId !== undefined) places.push([messageAddress(message), replyToId]);
+  if (threadId !== undefined) places.push([{ platform, botId, chatId }, threadId]);
+  if (parentChatId !== undefined) places.push([{ platform, botId, chatId: parentChatId }, chatId]);
+  return places;
+}
+
 /** `m<inbox id>`: the same for every attempt, so that what it leads to is known again after a crash. */
 export const causeId = (row: LaneRow) => `m${row.id}`;
 
