@@ -8,7 +8,7 @@ import { BoundReached, type Budget, createBudget } from "./budget.js";
 import type { ModelConfig } from "./config.js";
 import { patientFetch, RequestTimedOut } from "./patient-fetch.js";
 import { languageModel } from "./provider.js";
-import { type RecordedTools, recordedTools } from "./recorded-tools.js";
+import { checkCalls, type RecordedTools, recordedTools } from "./recorded-tools.js";
 import { addUsage, usageOf } from "./usage.js";
 
 export interface Asked {
@@ -37,7 +37,7 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
           key,
           patientFetch({ clock, timeoutMs: model.timeout, retries: model.retries, signal }),
         ),
-        middleware: withinBudget(budget),
+        middleware: withinBounds(budget, recorded),
       }),
       system: request.system,
       prompt: request.prompt,
@@ -64,10 +64,17 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
   }
 }
 
-/** Every request is asked within what is left; none is asked when that is nothing. */
-function withinBudget(budget: Budget): NonNullable<Parameters<typeof wrapLanguageModel>[0]["middleware"]> {
+type Middleware = Exclude<Parameters<typeof wrapLanguageModel>[0]["middleware"], readonly unknown[]>;
+
+/** Every request is asked within what is left; none is asked when that is nothing. An answer that wants more than that is not worked through. */
+function withinBounds(budget: Budget, recorded: RecordedTools): Middleware {
   return {
     specificationVersion: "v3",
+    async wrapGenerate({ doGenerate }) {
+      const answer = await doGenerate();
+      checkCalls(answer.content, recorded);
+      return answer;
+    },
     transformParams: async ({ params }) => ({
       ...params,
       maxOutputTokens: budget.answerTokens([params.prompt, params.tools]),

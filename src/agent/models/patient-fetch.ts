@@ -5,6 +5,7 @@
 import { backoffMs } from "../../lib/backoff.js";
 import { type Clock, wait } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
+import { jsonExcess } from "../../lib/json-depth.js";
 import { retryAfterMs } from "../../lib/retry-after.js";
 
 export interface Patience {
@@ -28,7 +29,7 @@ export function patientFetch({ clock, timeoutMs, retries, signal }: Patience): t
       const tried = await once(input, init).catch((error: unknown) => ({ error }));
       const isLast = attempt > retries || signal.aborted;
       if ("error" in tried) {
-        if (isLast) throw tried.error;
+        if (isLast || tried.error instanceof HookgateError) throw tried.error;
         await wait(clock, backoffMs(BACKOFF, attempt), signal);
         continue;
       }
@@ -49,6 +50,9 @@ export function patientFetch({ clock, timeoutMs, retries, signal }: Patience): t
       const response = await fetch(input, { ...init, signal: ending.signal, redirect: "error" });
       const body = await whole(response);
       const { status, statusText, headers } = response;
+      const excess = response.ok ? jsonExcess(Buffer.from(body).toString()) : undefined;
+      if (excess !== undefined)
+        throw new HookgateError({ code: "MODEL_FAILED", message: `the model's answer ${excess}` });
       return new Response(status === 204 || body.length === 0 ? null : body, { status, statusText, headers });
     } catch (error) {
       throw ending.signal.aborted ? ending.signal.reason : error;

@@ -3,7 +3,7 @@ import { type ToolSet, tool } from "ai";
 import type { ToolCallRecord } from "../../domain/automation.js";
 import type { ModelTool } from "../../domain/model.js";
 import type { Clock } from "../../lib/clock.js";
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 
 export interface RecordedTools {
   tools: ToolSet;
@@ -12,6 +12,14 @@ export interface RecordedTools {
 
 /** In one run: one answer of a hostile server can hold thousands. */
 const MAX_CALLS = 200;
+
+/** Refuses an answer with more calls than the run may still make, before anything is done for each of them. */
+export function checkCalls(answer: readonly { type: string }[], { calls }: RecordedTools): void {
+  const wanted = answer.filter(({ type }) => type === "tool-call").length;
+  if (calls.length + wanted <= MAX_CALLS) return;
+  const message = `the model asked for ${wanted} tool calls in one answer; a run makes ${MAX_CALLS}, and this one had made ${calls.length}`;
+  throw new HookgateError({ code: "MODEL_FAILED", message });
+}
 
 export function recordedTools(given: readonly ModelTool[], signal: AbortSignal, clock: Clock): RecordedTools {
   const calls: ToolCallRecord[] = [];
@@ -22,7 +30,6 @@ export function recordedTools(given: readonly ModelTool[], signal: AbortSignal, 
       description: one.description,
       inputSchema: one.args,
       async execute(args: unknown) {
-        if (calls.length >= MAX_CALLS) throw new Error(`this run has made ${MAX_CALLS} tool calls: no more are made`);
         const startedAt = clock.monotonic();
         const record: ToolCallRecord = { tool: one.name, args, latencyMs: 0 };
         calls.push(record);

@@ -398,20 +398,37 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     expect(toolCalls.filter(({ error }) => error?.includes("may not send there"))).toHaveLength(1);
   });
 
-  it("sends no more messages than max_messages and makes no more than 200 calls, however many a hostile server asks for", async () => {
-    const calls = Array.from({ length: 300 }, (_, i) => ({ name: "send_message", arguments: `{"text":"spam ${i}"}` }));
-    server.on({ predicate: isFirst }, { toolCalls: calls, usage: usage(-1_000_000_000, -1_000_000_000) });
+  const spam = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ name: "send_message", arguments: `{"text":"spam ${i}"}` }));
+  const spamming = { tools: ["send_message"], send_to: ["web:web:ops"], max_messages: 2 };
+
+  it("sends no more messages than max_messages, however many a hostile server asks for", async () => {
+    server.on({ predicate: isFirst }, { toolCalls: spam(200), usage: usage(-1_000_000_000, -1_000_000_000) });
     server.onMessage(/./, { content: "Sent.", usage: usage(10, 2) });
-    const { result, said } = await ask(provider, {
-      tools: ["send_message"],
-      send_to: ["web:web:ops"],
-      max_messages: 2,
-    });
+    const { result, said } = await ask(provider, spamming);
     expect(said.map(({ message }) => message.text)).toEqual(["spam 0", "spam 1"]);
     const { toolCalls = [], usage: used } = result;
     expect(toolCalls).toHaveLength(200);
     expect(toolCalls.at(-1)?.error).toContain("this run has sent 2 of 2 messages (max_messages)");
     expect(used).toMatchObject({ inputTokens: 10, outputTokens: 2 });
+  });
+
+  it("refuse an answer with more calls than the run may still make, and make none of them", async () => {
+    server.onMessage(/./, { toolCalls: spam(150), usage: usage(10, 2) });
+    const { result, said } = await ask(provider, spamming);
+    const error = "the model asked for 150 tool calls in one answer; a run makes 200, and this one had made 150";
+    expect(result).toMatchObject({ kind: "failed", error, isRetryable: false });
+    expect(result.toolCalls).toHaveLength(150);
+    expect(said).toHaveLength(2);
+  });
+
+  it("refuse an answer of very many calls before it is read in full, and do not ask for it again", async () => {
+    server.onMessage(/./, { toolCalls: spam(20_000), usage: usage(10, 2) });
+    const { result, said } = await ask(provider, spamming, {}, { retries: 3 });
+    const error = "the model's answer has more than 20000 values";
+    expect(result).toMatchObject({ kind: "failed", error, isRetryable: false, toolCalls: [] });
+    expect(said).toEqual([]);
+    expect(server.getRequests()).toHaveLength(1);
   });
 
   it("are at their bound when a server reports figures below zero", async () => {
