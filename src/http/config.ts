@@ -60,7 +60,9 @@ export const httpConfig = z.strictObject({
     .min(10)
     .max(100_000)
     .default(1000)
-    .describe("Connections at once, live pages among them; a further one is closed."),
+    .describe(
+      "Connections at once, live pages among them; a further one is closed. From nine tenths on, idle ones and bodies of strangers that have not arrived end, oldest first.",
+    ),
   metrics_need_token: z
     .boolean()
     .optional()

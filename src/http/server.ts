@@ -87,6 +87,8 @@ const BODY_WITHIN_MS = 30_000;
 /** Where a proxy of ours can be: this machine and private networks. */
 const PROXIES = ["loopback", "linklocal", "uniquelocal"];
 const HEADERS_WITHIN_MS = 5_000;
+/** From this part of `max_connections` on, room is made for others. */
+const CROWDED = 0.9;
 /** Files that were sent up and are in no message. */
 const UNSENT_KEPT_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 6 * 3_600_000;
@@ -190,13 +192,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app.addHook("onRequest", async (request) => {
       if (hasBody(request) && takesForms(routeOf(request))) parts.limits.checkMalformed(request);
     });
-    limitBodies(app, { clock, logger }, (request) => routeOf(request)?.bodyWithinMs ?? BODY_WITHIN_MS);
+    const bodies = limitBodies(app, { clock, logger }, (request) => routeOf(request)?.bodyWithinMs ?? BODY_WITHIN_MS);
+    app.server.on("connection", () =>
+      app.server.getConnections((_, open) => {
+        if (open > config.max_connections * CROWDED) bodies.makeRoom();
+      }),
+    );
     takeJson(app);
     await app.register(fastifyHelmet, HELMET);
     await app.register(fastifyCookie);
     // A body without a login is not read, whatever its length.
     app.addHook("onRequest", async (request) => {
-      if (hasBody(request) && routeOf(request)?.access === "person") await parts.auth.needHead(request);
+      if (!hasBody(request) || routeOf(request)?.access !== "person") return;
+      await parts.auth.needHead(request);
+      bodies.trust(request);
     });
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
     for (const route of routes) if (!route.takesBytes) addRoute(app, route, parts);

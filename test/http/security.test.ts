@@ -412,6 +412,35 @@ describe("connections that send nothing", () => {
   });
 });
 
+describe("connections that hold their places", () => {
+  const hold = async (url: string, request: string, seen: string | undefined) => {
+    const { port, host } = new URL(url);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(request.replace("HOST", host));
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    await until(() => socket.destroyed || seen === undefined || answer.includes(seen), "an answer");
+    onTestFinished(() => void socket.destroy());
+  };
+  const half = (path: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 4000\r\n\r\n{`;
+
+  it.each([
+    ["half a body where no login is needed", half("/api/login"), "100 Continue"],
+    ["half a body without the login that it needs", half("/api/rooms/general/messages"), "HTTP/1.1 401"],
+    ["half an event", half("/ingest/builds"), "100 Continue"],
+    ["nothing more after an answer", "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n", "HTTP/1.1 200"],
+  ])("with %s make room for others", async (_, request, seen) => {
+    const full = await runApp({ http: { max_connections: 10 } });
+    onTestFinished(() => full.close());
+    for (let i = 0; i < 30; i++) await hold(full.url, request, seen);
+    expect((await fetch(`${full.url}/healthz`)).status).toBe(200);
+  });
+});
+
 describe("the other loopback address, which browsers try first for `localhost`", () => {
   /** Resolves with what keeps the port there; undefined on a machine without IPv6. */
   const take = (port: number) =>
