@@ -66,13 +66,19 @@ describe("the page", () => {
     await stranger.getByText("This token is not known").waitFor();
     await stranger.locator("code", { hasText: "npx hookgate token" }).first().waitFor();
     await stranger.getByText("Run npx hookgate token on the gateway's machine").waitFor();
-    await stranger.goto("about:blank");
+    // Pasted into the address bar of the page that asks for the token.
     await stranger.goto(`${app.url}/#token=an-old-token-of-another-day`);
     await stranger.getByText("This link's token is not valid any more").waitFor();
-    await stranger.goto("about:blank");
     await stranger.goto(`${app.url}/#token=${BOB}`);
     await stranger.getByText("Say hello, or type / to see commands").waitFor();
     expect(stranger.url()).not.toContain(BOB);
+    // Everyone may write here: no role is needed.
+    await stranger.getByText("Write your message here. What answers it, hooks or people,").waitFor();
+    expect(await stranger.locator(".room-pane .notice").allInnerTexts()).not.toContainEqual(
+      expect.stringContaining("You have no role"),
+    );
+    await stranger.goto(`${app.url}/#token=${BOB}`);
+    await until(() => !stranger.url().includes(BOB), "the token leaving the address bar of the open chat");
     await other.close();
   });
 
