@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { Matcher } from "../../src/index.js";
 import { HookRegistry } from "../../src/index.js";
-import { outcomes, points, seen, sending, setUp } from "./points.js";
+import { outcomes, seen, sending, setUp } from "./points.js";
 
 async function runs(match: Matcher, payload: object, point: "sending" | "claim" | "seen" = "sending") {
   const { hooks } = setUp();
@@ -149,15 +150,59 @@ describe("matchers", () => {
     });
   });
 
-  it("see the original payload, and cost nothing to the handler's view of it", async () => {
-    const hooks = new HookRegistry({ points });
-    let ran = 0;
-    hooks.registerModifying("sending", () => ({ message: { text: "changed", tags: [] } }));
-    hooks.registerModifying("sending", () => void ran++ as undefined, {
-      sees: "merged",
-      match: { when: 'payload.message.text == "hi"' },
-    });
+  it("see what the handler sees: what earlier hooks changed, or with sees: original the payload as it was", async () => {
+    const { hooks, records } = setUp();
+    const when = (text: string) => ({ when: `payload.message.text == "${text}"` });
+    hooks.registerModifying("sending", () => ({ message: { text: "changed" } }), { id: "changer", match: when("hi") });
+    for (const sees of ["merged", "original"] as const)
+      for (const text of ["hi", "changed"])
+        hooks.registerModifying("sending", () => null, { id: `${sees} ${text}`, sees, match: when(text) });
     await hooks.fireModifying("sending", sending());
-    expect(ran).toBe(1);
+    expect(outcomesOf(records[0])).toEqual({
+      changer: "modified",
+      "merged hi": "skipped",
+      "merged changed": "passed",
+      "original hi": "passed",
+      "original changed": "skipped",
+    });
+  });
+
+  it("fail a fail-closed hook whose condition has no answer for what an earlier hook made of the payload", async () => {
+    const { hooks } = setUp();
+    hooks.registerModifying("sending", () => ({ message: { text: "changed", tags: [] } }));
+    hooks.registerModifying("sending", () => null, {
+      id: "guard",
+      sees: "merged",
+      failurePolicy: "fail-closed",
+      match: { when: 'payload.message.tags[0] == "a"' },
+    });
+    await expect(hooks.fireModifying("sending", sending())).rejects.toMatchObject({
+      code: "HOOK_FAILED_CLOSED",
+      id: "guard",
+    });
+  });
+
+  it("see in the phase before what earlier handlers made of the data, and what a hook changed that then failed is not there", async () => {
+    const { hooks, records } = setUp();
+    const when = (title: string) => ({ when: `payload.title == "${title}"` });
+    const at = { hook: "task:create", phase: "before" } as const;
+    hooks.register({ ...at, id: "renames", handler: ({ data }) => void Object.assign(data, { title: "renamed" }) });
+    hooks.register({
+      ...at,
+      id: "fails",
+      handler: (ctx) => {
+        ctx.data.title = "lost";
+        throw new Error("boom");
+      },
+    });
+    hooks.register({ ...at, id: "new", match: when("renamed"), handler: () => {} });
+    hooks.register({ ...at, id: "old", match: when("deploy"), handler: () => {} });
+    await hooks.runBefore("task:create", { title: "deploy" });
+    hooks.runBeforeSync("task:create", { title: "deploy" });
+    const ran = { renames: "modified", fails: "failed", new: "passed", old: "skipped" };
+    expect(records.map(outcomesOf)).toEqual([ran, ran]);
   });
 });
+
+const outcomesOf = (record: DispatchRecord | undefined) =>
+  Object.fromEntries(record?.runs.map(({ hookId, outcome }) => [hookId, outcome]) ?? []);

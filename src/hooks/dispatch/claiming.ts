@@ -26,6 +26,10 @@ export class ClaimingRules implements Rules<ClaimResult> {
     return sequence.view();
   }
 
+  seenBy(sequence: Sequence<ClaimResult>): unknown {
+    return sequence.payload;
+  }
+
   absorb(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown, startedMs: number): boolean {
     const claim = this.take(sequence, entry, value);
     if (sequence.recording === undefined) return claim !== undefined;

@@ -107,6 +107,11 @@ export abstract class Dispatch implements IsolationNote {
     return this.isolated;
   }
 
+  /** What `match` is compared with: what the handler would see, and where it may read only, without a copy. */
+  protected seenBy(_entry: Entry): unknown {
+    return this.payload;
+  }
+
   /** True when it is this entry's turn to run; notes why, when it is not. */
   protected isWanted(entry: Entry): boolean {
     const only = this.firing?.only;
@@ -143,7 +148,7 @@ export abstract class Dispatch implements IsolationNote {
     if (!entry.enabled) return { reason: "it was disabled before its turn" };
     if (entry.pluginId !== undefined && this.allowedPlugins()?.includes(entry.pluginId) === false)
       return { reason: `plugin "${entry.pluginId}" is not allowed in this conversation` };
-    const mismatch = entry.matcher?.mismatch(this.payload, this.firing?.access);
+    const mismatch = entry.matcher?.mismatch(this.seenBy(entry), this.firing?.access);
     if (mismatch === undefined) return undefined;
     if (mismatch.error !== undefined && entry.closing !== "open")
       return new HookConditionError(`match.${mismatch.field} has no answer for this payload: ${mismatch.error}`);

@@ -107,6 +107,10 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
     return sequence.view();
   }
 
+  seenBy(sequence: Sequence<BeforeResult<unknown>>, entry: Entry): unknown {
+    return entry.execution === "fire_and_record" ? sequence.payload : this.data;
+  }
+
   absorb(
     sequence: Sequence<BeforeResult<unknown>>,
     entry: Entry,
@@ -186,6 +190,10 @@ export class BeforeSyncDispatch extends Dispatch {
     this.recording?.end(this, beforeEnding(this.recording, this.failure, result));
     if (this.failure !== undefined) throw this.failure;
     return result;
+  }
+
+  protected override seenBy(): unknown {
+    return this.data;
   }
 
   private call(entry: Entry): void {

@@ -24,8 +24,15 @@ export class ModifyingRules implements Rules<Fields> {
   }
 
   mergedView(sequence: Sequence<Fields>): unknown {
-    if (this.merged === undefined) return sequence.view();
-    return isolate({ ...(sequence.payload as Fields), ...this.merged });
+    return this.merged === undefined ? sequence.view() : isolate(this.withMerged(sequence));
+  }
+
+  seenBy(sequence: Sequence<Fields>, entry: Entry): unknown {
+    return entry.seesMerged ? this.withMerged(sequence) : sequence.payload;
+  }
+
+  private withMerged({ payload }: Sequence<Fields>): unknown {
+    return this.merged === undefined ? payload : { ...(payload as Fields), ...this.merged };
   }
 
   absorb(sequence: Sequence<Fields>, entry: Entry, value: unknown, startedMs: number): boolean {

@@ -22,6 +22,8 @@ export interface Rules<Result> {
   contextFor(sequence: Sequence<Result>, entry: Entry): HookRun;
   /** The payload with everything merged so far, where handlers merge. */
   mergedView(sequence: Sequence<Result>): unknown;
+  /** See `Dispatch.seenBy`; not asked about stored runs, which see the original. */
+  seenBy(sequence: Sequence<Result>, entry: Entry): unknown;
   /** Takes in what a handler returned, and notes it; true = no later hook runs. May throw: then the handler failed. */
   absorb(sequence: Sequence<Result>, entry: Entry, value: unknown, startedMs: number, run: HookRun): boolean;
   /** Checks a value as `absorb` does, without an effect: see `HookContext.check`. */
@@ -144,6 +146,10 @@ export class Sequence<Result> extends Dispatch {
   private invoke(entry: Entry, run: HookRun): unknown {
     if (this.phase !== undefined) return entry.handler(run);
     return entry.handler(entry.seesMerged ? this.rules.mergedView(this) : this.view(), run);
+  }
+
+  protected override seenBy(entry: Entry): unknown {
+    return entry.execution === "background" ? this.payload : this.rules.seenBy(this, entry);
   }
 
   private took(entry: Entry, run: HookRun, startedMs: number, value: unknown): void {
