@@ -9,7 +9,7 @@ import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
 import { showFired } from "./automations/show-fired.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { fire } from "./fire.js";
+import { dueHook, fire } from "./fire.js";
 import { type FirePayload, readPayload } from "./payload.js";
 import { resolveTarget, type Target } from "./resolve.js";
 import { needToFireLast } from "./reveal.js";
@@ -128,15 +128,17 @@ async function showFiring(
   });
 }
 
-function whyNobody({ registry }: CommandDeps, target: Target, payload: unknown): string {
-  if (target.kind === "point") {
+function whyNobody(deps: CommandDeps, target: Target, payload: unknown): string {
+  const { registry } = deps;
+  const hook = target.kind === "hook" ? target.hook : dueHook(deps, target.point, payload);
+  if (hook === undefined) {
     const hooks = registry.order(target.point.name);
     return hooks.length === 0
       ? "No hook ran: none is registered here."
       : `No hook ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here matches this payload"}.`;
   }
   // A disabled hook has no place in the order, either: that explains nothing.
-  const { checks } = registry.explain(target.hook.id, payload);
+  const { checks } = registry.explain(hook.id, payload);
   const reasons = checks.filter(({ check, passed }) => !passed && check !== "order").map(({ detail }) => plain(detail));
   return `It did not run. ${reasons.length > 0 ? reasons.join(" ") : "The payload is not for it."}`;
 }

@@ -1,16 +1,19 @@
 /** Fires by hand, for /fire-hook and /replay: one at a time per hook, with the runs shown as they end. */
+import { DUE_POINT } from "../src/domain/automation.js";
 import { BY_HAND, type DispatchRecord, type RunRecord } from "../src/domain/journal.js";
 import type { CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
+import type { HookInfo } from "../src/hooks/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { newId } from "../src/lib/id.js";
+import { nearest } from "../src/lib/nearest.js";
 import { needForRunning } from "./automations/owner-only.js";
 import { beginOnce } from "./begun.js";
 import type { CommandDeps } from "./deps.js";
 import { runTable } from "./show-dispatch.js";
-import { code } from "./text.js";
+import { clip, code } from "./text.js";
 
 export interface Firing {
   point: AnyPoint;
@@ -26,7 +29,8 @@ const PROGRESS_AFTER_MS = 800;
 
 /** The record of the dispatch, or the error that tells which run is in the way. */
 export async function fire(deps: CommandDeps, context: CommandContext, firing: Firing): Promise<DispatchRecord> {
-  const { point, phase, hookId, payload, dryRun } = firing;
+  const { point, phase, payload, dryRun } = firing;
+  const hookId = firing.hookId ?? dueHook(deps, point, payload)?.id;
   const hookIds =
     hookId === undefined
       ? deps.registry
@@ -75,6 +79,24 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
     timer.cancel();
     end();
   }
+}
+
+/** The hook that a payload of `hook.due` names, which alone is due; undefined at any other point. */
+export function dueHook({ registry }: CommandDeps, point: AnyPoint, payload: unknown): HookInfo | undefined {
+  if (point.name !== DUE_POINT) return undefined;
+  const hooks = registry.order(DUE_POINT);
+  const { hookId } = payload as { hookId: string };
+  const named = hooks.find(({ id }) => id === hookId);
+  if (named !== undefined) return named;
+  const near = nearest(
+    hookId,
+    hooks.map(({ id }) => id),
+  );
+  throw new HookgateError({
+    code: "NOT_FOUND",
+    message: `Nothing was fired: ${DUE_POINT} calls the hook that hookId names, and no hook that time or a person starts is named "${clip(hookId, 80)}"${near ? `. Did you mean "${near}"?` : "."}`,
+    hint: "/hooks lists the hooks. /fire-hook with the id of one fires it.",
+  });
 }
 
 function refuseRunning(deps: CommandDeps, hookIds: readonly string[]): void {

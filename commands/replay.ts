@@ -1,4 +1,5 @@
 /** `/replay ID`: fires a journalled dispatch once more, with the payload that it had. Dry unless said otherwise. */
+import { DUE_POINT } from "../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
@@ -123,7 +124,7 @@ function fireAgain(
     throw new HookgateError({
       code: "NOT_FOUND",
       message: `The hook ${run.hookId} is not installed any more.`,
-      hint: `/replay ${past.id} fires the whole point.`,
+      hint: past.point === DUE_POINT ? "/hooks lists the hooks." : `/replay ${past.id} fires the whole point.`,
     });
   return fire(deps, context, {
     point,

@@ -89,6 +89,36 @@ ${deciding("echo", "on: inbound_claim", { decision: "claim", reply: "the key" })
   expect(replayed).toContain("It came to the same end as then.");
 });
 
+test("of the hooks that time or a person starts, only the one that the payload names is called: fired by its point, and in a replay", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: greet, trigger: manual, run: { chat: { to: "web:web:dm-1", text: hello } } }
+  - { id: wipe, trigger: manual, run: { shell: { sh: "touch WIPED" } } }
+  - { id: nightly, trigger: { cron: "0 3 * * *" }, run: { shell: { sh: "touch NIGHTLY" } } }
+`,
+  });
+  const ask = asking(live);
+  for (const mode of ["", " live=true"]) {
+    const named = await ask(`/fire-hook hook.due example {"hookId":"greet"}${mode}`);
+    expect(named).toContain("greet");
+    expect(named).not.toMatch(/wipe|nightly/);
+    const typo = await ask(`/fire-hook hook.due example {"hookId":"gret"}${mode}`);
+    expect(typo).toMatch(/Nothing was fired: .*named "gret"\. Did you mean "greet"\?/);
+    expect(await ask(`/fire-hook hook.due example${mode}`)).toContain('named "night-watch".');
+  }
+  const run = await live.ended("greet");
+  const again = `${run.id}:1`;
+  await until(async () => (await ask(`/run ${again}`)).includes("hook.due"), "the attempt being on record");
+  for (const mode of ["", " live=true"]) {
+    const replayed = await ask(`/replay ${again}${mode}`);
+    expect(replayed).toMatch(/Now: .*hook\.due.* 1 run/);
+    expect(replayed).not.toMatch(/wipe|nightly/);
+  }
+  await live.ended("greet", 2);
+  for (const id of ["wipe", "nightly"]) expect(await live.runs(id)).toEqual([]);
+});
+
 test("what fails or succeeds by hand, alone or with its point, is not counted by the breaker of real messages", async () => {
   const live = await liveApp({
     "hookgate.yaml": `

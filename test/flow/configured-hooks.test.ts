@@ -373,7 +373,8 @@ describe("a hook that runs programs", () => {
   });
 
   it("is not fired by way of its point either", async () => {
-    const answer = await api("operator", "POST", "/hooks/hook.due/fire", { live: true });
+    const payload = { hookId: "nightly", trigger: "cron", reason: "cron", due: "2026-01-01T09:00:00.000Z" };
+    const answer = await api("operator", "POST", "/hooks/hook.due/fire", { live: true, payload });
     expect([403, 400]).toContain(answer.status);
   });
 });
