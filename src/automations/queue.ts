@@ -2,7 +2,7 @@
  * Stored runs, and their execution: background runs of any hook (this is the registry's `BackgroundPort`), runs that a time started and
  * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by the holder of the lease.
  */
-import type { AutomationRun, AutomationRunStore, TakenRun } from "../domain/automation.js";
+import { type AutomationRun, type AutomationRunStore, PAUSED_REASON, type TakenRun } from "../domain/automation.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
@@ -254,6 +254,7 @@ export function createQueue(options: QueueOptions): Queue {
           logger.error({ run: run.id, error: errorMessage(error) }, "a refusal could not be recorded"),
       );
     },
+    paused: (hookId) => (parts.isPaused() && parts.definition(hookId) !== undefined ? PAUSED_REASON : undefined),
     async runNow(row, progress) {
       const ended = whenEnded(row.id);
       listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });

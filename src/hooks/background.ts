@@ -46,6 +46,8 @@ export interface BackgroundPort {
    * recorded here; otherwise the caller would have waited for it. `isFailure`: it counts as the failure of its hook.
    */
   refuse?(run: BackgroundRun, why: { by: string; reason: string; isStored: boolean; isFailure?: boolean }): void;
+  /** Why a person has kept the hook from being called for now; undefined when that is not so. It is then no failure of the hook. */
+  paused?(hookId: string): string | undefined;
 }
 
 /** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */

@@ -49,7 +49,7 @@ export function explainEntry(
   }
   if (entry.point.isSync && entry.phase === "before" && isAsyncFunction(entry.handler))
     checks.push(check("sync", false, "It is async, and this point is synchronous: it is skipped, never started."));
-  if (entry.matcher !== undefined) checks.push(checkMatcher(entry, payload, options));
+  if (entry.matcher !== undefined) checks.push(checkMatcher(entry, payload, options, kernel));
   checks.push(...checkDependencies(entry, peers));
   const runs = checks.every(({ passed }) => passed);
   checks.push(checkOrder(entry, peers));
@@ -90,7 +90,7 @@ function checkLists(pluginId: string, lists: Readonly<Record<string, readonly st
     : check("plugin", true, `${limit}; it runs in ${namesOf(allowing)} only.`);
 }
 
-function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions): ExplainedCheck {
+function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions, kernel: Kernel): ExplainedCheck {
   if (payload === undefined) return check("match", true, `It runs when ${matchWords(entry.options.match ?? {})}.`);
   const mismatch = entry.matcher?.mismatch(payload, options.access);
   if (mismatch === undefined) return check("match", true, "The payload matches.");
@@ -98,7 +98,11 @@ function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions):
     return check(
       "match",
       false,
-      `match.${mismatch.field} has no answer for this payload (${mismatch.reason}). That counts as the failure of the hook, whose failure policy is ${entry.failurePolicy}.`,
+      `match.${mismatch.field} has no answer for this payload (${mismatch.reason}). ${
+        kernel.background.paused?.(entry.id) === undefined
+          ? `That counts as the failure of the hook, whose failure policy is ${entry.failurePolicy}.`
+          : "It is skipped while configured hooks are paused."
+      }`,
     );
   return check(mismatch.field === "access" ? "access" : "match", false, `match.${mismatch.field}: ${mismatch.reason}.`);
 }

@@ -94,6 +94,34 @@ hooks:
   expect(await ask("/hooks why guard")).toContain("✓ gates: open");
 });
 
+test("while hooks are paused, a fail-closed hook that cannot answer its condition refuses and holds nothing, and guards again afterwards", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+orchestrator: { runners: { ok: { shell: { command: [echo, hi] } } } }
+hooks:
+  - { id: taskguard, on: "task:create", phase: before, on_failure: closed, ${when("payload.input.x == 1")}, ${RUN} }
+  - { id: sendguard, on: message_sending, on_failure: closed, ${when('payload.message.threadId == "5"')}, ${RUN} }
+  - { id: stand-in, on: message_sending, on_failure: fallback, fallback: { message: { text: stood in } }, ${when('payload.message.threadId == "7"')}, ${RUN} }
+  - { id: sayk, trigger: manual, run: { chat: { to: "web:web:general", text: let through } } }
+`,
+  });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replace(/[\\`*]/g, "");
+  const refused = "The task was not created: taskguard refused";
+  expect(await ask("/task add ok one")).toContain(refused);
+  expect(await ask("/hooks pause")).toContain("passes unchecked until you resume them: taskguard, sendguard.");
+  expect(await ask("/task add ok two")).toContain("Added two");
+  await ask("/fire-hook sayk live=true");
+  await until(async () => (await live.room()).includes("let through"), "what the paused guards let through");
+  await until(async () => (await ask("/hooks why taskguard")).includes("paused: "), "the dispatch being on record");
+  const why = await ask("/hooks why taskguard");
+  expect(why).toContain("It is skipped while configured hooks are paused.");
+  expect(why).not.toContain("counts as the failure");
+  expect(await live.ended("taskguard", 2)).toMatchObject({ status: "skipped" });
+  await ask("/hooks resume");
+  expect(await ask("/task add ok three")).toContain(refused);
+});
+
 test("check warns of a field that a payload may lack, where nothing asks for it with has()", async () => {
   const live = await liveApp(
     {

@@ -119,16 +119,21 @@ export abstract class Dispatch implements IsolationNote {
     if (entry.ready) return true;
     const reason = this.skipReason(entry);
     if (reason === undefined) return true;
-    if (reason instanceof HookConditionError) this.failUnjudged(entry, reason);
+    if (reason instanceof HookConditionError) this.unjudged(entry, reason);
     else this.note(entry, undefined, { outcome: "skipped", ...reason });
     return false;
   }
 
   /** Its condition has no answer, and it does not fail open: a guard that is not asked must not look like one that agrees. */
-  private failUnjudged(entry: Entry, error: HookConditionError): void {
-    this.failUncalled(entry, error);
-    const why = { by: "match", reason: error.message, isFailure: true, isStored: entry.execution === "background" };
-    if (!this.dryRun) this.kernel.background.refuse?.(this.backgroundRun(entry), why);
+  private unjudged(entry: Entry, error: HookConditionError): void {
+    const { background } = this.kernel;
+    const paused = background.paused?.(entry.id);
+    if (paused === undefined) this.failUncalled(entry, error);
+    else this.note(entry, undefined, { outcome: "skipped", reason: `paused: ${paused}` });
+    const why =
+      paused === undefined ? { by: "match", reason: error.message, isFailure: true } : { by: "paused", reason: paused };
+    const isStored = entry.execution === "background";
+    if (!this.dryRun) background.refuse?.(this.backgroundRun(entry), { ...why, isStored });
   }
 
   /** A failure before its handler was called. */
