@@ -8,7 +8,6 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
-import { seenThen } from "../../src/hooks/seen-then.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { effectData, effectOf, effectsOf, insteadIn } from "../automations/effect.js";
@@ -514,8 +513,8 @@ export function explain({ registry }: CommandDeps, hook: HookInfo, dispatch: Dis
   if (!dispatch) return registry.explain(hook.id);
   const { payload, conversation } = dispatch;
   const access = typeof payload === "object" && payload !== null && "access" in payload ? payload.access : undefined;
-  const order = registry.order(hook.hook, hook.phase).map(({ id }) => id);
-  return registry.explain(hook.id, seenThen(hook, dispatch, order.slice(0, order.indexOf(hook.id))), {
+  return registry.explain(hook.id, payload, {
+    runs: dispatch.runs,
     conversation,
     access: access === "allowed" || access === "denied" ? access : undefined,
   });

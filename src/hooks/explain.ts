@@ -1,4 +1,5 @@
 /** Why a hook would run, or would not: the checks of a dispatch, made one by one and said in words. */
+import type { RunRecord } from "../domain/journal.js";
 import { isAsyncFunction } from "./dispatch/lifecycle.js";
 import type { Entry } from "./entry.js";
 import { infoOf } from "./entry.js";
@@ -6,6 +7,7 @@ import type { Kernel } from "./kernel.js";
 import type { Matcher } from "./matcher.js";
 import type { DispatchOptions } from "./options.js";
 import type { HookInfo } from "./registration.js";
+import { seenThen } from "./seen-then.js";
 
 /** Hooks named one by one. */
 const MAX_NAMES = 5;
@@ -29,12 +31,17 @@ export interface ExplainedCheck {
   detail: string;
 }
 
+export interface ExplainOptions extends DispatchOptions {
+  /** The runs of the dispatch that had the payload, where it is on record. */
+  runs?: readonly RunRecord[];
+}
+
 /** `peers`: everybody at the same point and phase, in their order. Without a payload, the matcher is described and not judged. */
 export function explainEntry(
   entry: Entry,
   peers: readonly Entry[],
   payload: unknown,
-  options: DispatchOptions,
+  options: ExplainOptions,
   kernel: Kernel,
 ): Omit<Explanation, "stays"> {
   const checks: ExplainedCheck[] = [
@@ -49,7 +56,11 @@ export function explainEntry(
   }
   if (entry.point.isSync && entry.phase === "before" && isAsyncFunction(entry.handler))
     checks.push(check("sync", false, "It is async, and this point is synchronous: it is skipped, never started."));
-  if (entry.matcher !== undefined) checks.push(checkMatcher(entry, payload, options, kernel));
+  if (entry.matcher !== undefined) {
+    const earlier = peers.slice(0, peers.indexOf(entry)).map(({ id }) => id);
+    const seen = seenThen(infoOf(entry), { payload, runs: options.runs ?? [] }, earlier);
+    checks.push(checkMatcher(entry, seen, options, kernel));
+  }
   checks.push(...checkDependencies(entry, peers));
   const runs = checks.every(({ passed }) => passed);
   checks.push(checkOrder(entry, peers));

@@ -16,7 +16,7 @@ import { consoleLogger } from "./console-logger.js";
 import type { PhaseLimits } from "./dispatch/turn.js";
 import { RESOLVED } from "./dispatch/void.js";
 import { infoOf } from "./entry.js";
-import { type Explanation, explainEntry } from "./explain.js";
+import { type ExplainOptions, type Explanation, explainEntry } from "./explain.js";
 import {
   runBeforeSync,
   startAfter,
@@ -407,7 +407,7 @@ export class HookRegistry<P extends Points = Catalogue> {
   }
 
   /** Why a hook would or would not run for this payload. Throws `HOOK_NOT_FOUND`. */
-  explain(hookId: string, payload?: unknown, options: DispatchOptions = {}): Explanation {
+  explain(hookId: string, payload?: unknown, options: ExplainOptions = {}): Explanation {
     const entry = this.#roster.entries.get(hookId);
     if (entry === undefined)
       throw new HookgateError({

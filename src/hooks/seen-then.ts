@@ -1,10 +1,14 @@
 /** What a hook would have seen in a dispatch on record, so that its `match` is explained by what it was compared with. */
-import type { DispatchRecord } from "../domain/journal.js";
+import type { RunRecord } from "../domain/journal.js";
 import type { HookInfo } from "./registration.js";
 import { isFields, withPatch } from "./results.js";
 
 /** `earlier`: ids of the hooks before it, for a hook that is not in the record. */
-export function seenThen(hook: HookInfo, { payload, runs }: DispatchRecord, earlier: readonly string[]): unknown {
+export function seenThen(
+  hook: HookInfo,
+  { payload, runs }: { payload: unknown; runs: readonly RunRecord[] },
+  earlier: readonly string[],
+): unknown {
   if (!seesChanges(hook) || !isFields(payload)) return payload;
   const own = runs.find(({ hookId }) => hookId === hook.id)?.position;
   const before = runs.filter(({ hookId, position }) => (own === undefined ? earlier.includes(hookId) : position < own));
