@@ -223,10 +223,18 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const attempts = createAttempts({
+      keyValue: store.keyValue,
+      registry,
+      logger,
+      maxCrashes: () => orchestratorNow().max_crashes,
+      turn: (crashes, work) => gateway.inTurn(crashes, work),
+    });
     const sla = createSla({
       config: config.sla,
       store,
       registry,
+      attempts,
       raise: alerts.raise,
       ...watchedWork(store),
       linkTo,
@@ -239,13 +247,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       whoExtended: alerts.whoExtended,
       clock,
       logger,
-    });
-    const attempts = createAttempts({
-      keyValue: store.keyValue,
-      registry,
-      logger,
-      maxCrashes: () => orchestratorNow().max_crashes,
-      turn: (crashes, work) => gateway.inTurn(crashes, work),
     });
     const planned = assembleMissions({
       config: orchestratorNow,

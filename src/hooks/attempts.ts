@@ -19,9 +19,10 @@ export interface Attempts {
   /**
    * Runs `work`, which counts the starts of these dispatches of one owner and calls their hooks, in its turn: what an earlier process did
    * not get through goes apart from all else (`AttemptParts.turn`). For what the gateway does by itself, and not while another hook waits.
+   * `phase`: `before` when absent.
    */
   inTurn<T>(
-    dispatches: readonly { point: string; dispatchId: string }[],
+    dispatches: readonly { point: string; dispatchId: string; phase?: LifecyclePhase }[],
     owner: string,
     work: () => Promise<T>,
   ): Promise<T>;
@@ -149,7 +150,7 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
 
   return {
     async inTurn(dispatches, owner, work) {
-      const heard = dispatches.filter(({ point }) => registry.hasWaiting(point));
+      const heard = dispatches.filter(({ point, phase }) => registry.hasWaiting(point, phase));
       if (turn === undefined || heard.length === 0) return work();
       const starts = (await load()).get(owner);
       return turn(Math.max(...heard.map(({ dispatchId }) => crashesBefore(starts, owner, dispatchId))), work);

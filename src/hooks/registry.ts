@@ -360,6 +360,13 @@ export class HookRegistry<P extends Points = Catalogue> {
     return entries?.some(({ execution }) => execution !== "background") ?? false;
   }
 
+  /** Whether a hook at a point lets nothing pass when it fails. `phase`: of a lifecycle point. */
+  hasFailClosed(hook: string, phase: LifecyclePhase = "before"): boolean {
+    const handlers = this.#roster.points.get(hook);
+    const entries = phase === "after" ? handlers?.after : handlers?.main;
+    return entries?.some(({ closing }) => closing === "closed") ?? false;
+  }
+
   /** Among equals of priority these run in this order: `last` after, `first` before those that were never arranged. Unknown ids are passed over. */
   arrange(ids: readonly string[], where: "first" | "last"): void {
     this.#roster.arrange(ids, where);

@@ -54,8 +54,19 @@ export default { id: "apart", setup({ hooks }) {
   } });
 } };`;
 
+/** Ends the process at the SLA clock of the task whose id is in the file `culprit`. */
+const clockPlugin = (phase: "before" | "after", failurePolicy: "fail-open" | "fail-closed") => `
+const { appendFileSync, readFileSync } = process.getBuiltinModule("node:fs");
+const here = (name) => new URL("./" + name, import.meta.url);
+export default { id: "apart", setup({ hooks }) {
+  hooks.register({ hook: "quality:sla", phase: "${phase}", id: "clock", failurePolicy: "${failurePolicy}", handler: ({ data, attempt }) => {
+    appendFileSync(here("calls"), data.entityId + " " + attempt + "\\n");
+    if (data.entityId === readFileSync(here("culprit"), "utf8")) process.kill(process.pid, "SIGKILL");
+  } });
+} };`;
+
 /** Restarted after each crash, as by a supervisor. */
-async function supervised(plugin: string) {
+async function supervised(plugin: string, config: Record<string, unknown> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-apart-"));
   const gateway = await gatewayProcess({
     folder,
@@ -71,6 +82,7 @@ async function supervised(plugin: string) {
         max_crashes: MAX_CRASHES,
         runners: { work: { shell: { command: ["true"] }, concurrency: 4 } },
       },
+      ...config,
     },
   });
   mkdirSync(join(folder, "missions"));
@@ -110,6 +122,7 @@ async function supervised(plugin: string) {
   const statusOf = async (title: string) =>
     (((await listed("/task list all")).tasks ?? []) as Task[]).find((task) => task.title === title)?.status;
   return {
+    folder,
     command: (line: string) => post("/command", { line }),
     say: (room: string, text: string) =>
       post(`/rooms/${room}/messages`, { text, nonce: `nonce-of-${text.replaceAll(" ", "-")}-${room}` }),
@@ -209,3 +222,37 @@ it("a crash at one point keeps hooks at another from no change of the task", asy
     60_000,
   );
 }, 180_000);
+
+it.each([
+  ["before", "fail-open"],
+  ["before", "fail-closed"],
+  ["after", "fail-open"],
+] as const)(
+  "a crash of a hook about one SLA clock (%s, %s) keeps no alert from being raised",
+  async (phase, failurePolicy) => {
+    const rig = await supervised(clockPlugin(phase, failurePolicy), {
+      sla: { after_start: "0s", policies: [{ id: "on-time", for: "task" }] },
+    });
+    const due = new Date(Date.now() + 4_000).toISOString();
+    for (const title of ["fine 1", "poison", "fine 2"])
+      await rig.command(`/task add person:web:1 "${title}" due=${due}`);
+    const tasks = ((await rig.listed("/task list all")).tasks ?? []) as Task[];
+    const idOf = (title: string) => tasks.find((task) => task.title === title)?.id ?? "";
+    writeFileSync(join(rig.folder, "culprit"), idOf("poison"));
+    const alerts = async () => JSON.stringify((await rig.listed("/alerts")).alerts ?? []);
+    for (const title of ["fine 1", "poison", "fine 2"])
+      await until(async () => (await alerts()).includes(title), `an alert about ${title}`, 60_000);
+    await until(() => rig.output().includes("not called again by themselves"), "the hook being given up", 60_000);
+    for (const title of ["fine 1", "fine 2"])
+      await until(
+        () => rig.calls().some((call) => call.startsWith(idOf(title))),
+        `hooks being asked about ${title}`,
+        60_000,
+      );
+    expect((await alerts()).includes("Not announced, because a hook fails")).toBe(failurePolicy === "fail-closed");
+    const ofPoison = rig.calls().filter((call) => call.startsWith(idOf("poison")));
+    expect(ofPoison).toEqual(Array.from({ length: MAX_CRASHES + 1 }, (_, i) => `${idOf("poison")} ${i + 1}`));
+    expect(rig.crashes()).toBe(MAX_CRASHES + 1);
+  },
+  180_000,
+);

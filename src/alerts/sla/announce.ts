@@ -4,7 +4,10 @@
  */
 import type { RaiseAlert } from "../../domain/alert-signal.js";
 import type { SlaAnnouncement, SlaNews, SlaStore } from "../../domain/sla.js";
+import type { Attempts } from "../../hooks/attempts.js";
 import { HookFailedError } from "../../hooks/errors.js";
+import type { DispatchOptions } from "../../hooks/options.js";
+import type { LifecyclePhase } from "../../hooks/point.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { backoffMs } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
@@ -14,13 +17,19 @@ import { OWN_KIND } from "../own-alerts.js";
 
 export interface AnnounceParts {
   store: SlaStore;
-  registry: Pick<HookRegistry, "runBefore" | "runAfter">;
+  registry: Pick<HookRegistry, "runBefore" | "runAfter" | "hasFailClosed">;
+  attempts: Pick<Attempts, "inTurn" | "count" | "tooMany" | "forget">;
   raise: RaiseAlert;
   /** What a policy does beside telling. May be asked again after a crash. */
   violated(news: SlaNews): Promise<void>;
   clock: Clock;
   logger: Logger;
 }
+
+const POINT = "quality:sla";
+
+/** A fail-closed hook is to decide, and hooks are not called again, because they crashed the process too often. */
+class UndecidedError extends Error {}
 
 /** Announcements under way at once. */
 const PAGE = 64;
@@ -46,20 +55,29 @@ export async function announceWaiting(parts: AnnounceParts): Promise<number | un
 /** False when it is tried again later. */
 async function tried(announcement: SlaAnnouncement, parts: AnnounceParts): Promise<boolean> {
   const { store, clock, logger } = parts;
-  const attempt = await store.beginAnnouncement(announcement.id);
+  let attempt = 0;
+  const begin = async () => {
+    if (attempt === 0) attempt = await store.beginAnnouncement(announcement.id);
+    return attempt;
+  };
   try {
-    await announce(announcement, attempt, parts);
+    await announce(announcement, begin, parts);
     if (attempt > TOLD_AFTER)
       await parts.raise({ ...undecided(announcement), state: "resolved", reason: "it was decided" });
     return true;
   } catch (error) {
     const reason = errorMessage(error);
-    const isGivenUp = error instanceof HookFailedError && attempt >= MAX_FAILED;
+    const isUndecided = error instanceof UndecidedError;
+    const isGivenUp = isUndecided || (error instanceof HookFailedError && attempt >= MAX_FAILED);
     logger.error({ announcement: announcement.id, attempt, error: reason }, "an SLA announcement failed");
-    if (error instanceof HookFailedError && attempt >= TOLD_AFTER)
+    if (isUndecided || (error instanceof HookFailedError && attempt >= TOLD_AFTER))
       await parts.raise({ ...undecided(announcement), state: "firing", reason });
     if (isGivenUp) await giveUp(announcement, reason, parts);
-    else await store.postpone(announcement.clockId, clock.now() + backoffMs(BACKOFF, attempt), reason);
+    else
+      await Promise.all([
+        store.postpone(announcement.clockId, clock.now() + backoffMs(BACKOFF, Math.max(1, attempt)), reason),
+        parts.attempts.forget(announcement.id),
+      ]);
     return isGivenUp;
   }
 }
@@ -67,7 +85,7 @@ async function tried(announcement: SlaAnnouncement, parts: AnnounceParts): Promi
 /** What was raised before ends all the same. That the rest is not announced is told by now. */
 async function giveUp(announcement: SlaAnnouncement, reason: string, parts: AnnounceParts): Promise<void> {
   if (announcement.signal.state === "resolved") await raiseIt(announcement, parts);
-  await parts.store.updateAnnouncement(announcement.id, { status: "failed", reason });
+  await decided(announcement.id, { status: "failed", reason }, parts);
 }
 
 /**
@@ -88,32 +106,80 @@ function undecided({ id, at, signal }: SlaAnnouncement) {
   };
 }
 
-async function announce(announcement: SlaAnnouncement, attempt: number, parts: AnnounceParts): Promise<void> {
-  const { store, registry } = parts;
+/** `begin` counts the attempt: what waits for its turn when the process ends was not tried. */
+async function announce(
+  announcement: SlaAnnouncement,
+  begin: () => Promise<number>,
+  parts: AnnounceParts,
+): Promise<void> {
+  const { store } = parts;
   const { id, clockId, status } = announcement;
   let { news } = announcement;
-  const dispatch = (phase: string) => ({
+  const dispatch = (phase: LifecyclePhase) => ({
     dispatchId: `${id}:${phase}`,
-    attempt,
     cause: { kind: "alert" as const, id: clockId, depth: 0 },
     // A clock on a conversation is named after its address and a number.
     conversation: news?.entityType === "conversation" ? news.entityId.replace(/#\d+$/, "") : undefined,
   });
 
   if (status === "pending" && news) {
-    const decision = await registry.runBefore("quality:sla", news, dispatch("before"));
-    if (decision.cancelled) return vetoed(announcement, decision, parts);
-    news = decision.data;
-    await store.updateAnnouncement(id, { status: "approved", news });
+    const decision = await ask(announcement, news, dispatch("before"), begin, parts);
+    if (decision?.cancelled) return vetoed(announcement, decision, parts);
+    news = decision?.data ?? news;
+    await decided(id, { status: "approved", news }, parts);
   }
   if (status !== "raised") {
+    await begin();
     await raiseIt(announcement, parts);
     await store.updateAnnouncement(id, { status: news ? "raised" : "told" });
   }
   if (!news) return;
   if (news.status === "violated") await parts.violated(news);
-  await registry.runAfter("quality:sla", news, dispatch("after"));
-  await store.updateAnnouncement(id, { status: "told" });
+  await notify(news, dispatch("after"), parts);
+  await decided(id, { status: "told" }, parts, dispatch("after").dispatchId);
+}
+
+interface Fired extends DispatchOptions {
+  dispatchId: string;
+}
+
+/** What hooks decide; undefined when they are not called again after too many crashes. Rejects with `UndecidedError` when one of them must decide. */
+function ask(
+  { id }: SlaAnnouncement,
+  news: SlaNews,
+  fired: Fired,
+  begin: () => Promise<number>,
+  { attempts, registry }: AnnounceParts,
+) {
+  const { dispatchId } = fired;
+  return attempts.inTurn([{ point: POINT, dispatchId }], id, async () => {
+    const [attempt, starts] = await Promise.all([begin(), attempts.count(POINT, dispatchId, { owner: id })]);
+    const given = await attempts.tooMany(POINT, dispatchId, starts, { owner: id });
+    if (given === undefined) return registry.runBefore(POINT, news, { ...fired, attempt });
+    if (registry.hasFailClosed(POINT)) throw new UndecidedError(given.reason);
+    return undefined;
+  });
+}
+
+/** Hooks that crashed the process too often are not called again. */
+function notify(news: SlaNews, fired: Fired, { attempts, registry }: AnnounceParts): Promise<void> {
+  const { dispatchId } = fired;
+  const phase = "after";
+  return attempts.inTurn([{ point: POINT, dispatchId, phase }], dispatchId, async () => {
+    const attempt = await attempts.count(POINT, dispatchId, { phase });
+    const given = await attempts.tooMany(`${POINT} (${phase})`, dispatchId, attempt);
+    if (given === undefined) await registry.runAfter(POINT, news, { ...fired, attempt });
+  });
+}
+
+/** With its count of starts, in one transaction. */
+async function decided(
+  id: string,
+  change: Parameters<SlaStore["updateAnnouncement"]>[1],
+  { store, attempts }: AnnounceParts,
+  owner = id,
+): Promise<void> {
+  await Promise.all([store.updateAnnouncement(id, change), attempts.forget(owner)]);
 }
 
 /** It stays unsaid, and is not asked again. What was raised before ends all the same: an alert must not outlive its cause. */
@@ -123,11 +189,8 @@ async function vetoed(
   parts: AnnounceParts,
 ): Promise<void> {
   if (announcement.signal.state === "resolved") await raiseIt(announcement, parts);
-  await parts.store.updateAnnouncement(announcement.id, {
-    status: "vetoed",
-    reason: cancelReason ?? "no reason given",
-    by: cancelledBy,
-  });
+  const reason = cancelReason ?? "no reason given";
+  await decided(announcement.id, { status: "vetoed", reason, by: cancelledBy }, parts);
 }
 
 /** What ends or changes an alert needs one: it may have been vetoed. */

@@ -9,11 +9,10 @@ import type { Store } from "../../domain/store.js";
 import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/watched.js";
 import type { Work } from "../../domain/work.js";
 import type { FormerChats } from "../../hooks/matcher.js";
-import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
 import { createWork } from "../../lib/work.js";
-import { announceWaiting } from "./announce.js";
+import { type AnnounceParts, announceWaiting } from "./announce.js";
 import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
 import { type Calendars, loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";
@@ -27,7 +26,8 @@ import { createPolicies, type Policy, policiesFor } from "./policies/policies.js
 export interface SlaParts {
   config: SlaConfig;
   store: Pick<Store, "sla" | "cursors">;
-  registry: Pick<HookRegistry, "runBefore" | "runAfter">;
+  registry: AnnounceParts["registry"];
+  attempts: AnnounceParts["attempts"];
   raise: RaiseAlert;
   /** The truth about work, by its owner: asked before anything is announced. */
   current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
@@ -105,7 +105,8 @@ export function createSla(parts: SlaParts): Sla {
   const look = (key: string, at?: number) => {
     if (isRunning) work.look(key, at);
   };
-  const announceParts = { store: store.sla, registry: parts.registry, raise: parts.raise, violated, clock, logger };
+  const { registry, attempts, raise } = parts;
+  const announceParts = { store: store.sla, registry, attempts, raise, violated, clock, logger };
   const clocks = new Clocks({
     store: store.sla,
     policies: () => policies,

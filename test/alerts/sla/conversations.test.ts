@@ -5,6 +5,7 @@ import { createSla, type Sla } from "../../../src/alerts/sla/sla.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { InboundMessage } from "../../../src/domain/message.js";
 import { MovedChats } from "../../../src/gateway/moved-chats.js";
+import { createAttempts } from "../../../src/hooks/attempts.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { pluginsConfig } from "../../../src/plugins/config.js";
 import { createPlugins } from "../../../src/plugins/plugins.js";
@@ -43,6 +44,7 @@ async function support(options: RigOptions & { sla?: Record<string, unknown> } =
         config: slaConfig.parse({ after_start: "0s", policies: POLICIES, ...options.sla }),
         store,
         registry,
+        attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
         raise: async (signal) => void signals.push(signal),
         formerChats: (at) => new MovedChats(store.cursors("gateway")).former(at),
         clock,

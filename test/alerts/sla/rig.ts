@@ -8,6 +8,7 @@ import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { SlaNews } from "../../../src/domain/sla.js";
 import type { Store } from "../../../src/domain/store.js";
 import type { WatchedEntity } from "../../../src/domain/watched.js";
+import { createAttempts } from "../../../src/hooks/attempts.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
@@ -77,6 +78,7 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
     config: slaConfig.parse({ after_start: "0s", ...Object(options.config) }),
     store,
     registry,
+    attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
     raise: async (signal) => {
       await options.raise?.(signal);
       signals.push(signal);
