@@ -112,6 +112,7 @@ export class Caller {
     const text = bytes.toString("utf8");
     const header = (name: string) => headerOf(told, name);
     if (status !== 429) this.#limits.note(route, header);
+    if (status < 300) this.#limits.changed(route);
     if (status < 300) return text === "" ? undefined : parsed(text);
     this.#refusals.count(status, header, text);
     if (status === 429) throw this.#limited(route, header, text);

@@ -10,6 +10,11 @@ import { isGlobalLimit, limitMs } from "./limit.js";
 /** Discord's clock and ours differ. */
 const MARGIN_MS = 50;
 const MAX_BUCKETS = 10_000;
+/** Of each limit in a row on the changes of a channel's messages, the first; each later one lasts at least twice as long, up to the other. */
+const FIRST_CHANGE_LIMIT_MS = 5_000;
+const LONGEST_CHANGE_LIMIT_MS = 300_000;
+/** While one change finds out whether the limit is over, the others wait so long. */
+const FIND_OUT_MS = 5_000;
 /** A limit that is said to last longer is met again after it. */
 export const MAX_LIMIT_MS = 3_600_000;
 
@@ -22,6 +27,8 @@ export interface Route {
   shape: string;
   /** What of its path has limits of its own. */
   major: string;
+  /** The message that it edits or deletes. */
+  changed?: bigint | undefined;
 }
 
 interface Bucket {
@@ -32,10 +39,23 @@ interface Bucket {
   isDiscords?: true;
 }
 
+/** A limit on changes of a channel's messages that names no bucket, as that of edits of messages older than an hour (30046). */
+interface ChangeLimit {
+  /** How many answers in a row said so. */
+  count: number;
+  /** On the monotonic clock. */
+  until: number;
+  /** Older messages are limited, too. A newer one may not be. */
+  newest: bigint;
+  /** One change finds out whether it is over. */
+  isTried: boolean;
+}
+
 export function routeOf(method: string, path: string): Route {
   const major = /^\/webhooks\/\d+\/[^/?]+|^\/(?:channels|guilds|webhooks|interactions)\/\d+/.exec(path)?.[0] ?? "";
   const shape = path.replace(/^(\/(?:webhooks|interactions)\/\d+)\/[^/?]+/, "$1/:token").replace(/\d{15,}/g, ":id");
-  return { method, shape, major };
+  const messageId = method === "POST" ? undefined : /^\/channels\/\d+\/messages\/(\d+)$/.exec(path)?.[1];
+  return { method, shape, major, changed: messageId === undefined ? undefined : BigInt(messageId) };
 }
 
 export class Limits {
@@ -44,6 +64,8 @@ export class Limits {
   readonly #buckets = new Map<string, Bucket>();
   /** By method and shape, Discord's name for the bucket, which several may share. */
   readonly #names = new Map<string, string>();
+  /** By method and channel. */
+  readonly #changes = new Map<string, ChangeLimit>();
   /** The requests of the account, on the monotonic clock. */
   #second: Bucket = { remaining: 0, resetAt: Number.NEGATIVE_INFINITY };
 
@@ -55,6 +77,8 @@ export class Limits {
   /** Counts a request. Throws `Limited` when Discord takes none of its kind now. */
   take(route: Route): void {
     const now = this.#clock.monotonic();
+    const limit = this.#changeLimitOf(route);
+    if (limit && limit.until > now) throw limitOf(route, limit.until - now, { isGlobal: false, wasAsked: false });
     const key = this.#keyOf(route);
     const bucket = this.#buckets.get(key);
     if (bucket && bucket.resetAt <= now) this.#buckets.delete(key);
@@ -63,6 +87,7 @@ export class Limits {
     else if (bucket) bucket.remaining--;
     // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
     if (!route.shape.startsWith("/interactions/")) this.#takeOfSecond(route, now);
+    if (limit) Object.assign(limit, { until: now + FIND_OUT_MS, isTried: true });
   }
 
   /** What the headers of an answer say. */
@@ -75,10 +100,16 @@ export class Limits {
       this.#set(route, Number(remaining), Number(resetAfter) * 1000 + MARGIN_MS);
   }
 
+  /** Discord took a change: the limit that it met is over. */
+  changed(route: Route): void {
+    if (this.#changeLimitOf(route)) this.#changes.delete(changesKey(route));
+  }
+
   /** What an answer with the status 429 means for its request and for those that follow. */
   limited(route: Route, header: Header, body: string): Limited {
-    const forMs = Math.min(limitMs(body, header), MAX_LIMIT_MS) + MARGIN_MS;
+    const toldMs = Math.min(limitMs(body, header), MAX_LIMIT_MS);
     const isGlobal = isGlobalLimit(body, header);
+    const forMs = (isGlobal || route.changed === undefined ? toldMs : this.#limitChanges(route, toldMs)) + MARGIN_MS;
     if (isGlobal) this.#second = { remaining: 0, resetAt: this.#clock.monotonic() + forMs, isDiscords: true };
     else if (route.method === "POST") this.#set(route, 0, forMs);
     // The limit of a resource may concern a single message, as that of edits of an old one does (30046).
@@ -89,7 +120,31 @@ export class Limits {
   /** The next request asks Discord. */
   forget(): void {
     this.#buckets.clear();
+    this.#changes.clear();
     this.#second = { remaining: 0, resetAt: Number.NEGATIVE_INFINITY };
+  }
+
+  #changeLimitOf(route: Route): ChangeLimit | undefined {
+    if (this.#changes.size === 0 || route.changed === undefined) return undefined;
+    const limit = this.#changes.get(changesKey(route));
+    return limit && route.changed <= limit.newest ? limit : undefined;
+  }
+
+  /** Gives how long it lasts. Answers to changes that were under way together count once. */
+  #limitChanges({ changed = 0n, ...route }: Route, toldMs: number): number {
+    const now = this.#clock.monotonic();
+    const before = this.#changes.get(changesKey(route));
+    const newest = before !== undefined && before.newest > changed ? before.newest : changed;
+    const count = (before?.count ?? 1) + (before?.isTried ? 1 : 0);
+    const grownMs = Math.min(FIRST_CHANGE_LIMIT_MS * 2 ** Math.min(30, count - 1), LONGEST_CHANGE_LIMIT_MS);
+    const until = Math.max(before?.until ?? 0, now + Math.max(toldMs, count > 1 ? grownMs : 0));
+    this.#changes.set(changesKey(route), { count, until, newest, isTried: false });
+    if (this.#changes.size > MAX_BUCKETS)
+      for (const oldest of this.#changes.keys()) {
+        this.#changes.delete(oldest);
+        break;
+      }
+    return until - now;
   }
 
   #takeOfSecond(route: Route, now: number): void {
@@ -117,6 +172,8 @@ export class Limits {
       for (const oldest of this.#buckets.keys()) return void this.#buckets.delete(oldest);
   }
 }
+
+const changesKey = ({ method, major }: Pick<Route, "method" | "major">) => `${method} ${major}`;
 
 const limitOf = ({ shape }: Route, afterMs: number, facts: { isGlobal: boolean; wasAsked: boolean }) =>
   new Limited(`Discord limits requests to ${shape}`, { afterMs, ...facts });

@@ -1,6 +1,7 @@
 /** How long a limit lasts whose answer (HTTP 429) does not say so as Discord's mostly do: a wait that can be kept, and the message is sent after it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
+import { ManualClock } from "../../support/manual-clock.js";
 import { type Rig, startRig } from "./rig.js";
 
 let fake: FakeDiscord;
@@ -79,4 +80,42 @@ it("a ban may name its end as a date", async () => {
   banned.fail({ method: "POST", path: "/messages$", action: { kind: "page", status: 429, headers } });
   const result = await other.say({ text: "x" }, { chatId: banned.channelId });
   expect(result).toMatchObject({ kind: "retry", scope: "bot", afterMs: expect.closeTo(1_200_000, -6) });
+});
+
+it("limited edits of a channel are asked for one at a time, with growing pauses, and hold no new message back", async () => {
+  const clock = new ManualClock();
+  const discord = await startFakeDiscord();
+  const other = await startRig(discord, { clock });
+  onTestFinished(async () => {
+    await other.stop();
+    await discord.stop();
+  });
+  const say = async (chatId = discord.channelId) => {
+    const result = await other.say({ text: "card" }, { chatId });
+    return result.kind === "sent" ? result.messageId : "";
+  };
+  const edit = (messageId: string, chatId = discord.channelId) =>
+    other.send({ kind: "edit", address: { ...at(chatId), botId: "" }, messageId, part: part("card 2") });
+  const ids = [await say(), await say(), await say(), await say()].reverse();
+  const away = discord.world.addChannel({ type: 0 }).id;
+  const [elsewhere, asked] = [await say(away), () => discord.calls.filter(({ method }) => method === "PATCH").length];
+  const body = {
+    message: "Maximum number of edits to messages older than 1 hour reached",
+    code: 30046,
+    retry_after: 5,
+  };
+  const path = `/${discord.channelId}/messages`;
+  discord.fail({ method: "PATCH", path, times: 100, action: { kind: "status", status: 429, body } });
+  for (const [round, pauseMs] of [5_000, 10_000, 20_000, 40_000].entries()) {
+    const results = [];
+    for (const id of ids) results.push(await edit(id));
+    expect(asked(), `round ${round}`).toBe(round + 1);
+    expect(results[0]).toMatchObject({ kind: "retry", scope: "delivery", afterMs: expect.closeTo(pauseMs, -3) });
+    for (const held of results.slice(1)) expect(held).toMatchObject({ scope: "delivery", isUntried: true });
+    expect(await say()).not.toBe("");
+    await clock.advance(pauseMs + 1_000);
+  }
+  expect(await edit(elsewhere, away)).toMatchObject({ kind: "sent" });
+  discord.faults.clear();
+  for (const id of ids) expect(await edit(id)).toMatchObject({ kind: "sent" });
 });
