@@ -27,7 +27,7 @@ interface Supervised {
   adapter: Adapter;
   state: AdapterState;
   since: number;
-  /** When it was online last, or was started; undefined while it is online or off. */
+  /** When its outage started, which goes on over moments online, and ends after `STEADY_MS` online. A start is none. */
   awaySince?: number | undefined;
   restarts: number;
   /** Since when it is online, on the monotonic clock; undefined while it is not. */
@@ -106,10 +106,12 @@ export class Adapters {
   }
 
   status(): (AdapterState & Pick<AdapterStatus, "platform" | "since" | "awaySince" | "restarts" | "neverReports">)[] {
-    return [...this.#all].map(([platform, { adapter, state, since, awaySince, restarts }]) => {
+    return [...this.#all].map(([platform, one]) => {
+      const { adapter, state, since, restarts } = one;
+      const awaySince = this.#isSteady(one) ? undefined : one.awaySince;
       const { neverReports } = adapter.traits;
-      const one = { platform, ...state, since, awaySince, restarts };
-      return neverReports === undefined ? one : { ...one, neverReports };
+      const shown = { platform, ...state, since, awaySince, restarts };
+      return neverReports === undefined ? shown : { ...shown, neverReports };
     });
   }
 
@@ -197,9 +199,16 @@ export class Adapters {
     const now = this.#options.clock.monotonic();
     if (isOnline) one.onlineSince ??= now;
     else if (one.onlineSince !== undefined) {
-      if (now - one.onlineSince >= STEADY_MS) one.wasSteady = true;
+      if (this.#isSteady(one)) {
+        one.wasSteady = true;
+        one.awaySince = undefined;
+      }
       one.onlineSince = undefined;
     }
+  }
+
+  #isSteady({ onlineSince }: Supervised): boolean {
+    return onlineSince !== undefined && this.#options.clock.monotonic() - onlineSince >= STEADY_MS;
   }
 
   #move(one: Supervised, state: AdapterState): void {
@@ -217,7 +226,8 @@ export class Adapters {
     if (before.phase === next.phase) return;
     const now = this.#options.clock.now();
     one.since = now;
-    one.awaySince = next.phase === "online" || next.phase === "off" ? undefined : (one.awaySince ?? now);
+    if (next.phase === "off") one.awaySince = undefined;
+    else if (next.phase === "reconnecting" || next.phase === "offline") one.awaySince ??= now;
     this.#options.logger.info(
       { platform: one.adapter.platform, phase: next.phase, reason: next.reason },
       "platform state",

@@ -9,7 +9,7 @@ export interface AdapterStatus extends AdapterState {
   platform: string;
   /** When it came into this phase (ms since the epoch). */
   since: number;
-  /** Since when it is not online, in any phase; undefined while it is online or off. */
+  /** Since when it fails to stay online, in any phase; undefined at a start, once it was online for a minute, and while it is off. */
   awaySince?: number | undefined;
   /** Hook points whose events the platform never reports. */
   neverReports?: readonly string[];

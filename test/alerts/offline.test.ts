@@ -115,6 +115,25 @@ it("a platform that keeps trying to connect is away since it was online last", a
   expect(other.messages.some(({ text }) => text.includes("loop is away"))).toBe(true);
 });
 
+it("the outage of a platform goes on over moments online, until it was online for a minute", async () => {
+  const { on } = await twoPlatforms();
+  const isOpen = async () => (await on.alerts.list({ limit: 5 })).some(({ state }) => state !== "resolved");
+  await pass(on, MINUTE);
+  set(on, "reconnecting");
+  await pass(on, 12_000);
+  set(on, "online");
+  await pass(on, 15_000);
+  set(on, "reconnecting");
+  await pass(on, 12_000);
+  expect(await isOpen()).toBe(true);
+  set(on, "online");
+  await pass(on, 75_000);
+  expect(await isOpen()).toBe(false);
+  set(on, "reconnecting");
+  await pass(on, 12_000);
+  expect(await isOpen()).toBe(false);
+});
+
 it.each([
   [["loop:7"], [], "This step notifies none of its people"],
   [["loop:7", "third:7"], ["dm-7"], "ann has no other account and is notified in a private chat"],
