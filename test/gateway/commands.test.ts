@@ -291,6 +291,27 @@ describe("a command in the platform's own form", () => {
     expect(platform.requests.some(({ address }) => address.chatId.startsWith("dm-"))).toBe(true);
   });
 
+  it("whose answer stops in the middle, because a part is in doubt, says so to its person", async () => {
+    const platform = new LoopbackPlatform("loop", {
+      privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
+    });
+    platform.width = 1_000;
+    platform.script = (operation) =>
+      operation.kind === "create" && operation.interaction?.first === false
+        ? { kind: "ambiguous", error: "Discord answered 500", mayRepeat: false }
+        : undefined;
+    const rig = await start({ platforms: [platform] });
+    const command = slash("fire-hook", { id: "x".repeat(2_500) });
+    await rig.receive(command);
+    await rig.idle();
+    const told = platform.messages.filter(({ chatId }) => chatId.startsWith("dm-"));
+    expect(told.map(({ text }) => text)).toEqual([
+      expect.stringMatching(
+        /^\*\*The command ran. It is not known whether the rest of its answer was posted \(1 of 3 parts were sent\)\.\*\*[\s\S]*500[\s\S]*outbox release d_/,
+      ),
+    ]);
+  });
+
   it("shows progress in place, not for every step, and its last word is its answer", async () => {
     const slow: Command = {
       ...list,

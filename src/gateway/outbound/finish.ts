@@ -1,4 +1,5 @@
 /** The ways a delivery ends without being sent, and who is told. */
+import { IN_DOUBT } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { notifyAsker } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
@@ -25,8 +26,10 @@ export async function finish(
   const now = out.clock.now();
   // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
   const isAnswer = delivery.answers !== undefined && delivery.cause.kind === "command";
+  const isUnknown = status === "held" && reason.includes(IN_DOUBT);
   // What an operator discards was held, and its person was notified then.
-  if (status === "dead" && isAnswer && delivery.status !== "held") await notifyAsker(delivery, status, reason, out);
+  if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")
+    await notifyAsker(delivery, status, reason, out);
   const isTold = status === "dead" || status === "cancelled";
   await out.store.outbox.finish(delivery.id, status, reason, now, isTold && out.registry.isHeard("delivery_failed"));
   out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);

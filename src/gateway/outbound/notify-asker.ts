@@ -10,6 +10,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
+import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
@@ -110,7 +111,13 @@ const CHANGES = {
   },
 };
 
-function textFor({ id, answers, cause }: Delivery, ending: Withheld, reason: string): string {
+function textFor({ id, answers, cause, parts }: Delivery, ending: Withheld, reason: string): string {
+  if (ending === "held" && reason.includes(IN_DOUBT)) {
+    const unknown = `It is not known whether ${partCountText(parts) === "" ? "its answer was posted" : "the rest of its answer was posted"}`;
+    if (!answers?.isOperator) return `The command ran. ${unknown}${partCountText(parts)}. The operators can see why.`;
+    const shown = `**The command ran. ${unknown}${partCountText(parts)}.**\n> ${reason.slice(0, 500)}`;
+    return `${shown}\n\n\`/outbox release ${id}\` asks what is there, and posts the rest or not. \`/outbox show ${id}\` has the details.`;
+  }
   if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
   if (cause.kind === "reply") return replyText(id, cause.id, ending, reason);
   const shown = `**The command ran, but its answer was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
