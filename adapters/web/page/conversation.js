@@ -131,7 +131,8 @@ function noticeOf({ gatewayName, role }, { isDm, listens }) {
   if (listens === "never" && role !== null)
     return `${gatewayName} answers only commands here: web.access.dms in hookgate.yaml switches direct messages off.`;
   const how = listens === "mention" ? `Mention @${gatewayName} to talk to it here.` : "";
-  if (role !== null) return how;
+  // Where everyone may write privately, no one needs a role to be answered.
+  if (role !== null || (isDm && listens === "always")) return how;
   const answers = listens === "never" ? "does not answer you here" : "may not answer you";
   return `${how} You have no role, so ${gatewayName} ${answers}: send /whoami and pass the answer on to the person who runs it.`.trim();
 }
@@ -166,7 +167,10 @@ function invitation({ gatewayName, role }, { isDm, listens, name }) {
   if (listens === "always")
     return {
       title: "Say hello, or type / to see commands",
-      text: "Every message passes through your hooks. Start with one of these:",
+      text:
+        role === null && isDm
+          ? `Write your message here. What answers it, hooks or people, is up to those who run ${gatewayName}.`
+          : "Every message passes through your hooks. Start with one of these:",
     };
   if (!isDm)
     return {

@@ -11,9 +11,11 @@ const OFFLINE = "Connection lost. Reconnecting… Your messages are kept and sen
 
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 /** The printed link carries the token behind `#`, which browsers send to nobody. */
-let linkToken = /^#token=(.+)$/.exec(location.hash)?.[1];
-if (linkToken !== undefined) linkToken = decodeURIComponent(linkToken);
+const isLink = () => location.hash.startsWith("#token=");
+let linkToken = isLink() ? safelyDecoded(location.hash.slice("#token=".length)) : undefined;
 if (linkToken) history.replaceState(null, "", location.pathname);
+/** Pasted into the address bar of the open page, which changes nothing else: opened as in a new tab. */
+addEventListener("hashchange", () => isLink() && location.reload());
 
 async function boot(notice) {
   let me;
@@ -184,7 +186,7 @@ function showChat(chat, keep) {
     event.preventDefault();
     openPlace(link.hash);
   });
-  addEventListener("hashchange", () => openPlace(location.hash));
+  addEventListener("hashchange", () => isLink() || openPlace(location.hash));
 
   function isHere({ origin, pathname, hash, hostname, port }) {
     if (pathname !== "/" || !/^#[^=]+\/\d+$/.test(hash)) return false;
