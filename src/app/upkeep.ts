@@ -6,7 +6,8 @@ import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 
-const SWEEP_EVERY_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const SWEEP_EVERY_MINUTES = 60;
 
 export function warnOfProblems(registry: HookRegistry, logger: Logger): void {
   for (const { code, message, ids } of registry.validate()) logger.warn({ code, hooks: ids }, message);
@@ -21,20 +22,24 @@ export async function firstTime(store: Store, token: string): Promise<string | u
   return token;
 }
 
-/** Retention every hour, and the check of the database once a day. */
+/** Retention every hour, and each minute what the check of the database needs: once a day, and when damage is suspected. */
 export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, logger: Logger): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
-  const sweep = () => {
-    timer = clock.after(SWEEP_EVERY_MS, sweep);
-    running = store.sweep(clock.now()).then(
-      (removed) => logger.debug({ removed }, "old rows removed"),
-      (error: unknown) => logger.warn({ error: errorMessage(error) }, "old rows were not removed"),
-    );
+  let minutes = 0;
+  const lookAround = () => {
+    timer = clock.after(MINUTE_MS, lookAround);
+    if (minutes++ % SWEEP_EVERY_MINUTES === 0) sweep();
     store
       .verify(clock.now())
       .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "the database was not checked"));
   };
-  let timer = clock.after(60_000, sweep);
+  const sweep = () => {
+    running = store.sweep(clock.now()).then(
+      (removed) => logger.debug({ removed }, "old rows removed"),
+      (error: unknown) => logger.warn({ error: errorMessage(error) }, "old rows were not removed"),
+    );
+  };
+  let timer = clock.after(MINUTE_MS, lookAround);
   return async () => {
     timer.cancel();
     await running;

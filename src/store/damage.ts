@@ -8,8 +8,12 @@ import { readMark } from "./identity.js";
 import { isHeaderSound, LOG_HEADER_BYTES, readIndex } from "./lost-log.js";
 
 export interface Damage {
-  /** Remembers an error that shows damage; others are ignored. */
+  /** Remembers an error of a read or a write that looks like damage; others are ignored. A disk that fails for a moment looks like it, too. */
   note(error: HookgateError): void;
+  /** A read or a write met what looks like damage, and no check of the whole file has decided about it. */
+  isSuspected(): boolean;
+  /** What a check of the whole file found; undefined when it is sound. */
+  decide(error: HookgateError | undefined): void;
   /** A loss that was found at the start, or a part that works no more. Logged, and shown until a restart. */
   remark(message: string, facts?: object): void;
   /** The files are open: from now on it is noticed when one is deleted, replaced or overwritten. `mark`: the number of the database, unless another process may write it. */
@@ -38,6 +42,7 @@ interface OwnFiles {
 export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | "journal">, logger: Logger): Damage {
   let opened: Opened | undefined;
   let found: HookgateError | undefined;
+  let suspicion: HookgateError | undefined;
   let isGoneLogged = false;
   const remarks: string[] = [];
   const log = `${files.database}-wal`;
@@ -94,6 +99,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
   };
   const look = (): HookgateError | undefined => {
     if (found !== undefined) return found;
+    if (suspicion !== undefined) return suspicion;
     const error = gone();
     if (error !== undefined && !isGoneLogged) logger.error({ code: error.code, hint: error.hint }, error.message);
     isGoneLogged = error !== undefined;
@@ -109,7 +115,19 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
 
   return {
     note(error) {
-      if (error.code === "STORE_CORRUPT") remember(error);
+      if (error.code !== "STORE_CORRUPT" || found !== undefined || suspicion !== undefined) return;
+      const { code, message, cause } = error;
+      suspicion = new HookgateError({ code, message, hint: SUSPECTED, cause });
+      logger.error({ code, hint: SUSPECTED }, message);
+    },
+    isSuspected: () => suspicion !== undefined,
+    decide(error) {
+      if (error?.code === "STORE_CORRUPT") remember(error);
+      else if (error === undefined && suspicion !== undefined)
+        logger.warn({}, `the database ${files.database} is sound: what looked like damage was a failure of the disk`);
+      // Else the disk fails, which decides nothing.
+      else return;
+      suspicion = undefined;
     },
     remark(message, facts = {}) {
       remarks.push(message);
@@ -130,6 +148,8 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
   };
 }
 
+const SUSPECTED =
+  "A disk that fails for a moment looks like this, too: the gateway checks the whole file within some minutes, and `npx hookgate doctor` checks it now. If it is damaged, stop the gateway and restore a backup with `npx hookgate restore FILE`.";
 const RESTORE = "Stop the gateway, then restore a backup with `npx hookgate restore FILE`.";
 
 /** What another process did to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and closed. */

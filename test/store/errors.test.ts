@@ -165,6 +165,30 @@ describe("errors of the store", () => {
     expect(logged).toEqual([expect.stringContaining(file)]);
   });
 
+  test("what looks like damage while the disk fails is over when a check finds the file sound, and lasts when it does not", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const first = await openStore(storeOptions(file));
+    const events = Array.from({ length: 400 }, (_, i) => messageEvent(String(i), { text: "x".repeat(40_000) }));
+    await Promise.all(events.map((event) => first.inbox.accept(event, LANE, 1000, false)));
+    await first.close();
+    const sound = readFileSync(file);
+    const store = await openTestStore({ file });
+    damageAfterFirstPages(file);
+    await expect(store.inbox.unfinished(0, 400)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+    expect(store.health().problem).toMatchObject({ hint: expect.stringContaining("A disk that fails for a moment") });
+    const damaged = readFileSync(file);
+    const disk = openSync(file, "r+");
+    writeSync(disk, sound, 0, sound.length, 0);
+    await store.verify(Date.now());
+    expect(store.health().problem).toBeUndefined();
+    writeSync(disk, damaged, 0, damaged.length, 0);
+    closeSync(disk);
+    await expect(store.inbox.unfinished(0, 400)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+    await store.verify(Date.now());
+    expect(store.health().problem).toMatchObject({ hint: expect.stringContaining("restore a backup") });
+    expect(store.health().problem?.hint).not.toContain("for a moment");
+  });
+
   test("the daily check finds damage that no message has met", async () => {
     const file = await filledFile();
     const store = await openTestStore({ file });
