@@ -37,7 +37,12 @@ export const alerts = defineCommand({
     },
   },
   options: [
-    { name: "id", summary: "The id of an alert (al_…), or last", type: "string", complete: "alerts" },
+    {
+      name: "id",
+      summary: "The id of an alert (al_…), or last: the one posted last in this chat",
+      type: "string",
+      complete: "alerts",
+    },
     { name: "text", summary: "note: what to write; resolve: why", type: "string", rest: true },
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page", type: "integer" },

@@ -38,7 +38,7 @@ export async function done(
       : await already(first, deed, desk, clock.now())
     : changed > 0
       ? `✓ ${deed.verb}${deed.until ?? ""}: ${count(changed, "alert")}.`
-      : `Nothing to do: no alert of that card is open and not ${deed.verb.toLowerCase()} already.`;
+      : `Nothing to do: none of these alerts is open and not ${deed.verb.toLowerCase()} already.`;
   const text = [said, note].filter(Boolean).join(" ");
   return {
     message: { text: one ? `${text} ${code(first.id)}` : text },

@@ -16,7 +16,7 @@ export function needAlerts({ alerts }: CommandDeps): AlertDesk {
 /** Which alert a command is about. */
 export const ALERT_ID = {
   name: "id",
-  summary: "An alert (al_…), all of a card (ac_…), or last",
+  summary: "An alert (al_…), all of a card (ac_…) or message (d_…), or last: the one posted last in this chat",
   type: "string",
   required: true,
   complete: "alerts",
@@ -27,12 +27,12 @@ export function actorOf({ operator, source }: Pick<CommandContext, "operator" | 
   return { id: `${platform}:${userId}`, name: displayName ?? `${platform}:${userId}`, source };
 }
 
-/** An id as cards show it, of an alert or of a card of many; `last`: the open alert that was posted last in this chat. */
+/** An id as cards show it, of an alert, or of a card or message of many; `last`: the open alert that was posted last in this chat. */
 export async function idOf(alerts: AlertDesk, given: unknown, { at }: Pick<CommandContext, "at">): Promise<string> {
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("which alert", "/alerts lists them; `last` is the one posted last in this chat.", "id");
   if (id !== "last") {
-    if (isCard(id) || (await alerts.get(id))) return id;
+    if (isOfMany(id) || (await alerts.get(id))) return id;
     throw notFound(
       "alert",
       id,
@@ -51,8 +51,8 @@ export async function idOf(alerts: AlertDesk, given: unknown, { at }: Pick<Comma
   });
 }
 
-/** All of one card: what is open of it is looked up when something is done with it. */
-const isCard = (id: string) => id.startsWith("ac_");
+/** All of one card or message: what is open of it is looked up when something is done with it. */
+const isOfMany = (id: string) => /^(?:ac|d)_/.test(id);
 
 export function lengthOf(given: unknown, what: string): number {
   const ms = typeof given === "string" ? parseDuration(given) : undefined;

@@ -37,7 +37,7 @@ import { askRotas, type RotaView, warnOfGaps } from "./on-call.js";
 import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { createReaders, type ReadersParts } from "./readers.js";
-import { eachOpen, idsOn, reexamine } from "./reexamine.js";
+import { eachOpen, idsOf, reexamine } from "./reexamine.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
 import { routeAt } from "./steps/route.js";
@@ -92,7 +92,7 @@ export interface AlertsParts {
 export interface Alerts {
   /** The entrance for everything that may break. */
   raise: RaiseAlert;
-  /** On one alert (`al_…`), or on all open ones of a card (`ac_…`). Rejects with NOT_FOUND. */
+  /** On one alert (`al_…`), or on all open ones of a card (`ac_…`) or of a message (`d_…`). Rejects with NOT_FOUND. */
   act(
     id: string,
     action: PersonAction,
@@ -291,7 +291,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
   return {
     raise: async (signal) => void (await run({ kind: "signal", signal })),
     async act(id, action, by, role) {
-      const ids = id.startsWith("ac_") ? await idsOn(id, store) : [id];
+      const ids = await idsOf(id, store);
       const ended = new Set<string>();
       if (action.kind === "resolve") for (const one of ids) if (await endCause(one, action.reason, by)) ended.add(one);
       const alerts: Alert[] = [];

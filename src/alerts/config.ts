@@ -80,7 +80,9 @@ const route = z.strictObject({
     .int()
     .min(0)
     .default(3)
-    .describe("How many alerts of a group have a card of their own before the others share one."),
+    .describe(
+      "How many alerts of a group have a card of their own before the others share one. An alert of severity high or critical that fires and joins the shared card is a new message as well; those that come together are one message.",
+    ),
   hold: duration("0s").describe("How long a problem must last before it is reported (against flapping)."),
   reopen_within: duration("10m").describe(
     "A problem that comes back within this time changes its old card instead of posting a new one.",

@@ -33,6 +33,8 @@ export type Occasion =
   | { kind: "unposted"; id: string; destination: string; text: string }
   /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
   | ({ kind: "posted"; id: string } & Posted)
+  /** It is about to join a card of many that is posted in this chat. */
+  | { kind: "joined"; id: string; destination: string }
   | { kind: "time"; id: string };
 
 export interface Outcome {
@@ -77,6 +79,7 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
   if (plan === undefined) return undefined;
   if (occasion.kind === "action") act(plan, occasion.action, occasion.by, ackForOf(plan.alert, alerting));
   if (occasion.kind === "undelivered") fallback(plan, occasion, alerting);
+  if (occasion.kind === "joined") plan.joinedAt = occasion.destination;
   if (occasion.kind === "unposted") unposted(plan, occasion, alerting);
   if (occasion.kind === "posted") posted(plan, occasion, alerting);
   return plan;

@@ -44,6 +44,8 @@ export class Plan {
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
   /** A page of the step that a route took last was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without the chat. */
   lostPage: LostPage | undefined;
+  /** A chat where it gets a card that stands there already: the card is only edited. */
+  joinedAt: string | undefined;
   /** As it was before anything happened. */
   readonly was: Alert;
   /** What a person did has changed something. */

@@ -47,8 +47,13 @@ export async function eachOpen(
   }
 }
 
-/** All alerts of a card. */
-export async function idsOn(cardId: string, store: Pick<Alerting["store"], "list">): Promise<string[]> {
+/** The alerts that an id names: one (`al_…`), all of a card (`ac_…`), or those that one message is about (`d_…`), without those that its card got later. */
+export async function idsOf(id: string, store: Pick<Alerting["store"], "list" | "idsIn">): Promise<string[]> {
+  if (id.startsWith("ac_")) return idsOn(id, store);
+  return id.startsWith("d_") ? store.idsIn(id) : [id];
+}
+
+async function idsOn(cardId: string, store: Pick<Alerting["store"], "list">): Promise<string[]> {
   const ids: string[] = [];
   for (let afterId = ""; ; ) {
     const page = await store.list({ cardId, afterId, limit: PAGE });

@@ -318,6 +318,8 @@ export interface AlertStore {
   unsettledNotices(destination: string): Promise<Notice[]>;
   /** What was posted there about this alert, with all else that the same messages are about; oldest first. */
   postedWith(alertId: string, destination: string): Promise<Notice[]>;
+  /** The ids of the alerts that the message of this delivery is about. */
+  idsIn(deliveryId: string): Promise<string[]>;
   /** The same notice at every destination: what an escalation step posted, and copies of what was lost. Also those whose key goes on after `:`. */
   noticesWith(alertId: string, key: string): Promise<Notice[]>;
   settleNotices(ids: readonly number[]): Promise<void>;

@@ -49,10 +49,12 @@ it("alerts of a common card move together", async () => {
   const on = await watch({ routes: { default: { to: [ROOM], alone: 0, remind: { times: 0 } } } });
   for (let n = 0; n < 5; n++) await on.raise({ fingerprint: `f${n}`, title: `Reply to ${n}` });
   await on.advance(6_000);
-  expect(on.posted()).toHaveLength(1);
+  // Each that joined it was a message besides.
+  const cards = (at: string) => on.posted(at).filter(({ text }) => !text.includes("It fires now"));
+  expect(cards(ROOM)).toHaveLength(1);
   await on.reload({ routes: { default: { to: [OPS], alone: 0, remind: { times: 0 } } } });
   await on.advance(6_000);
-  expect(on.posted(OPS).map(({ text }) => /\d alerts/.exec(text)?.[0])).toEqual(["5 alerts"]);
+  expect(cards(OPS).map(({ text }) => /\d alerts/.exec(text)?.[0])).toEqual(["5 alerts"]);
   expect(on.posted()[0]?.text).toContain("Moved to `loop:bot:ops`");
 });
 

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/domain/address.js";
+import { openDesk } from "../commands/desk.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { afterTest } from "../support/clean-up.js";
 import { until } from "../support/until.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, signal, type Watch, watch } from "./watch.js";
 
@@ -471,7 +473,7 @@ describe("many at once", () => {
     expect(on.posted()[3]?.text).toMatch(/^\W*🗂 Reply to 3/);
     for (let n = 4; n < 12; n++) await raise(n);
     await on.advance(10_000);
-    const cards = on.posted();
+    const cards = on.posted().filter(({ text }) => !text.includes("It fires now"));
     expect(cards).toHaveLength(4);
     expect(cards[3]?.text).toMatch(/9 alerts: policy replies\n[\s\S]*9 firing/);
     const all = JSON.stringify(cards[3]?.body.buttons);
@@ -482,6 +484,80 @@ describe("many at once", () => {
     // Three of their own still fire, and are reminded of apart.
     await on.advance(11 * MINUTE);
     expect(on.posted().filter(({ text }) => /reminder \d of/.test(text))).toHaveLength(3);
+  });
+
+  it("that fire and join a posted card are new messages, also when it is acknowledged; those that come together are few", async () => {
+    const on = await watch(route({ alone: 1, remind: { times: 0 } }));
+    const clock = { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
+    const waiting = (n: number) => ({ fingerprint: `replies:${n}`, title: `Reply to ${n}`, clock });
+    const news = () => on.posted().filter(({ text }) => text.includes("Overdue now"));
+    await on.raise(waiting(0));
+    await on.raise(waiting(1));
+    await on.advance(6_000);
+    const card = on.posted()[1];
+    expect(news()).toEqual([]);
+    const id = /\/ack (\w+)/.exec(JSON.stringify(card?.body.buttons))?.[1] as string;
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    await on.raise(waiting(2));
+    expect(news().map(({ text, body }) => [/Reply to \d/.exec(text)?.[0], body.replyToId])).toEqual([
+      ["Reply to 2", card?.id],
+    ]);
+    // A warning is a message when it breaks, although the card had one a moment ago.
+    await on.raise({ ...waiting(3), state: "warned", severity: "warning" });
+    await on.alerts.silences.add(["queue=mute"], HOUR, "quiet", ANN);
+    await on.raise({ ...waiting(4), labels: { queue: "mute" } });
+    await on.advance(6_000);
+    expect(news()).toHaveLength(1);
+    await on.raise(waiting(3));
+    expect(news().at(-1)?.text).toContain("Reply to 3");
+    await on.advance(2 * MINUTE);
+    const before = news().length;
+    await Promise.all(Array.from({ length: 50 }, (_, n) => on.alerts.raise(signal(waiting(n + 10)))));
+    await on.settle();
+    await on.advance(2 * MINUTE);
+    const since = news().slice(before);
+    expect(since.length).toBeLessThan(10);
+    const told = since.map(({ text }) => Number(/\*\*(\d+) alerts/.exec(text)?.[1] ?? 1));
+    expect(told.reduce((sum, count) => sum + count, 0)).toBe(50);
+  });
+
+  it("that come back soon to a posted card are an edit, as they are for a card of their own", async () => {
+    const on = await watch(route({ alone: 0, remind: { times: 0 } }));
+    const back = { fingerprint: "replies:b", title: "Reply to b" };
+    await on.raise();
+    await on.raise(back);
+    await on.advance(6_000);
+    expect(on.posted()).toHaveLength(2);
+    await on.raise({ ...back, state: "resolved" });
+    await on.raise({ ...back, episode: 2 });
+    await on.advance(6_000);
+    expect(on.posted()).toHaveLength(2);
+    await on.raise({ ...back, episode: 2, state: "resolved" });
+    await on.advance(11 * MINUTE);
+    await on.raise({ ...back, episode: 3 });
+    expect(on.posted()).toHaveLength(3);
+  });
+
+  it("are one page, whose button acknowledges those that it lists and none that joined their card later", async () => {
+    const on = await watch(
+      route({ alone: 1, remind: { times: 0 }, escalate: [{ after: "10m", mention: ["loop:7"] }] }),
+    );
+    const desk = await openDesk();
+    afterTest(() => desk.close());
+    desk.deps.alerts = on.alerts;
+    const all = [0, 1, 2].map((n) => signal({ fingerprint: `replies:${n}`, title: `Reply to ${n}` }));
+    await Promise.all(all.map((one) => on.alerts.raise(one)));
+    await on.advance(11 * MINUTE);
+    const page = on.posted().find(({ text }) => /\d alerts\*\*.*Escalated/.test(text));
+    const listed = page?.text.match(/Reply to \d/g) ?? [];
+    expect(listed.length).toBeGreaterThan(1);
+    const later = await on.raise({ fingerprint: "replies:9", title: "Reply to 9" });
+    const line = /"(\/ack \w+)"/.exec(JSON.stringify(page?.body.buttons))?.[1] as string;
+    expect((await desk.say(line)).shown).toContain(`${listed.length} alerts`);
+    expect((await on.alerts.get(later.id))?.state).toBe("firing");
+    expect((await on.alerts.counts({})).acked).toBe(listed.length);
+    expect((await desk.say(line)).shown).toContain("none of these alerts is open and not acknowledged already");
+    await expect(desk.say("/ack d_unknown")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   it("are one reminder; after one press for all it counts how they stand and names a few, and nothing is added", async () => {

@@ -1,6 +1,6 @@
 /**
- * A warning that breaks, and an alert whose snooze ended, are posted as a new message: their card is only edited, which notifies no
- * one. It is the first notice of the breach, and may be the only one after a snooze.
+ * A warning that breaks, an alert whose snooze ended, and one that fires and joins a card of many, are posted as a new message: their
+ * card is only edited, which notifies no one. It is the first notice of the breach, and may be the only one after a snooze.
  */
 import type { Alert, NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
@@ -13,14 +13,14 @@ import { quietEnd } from "./quiet-hours.js";
 const LOUD = "high";
 
 export function breach(plan: Plan, alerting: Pick<Alerting, "config">): void {
-  const { alert, now, told, notices } = plan;
-  const what = noticeOf(plan, alerting);
-  if (what === undefined) return;
+  const { alert, now, told, notices, joinedAt } = plan;
+  const news = noticeOf(plan, alerting);
   const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
   for (const destination of plan.destinations) {
+    const what = there.has(destination) ? news : destination === joinedAt ? breachOf(plan) : undefined;
     // An escalation at the same moment is a new message already, and so is a card that is not posted yet.
     const isPosted = notices.some((notice) => notice.destination === destination);
-    if (!there.has(destination) || isPosted || quietEnd(plan, destination, alerting) !== undefined) continue;
+    if (what === undefined || isPosted || quietEnd(plan, destination, alerting) !== undefined) continue;
     notices.push({ alertId: alert.id, destination, kind: "reminder", ...what, dueAt: now });
   }
 }
@@ -41,7 +41,11 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
     return { key: wokenKey(now), text: `${text}. It is still acknowledged by ${alert.ack?.by}`, mentions };
   }
   const hasBroken = !isNew && events.some(({ event }) => event === "fire" || event === "reopen");
-  if (!isFiring || !hasBroken || !isAtLeast(alert.severity, LOUD)) return undefined;
+  return hasBroken ? breachOf(plan) : undefined;
+}
+
+function breachOf({ alert, now }: Plan): Words | undefined {
+  if (alert.state !== "firing" || !isAtLeast(alert.severity, LOUD)) return undefined;
   const text = alert.signal.clock === undefined ? "It fires now" : "Overdue now";
   return { key: `breach:${alert.firedAt ?? now}`, text, mentions: [] };
 }

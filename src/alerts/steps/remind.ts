@@ -73,12 +73,15 @@ function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number)
   return `Not acknowledged for ${formatDuration(now - Math.max(firedAt ?? raisedAt, lapsedAt))}`;
 }
 
+/** It repeats what is known: a breach and the end of a snooze are news. */
+export const isRepeated = ({ kind, key }: Pick<Notice, "kind" | "key">) =>
+  kind === "reminder" && key.startsWith("reminder:");
+
 /** The last of the reminders of a route that are posted at once: it says all. */
 export function newestReminders(notices: readonly Notice[]): Notice[] {
   const series = ({ key }: Notice) => key.slice(0, key.lastIndexOf(":"));
-  const isReminder = ({ kind, key }: Notice) => kind === "reminder" && key.startsWith("reminder:");
   return notices.filter(
-    (one, index) => !isReminder(one) || !notices.slice(index + 1).some((later) => series(later) === series(one)),
+    (one, index) => !isRepeated(one) || !notices.slice(index + 1).some((later) => series(later) === series(one)),
   );
 }
 

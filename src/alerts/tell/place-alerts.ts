@@ -25,10 +25,14 @@ export async function placeAlerts(destination: string, telling: Telling): Promis
 
 async function placePage(destination: string, due: readonly Place[], telling: Telling): Promise<void> {
   const page = new Page(destination, telling);
+  const called = new Set((await telling.store.notices(destination, PAGE)).map(({ alertId }) => alertId));
   const assigned: { alertId: string; destination: string; cardId: string | undefined }[] = [];
   for (const place of due) {
     const alert = await telling.store.get(place.alertId);
     const card = alert && (await page.cardFor(alert, place));
+    // Before it is placed: a crash in between repeats nothing. What a message is about already needs no other.
+    if (card && !called.has(alert.id) && (await page.isOnlyEdited(card, alert)))
+      await telling.run({ kind: "joined", id: alert.id, destination });
     assigned.push({ alertId: place.alertId, destination, cardId: card?.id });
   }
   await telling.store.place(assigned, page.made);
@@ -71,11 +75,25 @@ class Page {
   async #reopened(alert: Alert): Promise<AlertCard | undefined> {
     const { store } = this.#telling;
     const card = await store.cardOf(this.#destination, "alert", alert.fingerprint);
-    if (!card) return undefined;
-    const before = (await store.list({ cardId: card.id, limit: 50 })).filter(({ id }) => id !== alert.id);
+    return card && (await this.#isBack(alert, card)) ? card : undefined;
+  }
+
+  async #isBack(alert: Alert, { id }: AlertCard): Promise<boolean> {
+    if (alert.episode <= 1) return false;
     const { reopen_within } = routeAt(alert, this.#destination, this.#telling).settings;
-    const isRecent = before.some(({ state, endedAt }) => isOpen(state) || (endedAt ?? 0) + reopen_within > this.#now);
-    return isRecent ? card : undefined;
+    return (await this.#telling.store.list({ cardId: id, limit: PAGE })).some(
+      (one) =>
+        one.id !== alert.id &&
+        one.fingerprint === alert.fingerprint &&
+        (isOpen(one.state) || (one.endedAt ?? 0) + reopen_within > this.#now),
+    );
+  }
+
+  /** No new message shows it: the card of many stands there already. What comes back soon is an edit for every card. */
+  async isOnlyEdited(card: AlertCard, alert: Alert): Promise<boolean> {
+    if (card.kind === "alert" || this.made.includes(card)) return false;
+    const isPosted = card.isPosted || (await this.#telling.deliveryOf(card.deliveryId)) !== undefined;
+    return isPosted && !(await this.#isBack(alert, card));
   }
 
   async #common(kind: "rest" | "catch-up", key: string, group: string): Promise<AlertCard> {

@@ -18,7 +18,7 @@ import { isOfWoken } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber, unreachedStep } from "../steps/escalate.js";
 import { isCopy, lostPrivately } from "../steps/fallback.js";
-import { newestReminders, remindedAt } from "../steps/remind.js";
+import { isRepeated, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { lose } from "./check-notices.js";
@@ -201,12 +201,17 @@ async function isHeldUnsaid(sayings: readonly Saying[], destination: string, tel
   return isUnsaid(sayings, destination, telling);
 }
 
-/** False when its alert ended meanwhile; of a reminder also when an operator has the alert, or its card was reminded of just now. */
+/** False when its alert ended meanwhile; of a reminder also when an operator has the alert, or when it repeats what its card was reminded of just now. */
 function isTimely({ notice, alert, card }: Saying, now: number): boolean {
   if (notice.kind !== "reminder") return isOpen(alert.state);
   if (isOfWoken(notice, alert)) return true;
   if (alert.state !== "firing" || alert.signal.clock?.pausedFor !== undefined) return false;
-  return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
+  return (
+    !isRepeated(notice) ||
+    card === undefined ||
+    card.kind === "alert" ||
+    now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS
+  );
 }
 
 /** One for each card and kind; when there are many, one for each kind and whom it calls. What routes say of one alert at once is one. */
@@ -355,7 +360,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   }
   await store.noticesSent(ids, clock.now());
   const { card } = first;
-  if (card && first.notice.kind === "reminder") {
+  if (card && sayings.some(({ notice }) => isRepeated(notice))) {
     const current = await store.card(card.id);
     if (current) await store.saveCard({ ...current, remindedAt: clock.now() });
   }
@@ -412,8 +417,7 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   )?.messageId;
   const isSameChat = root !== undefined && telling.chatOf(root.address) === notice.destination;
   const alerts = alertsOf(sayings);
-  const words =
-    alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, card, telling);
+  const words = alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, telling);
   return {
     text: `${prefix}${words.text}`,
     buttons: words.buttons,
@@ -444,12 +448,7 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
 }
 
-function aboutMany(
-  alerts: readonly Alert[],
-  sayings: readonly Saying[],
-  card: AlertCard | undefined,
-  telling: Telling,
-) {
+function aboutMany(alerts: readonly Alert[], sayings: readonly Saying[], telling: Telling) {
   const { common, of } = textOf(sayings, telling.clock.now());
   const lines = [
     `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}${latenessOf(sayings, telling)}`,
@@ -458,9 +457,11 @@ function aboutMany(
       .map((one) => `- ${titleOf(one)}${common === undefined ? ` · ${inline(of(one), 200)}` : ""}`),
     ...(alerts.length > NAMED ? [`- and ${alerts.length - NAMED} more: \`/alerts\``] : []),
   ];
-  const isOneCard = card !== undefined && card.kind !== "alert" && sayings.every((one) => one.card?.id === card.id);
+  const { deliveryId, destination = "" } = sayings[0]?.notice ?? {};
+  const isAllowed = alerts.every((one) => routeAt(one, destination, telling).settings.buttons.includes("ack"));
+  // Those of this message only: a card may get others, which its reader has not seen.
   const row = [
-    ...(isOneCard ? [press("Acknowledge all", `/ack ${card.id}`, "success")] : []),
+    ...(isAllowed && deliveryId !== undefined ? [press("Acknowledge all", `/ack ${deliveryId}`, "success")] : []),
     press("Show all", "/alerts open"),
   ];
   return { text: lines.join("\n"), buttons: [row] };

@@ -32,6 +32,7 @@ export function createNotices({
   | "unsettledNotices"
   | "settleNotices"
   | "postedWith"
+  | "idsIn"
   | "noticesWith"
   | "lostPages"
 > {
@@ -60,6 +61,9 @@ export function createNotices({
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
        AND delivery_id IS NOT NULL) ORDER BY id`,
+  );
+  const idsIn = database.prepare<[string], { id: string }>(
+    "SELECT DISTINCT alert_id AS id FROM alert_notices WHERE delivery_id = ? ORDER BY id",
   );
   const withKey = database.prepare<[string, string, string, string], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
@@ -90,6 +94,7 @@ export function createNotices({
       write(() => [...new Set(revive.all(deliveryId).map(({ destination }) => destination))]),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
+    idsIn: (deliveryId) => read(() => idsIn.all(deliveryId).map(({ id }) => id)),
     noticesWith: (alertId, key) => read(() => withKey.all(alertId, key, `${key}:`, `${key};`).map(noticeOf)),
     lostPages: () => read(() => lostPages.all().map(noticeOf)),
     settleNotices: (ids) =>
