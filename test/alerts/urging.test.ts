@@ -521,6 +521,15 @@ describe("many at once", () => {
     expect(told.reduce((sum, count) => sum + count, 0)).toBe(50);
   });
 
+  it("that fire and join a card are a new message, although that card was reminded of a moment ago", async () => {
+    const on = await watch(route({ alone: 0, remind: { every: "10m", times: 1 } }));
+    await on.raise();
+    await on.advance(11 * MINUTE);
+    expect(on.posted().at(-1)?.text).toContain("reminder 1 of 1");
+    await on.raise({ fingerprint: "replies:late", title: "Reply to Late" });
+    expect(on.posted().at(-1)?.text).toMatch(/Reply to Late[\s\S]*It fires now/);
+  });
+
   it("that come back soon to a posted card are an edit, as they are for a card of their own", async () => {
     const on = await watch(route({ alone: 0, remind: { times: 0 } }));
     const back = { fingerprint: "replies:b", title: "Reply to b" };
