@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";
+import { readableEnd } from "../commands/automations/owner-only.js";
+import type { CommandDeps } from "../commands/deps.js";
 import { offeredTo } from "../commands/help.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
@@ -294,7 +296,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const commands = createCommands({
+    const deps: CommandDeps = {
       alerts,
       registry,
       tasks,
@@ -325,7 +327,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
       clock,
-    });
+    };
+    const commands = createCommands(deps);
     const plugins = createPlugins({
       entries: config.plugins,
       baseDir: dirname(file),
@@ -365,6 +368,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       mayPost: (hookId, conversation) =>
         automations.get(hookId)?.mayPostIn(conversation, (at) => gateway.currentAddress(at)) ?? true,
       ofUnknownAge: followed.ofUnknownAge,
+      readableReason: async (operator, delivery, end) => (await readableEnd(deps, { operator }, end, delivery)).reason,
       shown,
     });
     const problems = createProblemList(loaded, {

@@ -12,6 +12,9 @@ import type { CommandDeps } from "../deps.js";
 import { maySeeReasons, REASON_WITHHELD, withoutReasons } from "../hook-reasons.js";
 import type { Reading } from "./show-run.js";
 
+/** The person who reads. */
+type Reader = Pick<CommandContext, "operator">;
+
 export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boolean {
   return automations?.get(hookId)?.ownerOnly === true;
 }
@@ -50,7 +53,7 @@ function givenWork({ automations, tasks }: CommandDeps, hookId: string) {
 }
 
 /** What programs printed is for owners. A hook that is gone from its file may have been one that runs them. */
-export function maySeeOutput(deps: CommandDeps, { operator }: CommandContext, hookId: string): boolean {
+export function maySeeOutput(deps: CommandDeps, { operator }: Reader, hookId: string): boolean {
   if (hasRole(operator.role, "owner")) return true;
   return deps.automations?.get(hookId) !== undefined && !isOwnerOnly(deps, hookId);
 }
@@ -93,7 +96,7 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
  * In place of what a hook of an operator or a plugin says of something, in errors and reasons, where it is not for the reader; undefined where it is. It
  * may quote what the hook was given, in forms that no mask finds.
  */
-async function withheldOf(deps: CommandDeps, context: CommandContext, of: About): Promise<string | undefined> {
+async function withheldOf(deps: CommandDeps, context: Reader, of: About): Promise<string | undefined> {
   if (!maySeeReasons(context)) return REASON_WITHHELD;
   const role = await deps.roleToHear(of);
   return hasRole(context.operator.role, role) ? undefined : `for ${role}s: ${MAY_QUOTE}`;
@@ -102,7 +105,7 @@ async function withheldOf(deps: CommandDeps, context: CommandContext, of: About)
 const MAY_QUOTE = "it may quote the runner of a task, or the answer to a command";
 
 /** The same for errors. Those of hooks in files may also have what a program printed. */
-const withheldErrors = (deps: CommandDeps, context: CommandContext, hookId: string, withheld: string | undefined) =>
+const withheldErrors = (deps: CommandDeps, context: Reader, hookId: string, withheld: string | undefined) =>
   isOfPlugin(deps, hookId) || maySeeOutput(deps, context, hookId) ? withheld : HIDDEN;
 
 /**
@@ -202,7 +205,7 @@ const FAIL_CLOSED = /^(Hook "([^"]+)" (?:failed|was not called) at \S+ and is fa
 /** The same for what became of a message. Its reason may be a hook's: of one that blocks, or of one that failed. */
 export async function readableEnd<T extends { status: string; reason?: string; error?: string }>(
   deps: CommandDeps,
-  context: CommandContext,
+  context: Reader,
   end: T,
   of: About,
 ): Promise<T> {
@@ -227,7 +230,7 @@ export function readableLetter<T extends Delivery | InboxRow>(
 
 function readableReason(
   deps: CommandDeps,
-  context: CommandContext,
+  context: Reader,
   status: string,
   reason: string,
   withheld: string | undefined,

@@ -117,8 +117,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
         `breaker:${id}`,
         [
           `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is not run for ${formatDuration(pauseMs)}.`,
-          `\`/runs ${id}\` shows the error.`,
-          `\`/hooks enable ${id}\` runs it again at once.`,
+          ...stepsAfterBreak(id, live.get(id)?.definition.ownerOnly ?? false),
         ].join("\n"),
       ),
   });
@@ -346,6 +345,17 @@ export function createAutomations(options: AutomationsOptions): Automations {
 }
 
 /** Throws HOOK_CRITICAL when one of them is critical. */
+/** Admins read it, too: what only an owner may do of a hook that runs a program is named as that, and what an admin may do beside it. */
+function stepsAfterBreak(id: string, ownerOnly: boolean): string[] {
+  const [error, enable] = [`\`/runs ${id}\` shows the error`, `\`/hooks enable ${id}\` runs it again at once`];
+  return ownerOnly
+    ? [
+        `For owners: ${error}, ${enable}.`,
+        `For admins: \`/hooks disable ${id}\` switches it off; only an owner can enable it again.`,
+      ]
+    : [`${error}.`, `${enable}.`];
+}
+
 function needCritical(broken: readonly BrokenHook[]): void {
   const critical = broken.filter((one) => one.critical);
   if (critical.length === 0) return;

@@ -12,7 +12,7 @@ import type { Address } from "./address.js";
 import type { AlertStore } from "./alert.js";
 import type { AutomationStore } from "./automation.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
-import type { Operator } from "./identity.js";
+import type { Operator, Role } from "./identity.js";
 import type { Cause, Journal } from "./journal.js";
 import type { InboxLetterRef, LetterFilter, LetterRef } from "./letters.js";
 import type { ButtonAction, OutboundMessage } from "./message.js";
@@ -156,8 +156,8 @@ export interface NewDelivery {
   visibleTo?: string;
   /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and operators are not bothered with it. */
   isCourtesy?: boolean;
-  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its `author` (a user id). */
-  answers?: { isOperator: boolean; author?: string } | undefined;
+  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its `author` (a user id). `role`: of this person, when the message came. */
+  answers?: { role?: Role | undefined; author?: string } | undefined;
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
   /**

@@ -19,7 +19,7 @@ import type { ConsolePerson, Identify } from "./identity.js";
 import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
 import type { OwnerClaims } from "./owner-claims.js";
-import type { Offers } from "./parts.js";
+import type { Offers, Parts } from "./parts.js";
 import type { Routes } from "./routes.js";
 import type { GatewayStatus } from "./status.js";
 
@@ -61,6 +61,8 @@ export interface GatewayOptions {
   mayPost?: (hookId: string, conversation: string) => boolean;
   /** Deliveries that an earlier process was sending, under a clock that was set back since: they may be as old as can be. */
   ofUnknownAge?: ReadonlySet<string>;
+  /** The reason of an end as this person may read it; whole when absent. */
+  readableReason?: Parts["readableReason"];
   /** What becomes of texts in answers to commands: whole paths of files are shortened. */
   shown?: (text: string) => string;
 }

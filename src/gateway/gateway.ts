@@ -103,6 +103,7 @@ class RunningGateway implements Gateway {
     offers,
     mayPost = () => true,
     ofUnknownAge = new Set(),
+    readableReason = async (_operator, _delivery, { reason }) => reason,
     shown = (text) => text,
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console, claims?.owners);
@@ -166,6 +167,7 @@ class RunningGateway implements Gateway {
       },
       mayPost,
       ofUnknownAge,
+      readableReason,
       shown,
       claims,
     };

@@ -3,6 +3,7 @@
  * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
  */
 
+import { NOT_ADDRESSED } from "../domain/access.js";
 import {
   type ActionEvent,
   type CommandEvent,
@@ -10,7 +11,6 @@ import {
   type InboundEvent,
   type InteractionRef,
 } from "../domain/event.js";
-import type { Operator } from "../domain/identity.js";
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../fast/isolate.js";
 import type { Verdict } from "./access.js";
@@ -92,7 +92,7 @@ async function handleMessage(
   }
   await received;
   if (verdict.access === "denied") {
-    const slip = isBot || isPressed ? undefined : slipOf(row, message, operator, inbound);
+    const slip = isBot || isPressed ? undefined : slipOf(row, message, sender, inbound);
     return slip ?? denied(row, message, sender, inbound);
   }
 
@@ -111,10 +111,11 @@ async function handleMessage(
   return defaultRoute(row, message, operator, inbound);
 }
 
-/** A command is answered in any room, so its typo is, too. */
-function slipOf(row: LaneRow, message: InboundMessage, operator: Operator, inbound: Inbound) {
+/** A command is answered in any room, so its typo is, too: in a listed room without a mention as well. */
+function slipOf(row: LaneRow, message: InboundMessage, { operator, verdict }: Sender, inbound: Inbound) {
   const slip = claimSlip(row, message, operator, inbound);
-  return slip ?? (message.isGroupMention ? unknownCommand(row, message, operator, false, inbound) : undefined);
+  const isRead = message.isGroupMention || verdict.reason === NOT_ADDRESSED;
+  return slip ?? (isRead ? unknownCommand(row, message, operator, false, inbound) : undefined);
 }
 
 /** Not listened to here. One log line says why, and a stranger in a direct message is told once. */

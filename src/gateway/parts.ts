@@ -3,8 +3,9 @@
 import type { AccessConfig } from "../domain/access.js";
 import type { Address } from "../domain/address.js";
 import type { Choice } from "../domain/command.js";
+import type { Operator } from "../domain/identity.js";
 import type { ConversationWatch } from "../domain/sla.js";
-import type { Store } from "../domain/store.js";
+import type { Delivery, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -33,6 +34,12 @@ export interface Parts {
   mayPost(hookId: string, conversation: string): boolean;
   /** Deliveries of an earlier process whose age the clock does not show. */
   ofUnknownAge: ReadonlySet<string>;
+  /** The reason of an end as this person may read it. */
+  readableReason(
+    operator: Operator,
+    delivery: Pick<Delivery, "id" | "cause">,
+    end: { status: string; reason: string },
+  ): Promise<string>;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
   claims: Pick<OwnerClaims, "owners" | "hasCode" | "find" | "overheard"> | undefined;

@@ -111,6 +111,30 @@ outgoing: { allow: ["127.0.0.1"] }
     expect((await live.ended("caller", 9)).status).toBe("succeeded");
   });
 
+  test("admins hear of a program that fails again and again with what an admin can do, and what an owner can", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+automations: { breaker: { failures: 2, pause: 1h } }
+hooks:
+  - { id: checker, on: message_received, run: { shell: { sh: "exit 3" } } }
+`,
+    });
+    for (let count = 1; count <= 2; count++) {
+      await live.say(`message ${count}`);
+      await live.ended("checker", count);
+    }
+    const told = await until(
+      async () => (await live.room("dm-1")).find((text) => text.includes("is not run for")),
+      "the notice",
+    );
+    expect(told.replaceAll("`", "")).toMatch(
+      /For owners: \/runs checker shows the error, \/hooks enable checker runs it again at once\./,
+    );
+    expect(told.replaceAll("`", "")).toContain(
+      "For admins: /hooks disable checker switches it off; only an owner can enable it again.",
+    );
+  });
+
   test("a breaker that has been open long enough lets one run try, which closes it", async () => {
     let works = false;
     const url = await answering(() => (works ? 200 : 500));

@@ -303,12 +303,11 @@ it("who asks the gateway what it can do is pointed to /help", async () => {
 });
 
 describe("a command that is not there", () => {
-  it("is told to an operator in private, with the nearest; elsewhere, and from others, it is talk", async () => {
+  it("is told to an operator in private, with the nearest; a path is talk", async () => {
     const status = { name: "status", summary: "How it is", role: "viewer" as const, options: [] };
     const rig = await startRig({ commands: [{ ...status, run: async () => ({ message: { text: "well" } }) }] });
     await rig.say("/statos now", { isDm: true, userId: "1" });
     await rig.say("/zzzzzzzzzz", { isDm: true, userId: "1" });
-    await rig.say("/statos", { userId: "1", isGroupMention: false });
     await rig.say("/usr/bin/env is a path", { isDm: true, userId: "1" });
     await rig.idle();
     expect(rig.platform.texts().join("")).toBe(
@@ -368,6 +367,19 @@ describe("a command that is not there", () => {
     await rig.idle();
     expect(rig.platform.texts("open")).toEqual([NEAR, NONE, NEAR]);
     expect(rig.platform.messages[0]?.body).toMatchObject({ replyToId: "m1" });
+  });
+
+  it("is answered in a room that is listened to when mentioned, also without a mention when it is close to one of ours", async () => {
+    const access = { loop: { dms: "operators", chats: ["listed"], mention: "required" } };
+    const rig = await startRig({ access, commands: [status] });
+    rig.platform.width = 1_000;
+    const unaddressed = { chatId: "listed", userId: "1", isGroupMention: false };
+    await rig.say("/statos", { ...unaddressed, messageId: "m1" });
+    for (const text of ["/statos@otherbot", "/start@otherbot", "/zzzzzzzzzz"]) await rig.say(text, unaddressed);
+    await rig.say("/statos", { ...unaddressed, userId: "9" });
+    await rig.idle();
+    expect(await rig.settled("m1", "listed")).toMatchObject({ outcome: "command" });
+    expect(rig.platform.texts("listed")).toEqual([NEAR]);
     // Where it does not listen, commands are answered all the same.
     await rig.say("/statos", { chatId: "unlisted", userId: "1" });
     await rig.say("/statos", { chatId: "unlisted", userId: "1", isGroupMention: false });

@@ -77,14 +77,14 @@ beforeAll(async () => {
           id: "veto",
           on: "message_sending",
           match: { when: 'payload.message.text.contains("vetoed")' },
-          run: { shell: { sh: "cat >&2; exit 2" } },
+          run: { shell: { sh: "echo RULE-26 >&2; cat >&2; exit 2" } },
         },
         {
           id: "shut",
           on: "message_sending",
           match: { when: 'payload.message.text.contains("held back")' },
           on_failure: "closed",
-          run: { shell: { sh: "cat >&2; exit 1" } },
+          run: { shell: { sh: "echo RULE-31 >&2; cat >&2; exit 1" } },
         },
         {
           id: "quotes",
@@ -92,6 +92,12 @@ beforeAll(async () => {
           match: { when: 'payload.message.text.startsWith("quoted: ")' },
           context: [{ read_file: { path: "{{ event.message.text | upcase }}.md", required: true } }],
           run: { chat: { to: "web:web:general", text: "Quoted" } },
+        },
+        {
+          id: "teller",
+          on: "inbound_claim",
+          match: { when: 'payload.message.text.startsWith("Tell: ")' },
+          run: { shell: { sh: 'echo \'{ "decision": "claim", "reply": "held back, vetoed" }\'' } },
         },
         { id: "built", on: "event:build", run: { chat: { to: "web:web:general", text: "Built" } } },
       ],
@@ -186,6 +192,40 @@ describe("a viewer of runs", () => {
       ]);
     expect(await all(OWNER)).toContain("5926");
     expect(await all(BOB)).not.toContain("5926");
+  });
+
+  it("is notified that the answer to a message was kept back, in the words that /hooks why shows to its sender", async () => {
+    const ends = async (token: string, room: string, kept: string) => {
+      const shown = async () => JSON.stringify((await app.call(token, "GET", `/api/rooms/${room}/messages`)).body);
+      const known = await shown();
+      const said = { text: "Tell: pin 8153", nonce: `nonce-of-the-pin-${room}-${kept}` };
+      expect((await app.call(token, "POST", `/api/rooms/${room}/messages`, said)).status).toBeLessThan(300);
+      const notice = new RegExp(`The answer to your message was ${kept}.*?/hooks why (m\\d+)`, "s");
+      const found = await until(async () => notice.exec((await shown()).slice(known.length)), "the notice");
+      const { text } = (await app.call(token, "POST", "/api/command", { line: `/hooks why ${found[1]}` })).body;
+      return { notice: await shown(), why: text as string };
+    };
+    const switched = (line: string) => app.call(OWNER, "POST", "/api/command", { line });
+    await switched("/hooks disable veto");
+    const held = await ends(BOB, "dm-2", "held");
+    const failed = /Hook .{0,4}shut.{0,4} failed at message_sending and is fail-closed: for owners only/;
+    expect(held.notice).toMatch(failed);
+    expect(held.why).toContain("for owners only");
+    expect(held.notice).toMatch(/outbox release d_\w+`? sends it \(operators\)/);
+    expect(held.notice).not.toContain("RULE-31");
+    await switched("/hooks enable veto");
+    await switched("/hooks disable shut");
+    const cancelled = await ends(BOB, "dm-2", "cancelled");
+    for (const one of [cancelled.notice, cancelled.why]) {
+      expect(one).toContain("operators see the reason");
+      expect(one).not.toContain("RULE-26");
+    }
+    // Its owner reads both.
+    expect((await ends(OWNER, "dm-1", "cancelled")).notice).toContain("RULE-26");
+    await switched("/hooks enable shut");
+    await switched("/hooks disable veto");
+    expect((await ends(OWNER, "dm-1", "held")).notice).toContain("RULE-31");
+    await switched("/hooks enable veto");
   });
 
   it("reads that a request failed, and not what the server answered", async () => {

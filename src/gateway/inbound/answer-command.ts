@@ -172,7 +172,7 @@ function answerDelivery(
       operation: "send",
       cause: causeOf(row, "command"),
       visibleTo: message.userId,
-      answers: { isOperator: operator?.role !== undefined },
+      answers: { role: operator?.role },
       interaction: interaction && { ...interaction, isPrivate: true },
     },
     inbound,

@@ -124,7 +124,7 @@ async function recall(
 
 /** As of its author's message: one of us has to know that the copy still has the old text. */
 function notifiedOf({ userId }: InboundMessage, role: Role | undefined): NewDelivery["answers"] {
-  return role === undefined ? undefined : { isOperator: true, author: userId };
+  return role === undefined ? undefined : { role, author: userId };
 }
 
 function standingOf(message: InboundMessage, inbound: Inbound): { verdict: Verdict; role: Role | undefined } {

@@ -56,7 +56,8 @@ export async function forward(
     inbound,
   );
   // A customer does not see what hooks decide; one of us has to know that the customer got no answer.
-  if (judge(message, inbound).operator.role !== undefined) copy.answers = { isOperator: true, author: message.userId };
+  const { role } = judge(message, inbound).operator;
+  if (role !== undefined) copy.answers = { role, author: message.userId };
   return withCopySight(row, message, copy, inbound);
 }
 

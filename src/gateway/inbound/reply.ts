@@ -1,6 +1,6 @@
 /** Turns what a hook or a route wants said into a delivery in the same conversation. */
 
-import { hasRole } from "../../domain/identity.js";
+import { hasRole, type Role } from "../../domain/identity.js";
 import { REPLY_MARK } from "../../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
@@ -31,14 +31,13 @@ export function reply(
     },
     inbound,
   );
-  if (mark === REPLY_MARK && isNotified(message, inbound))
-    delivery.answers = { isOperator: true, author: message.userId };
+  const { role } = judge(message, inbound).operator;
+  if (mark === REPLY_MARK && isNotified(message, role, inbound)) delivery.answers = { role, author: message.userId };
   return [delivery];
 }
 
 /** Who gets a note when no hook answers gets one when the answer is withheld: a person with a role; in rooms, an operator who mentioned the gateway. */
-function isNotified(message: InboundMessage, inbound: Inbound): boolean {
-  const { role } = judge(message, inbound).operator;
+function isNotified(message: InboundMessage, role: Role | undefined, inbound: Inbound): boolean {
   if (role === undefined || !inbound.config.unanswered_note) return false;
   return message.isDm || (message.isGroupMention && hasRole(role, "operator"));
 }

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
+import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
@@ -19,12 +20,16 @@ export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
 /** Once per command: its progress and its answer may all be withheld. */
 export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
   const { cause, answers, mirrors } = delivery;
+  const role = answers?.role;
   const visibleTo = answers?.author ?? delivery.visibleTo;
   const now = out.clock.now();
   const interaction = pendingInteraction(delivery, now);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
   const asked = mirrors?.address ?? delivery.address;
-  const text = mirrors ? notPassedOn(delivery, ending, reason, out) : textFor(delivery, ending, reason);
+  const person: Operator = { platform: asked.platform, userId: visibleTo, role };
+  const readable = await out.readableReason(person, delivery, { status: ending, reason });
+  const end = { ending, reason: readable, isInDoubt: ending === "held" && reason.includes(IN_DOUBT) };
+  const text = mirrors ? notPassedOn(delivery, end, out) : textFor(delivery, end);
   const directly = privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(asked);
   const openText = mirrors ? NOT_PASSED_ON[delivery.operation] : ending === "dead" ? NOT_SHOWN : OPENLY;
@@ -42,7 +47,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:
-      isElsewhere && answers?.isOperator
+      isElsewhere && role !== undefined
         ? {
             address: asked,
             message: { text: openText, replyToId: mirrors?.messageId },
@@ -68,10 +73,16 @@ const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
   delete: "The deletion of this message was not passed on: its copy may still be shown. `/outbox` shows why.",
 };
 
-function notPassedOn(delivery: Delivery, ending: Withheld, reason: string, { offers }: Outbound): string {
+interface End {
+  ending: Withheld;
+  /** As its reader may see it. */
+  reason: string;
+  isInDoubt: boolean;
+}
+
+function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { offers }: Outbound): string {
   const { id, address, operation } = delivery;
   const place = offers.placeName(address) ?? formatAddress(address);
-  const isInDoubt = ending === "held" && reason.includes(IN_DOUBT);
   const { doubted, failed, does, unchanged } = CHANGES[operation];
   const what = isInDoubt
     ? `It is not known whether ${doubted} in ${place}.`
@@ -111,24 +122,30 @@ const CHANGES = {
   },
 };
 
-function textFor({ id, answers, cause, parts }: Delivery, ending: Withheld, reason: string): string {
-  if (ending === "held" && reason.includes(IN_DOUBT)) {
-    const unknown = `It is not known whether ${partCountText(parts) === "" ? "its answer was posted" : "the rest of its answer was posted"}`;
-    if (!answers?.isOperator) return `The command ran. ${unknown}${partCountText(parts)}. The operators can see why.`;
-    const shown = `**The command ran. ${unknown}${partCountText(parts)}.**\n> ${reason.slice(0, 500)}`;
-    return `${shown}\n\n\`/outbox release ${id}\` asks what is there, and posts the rest or not. \`/outbox show ${id}\` has the details.`;
+/** It names what its reader may do, and who may do the rest. */
+function textFor({ id, answers, cause, parts }: Delivery, { ending, reason, isInDoubt }: End): string {
+  const role = answers?.role;
+  const may = (needed: Role) => hasRole(role, needed);
+  const byOperators = may("operator") ? "" : " (operators)";
+  if (isInDoubt) {
+    const unknown = `It is not known whether ${partCountText(parts) === "" ? "its answer was posted" : "the rest of its answer was posted"}${partCountText(parts)}.`;
+    if (role === undefined) return `The command ran. ${unknown} The operators can see why.`;
+    const shown = `**The command ran. ${unknown}**\n> ${reason.slice(0, 500)}`;
+    return `${shown}\n\n\`/outbox release ${id}\` asks what is there, and posts the rest or not${byOperators}. \`/outbox show ${id}\` has the details.`;
   }
-  if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
-  if (cause.kind === "reply") return replyText(id, cause.id, ending, reason);
-  const shown = `**The command ran, but its answer was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
-  if (ending !== "held") return `${shown}\n\n\`/outbox show ${id}\` has the details.`;
-  return `${shown}\n\nCommands still work: \`/hooks disable\` with the id of the failing hook lets answers through without that guard, \`/outbox release ${id}\` sends this one after it is fixed.`;
-}
-
-function replyText(id: string, messageId: string, ending: Withheld, reason: string): string {
-  const shown = `**The answer to your message was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
-  const release = ending === "held" ? ` \`/outbox release ${id}\` sends it.` : "";
-  return `${shown}\n\n\`/hooks why ${messageId}\` shows what happened.${release}`;
+  if (role === undefined) return "The answer cannot be shown here. The operators can see why.";
+  const ended = `${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
+  const release = `\`/outbox release ${id}\` sends it${byOperators}.`;
+  if (cause.kind === "reply") {
+    const next = ending === "held" ? ` ${release}` : "";
+    return `**The answer to your message was ${ended}\n\n\`/hooks why ${cause.id}\` shows what happened.${next}`;
+  }
+  const shown = `**The command ran, but its answer was ${ended}\n\n`;
+  if (ending !== "held") return `${shown}\`/outbox show ${id}\` has the details.`;
+  const disable = may("admin")
+    ? "Commands still work: `/hooks disable` with the id of the failing hook lets answers through without that guard."
+    : "An admin can let answers through without that guard: `/hooks disable` with the id of the failing hook.";
+  return `${shown}${disable} When the hook is fixed, ${release}`;
 }
 
 /** The platform shows that an answer is to come, and takes one. Beside a message that a press changes in place, nothing is pending. */

@@ -73,7 +73,7 @@ export async function withoutInteraction(delivery: Delivery, adapter: Adapter, o
   const isNew = left.every((part) => part.operation === "create");
   const isPrivate = delivery.interaction?.isPrivate || delivery.isCourtesy;
   const address = isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
-  const openly = address && delivery.answers?.isOperator ? notShown(delivery.address) : undefined;
+  const openly = address && delivery.answers?.role ? notShown(delivery.address) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address, openly });
   // It waits with the conversation's others now.
   out.look(queueOf({ id: delivery.id, address: address ?? delivery.address }));

@@ -4,6 +4,7 @@ import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { createSla, type Sla } from "../../../src/alerts/sla/sla.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { InboundMessage } from "../../../src/domain/message.js";
+import type { Command } from "../../../src/gateway/commands.js";
 import { MovedChats } from "../../../src/gateway/moved-chats.js";
 import { createAttempts } from "../../../src/hooks/attempts.js";
 import { silentLogger } from "../../../src/lib/logger.js";
@@ -245,6 +246,23 @@ describe("a conversation's clocks", () => {
     // A viewer has a role, and is not one of those who answer.
     await desk.customer("hello", { userId: "3" });
     expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+  });
+
+  it("go on when one of us mistypes a command where only a mention is read, and end with what is said there", async () => {
+    const status: Command = {
+      name: "status",
+      summary: "How it is",
+      role: "viewer",
+      options: [],
+      run: async () => ({ message: { text: "well" } }),
+    };
+    const access = { loop: { dms: "off", chats: ["room"], mention: "required" } };
+    const desk = await support({ access, commands: [status] });
+    await desk.customer("my order is lost", { isDm: false, isGroupMention: true });
+    for (const text of ["/status", "/statos"]) await desk.staff(text, { isDm: false, isGroupMention: false });
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+    await desk.staff("it is on its way", { isDm: false, isGroupMention: false });
+    expect(await desk.clocks()).toContain("first ended met 0");
   });
 
   it("know people of ours who have no role, and may leave roles out of it", async () => {
