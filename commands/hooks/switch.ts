@@ -1,7 +1,8 @@
 /** `/hooks enable|disable ID`: durable, and in force from the next dispatch. */
+import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
-import { needForRunning } from "../automations/owner-only.js";
+import { isOwnerOnly, needForRunning } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 import { code } from "../text.js";
@@ -12,9 +13,12 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
   if (enabled) needForRunning(deps, context, [hook.id]);
   const state = enabled ? "enabled" : "disabled";
   const data = { id: hook.id, enabled, changed: hook.enabled !== enabled };
-  const buttons = [
-    [commandButton(enabled ? "Disable" : "Enable", `/hooks ${enabled ? "disable" : "enable"} ${word(hook.id)}`)],
-  ];
+  const isOwnersToEnable = !enabled && isOwnerOnly(deps, hook.id) && !hasRole(context.operator.role, "owner");
+  const button = commandButton(
+    enabled ? "Disable" : "Enable",
+    `/hooks ${enabled ? "disable" : "enable"} ${word(hook.id)}`,
+  );
+  const buttons = isOwnersToEnable ? [] : [[button]];
   // Written first, also when nothing changes now: the operator's word must outlive a restart and the plugin's own default. Who only
   // repeats it does not take the place of the one who switched it.
   const stored = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
@@ -29,9 +33,10 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
   const isBreakerClosed = enabled && (await deps.automations?.closeBreaker(hook.id)) === true;
   const breaker =
     isBreakerClosed && `It failed again and again and was not run. Its breaker is closed now, so it runs again.`;
+  const ownersEnable = isOwnersToEnable && "It runs a program, so only an owner can enable it again.";
   if (!data.changed)
     return answer({
-      text: [`${code(hook.id)} was ${state} already.`, breaker, endsAtRestart],
+      text: [`${code(hook.id)} was ${state} already.`, breaker, endsAtRestart, ownersEnable],
       data,
       buttons,
       audited: { changed: false },
@@ -42,6 +47,7 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
       `${code(hook.id)} is ${state}, from the next dispatch of ${code(hook.hook)} on${endsAtRestart ? "" : ", and after a restart too"}.`,
       breaker,
       endsAtRestart,
+      ownersEnable,
       !enabled &&
         hook.failurePolicy === "fail-closed" &&
         "⚠ It guards: while it is disabled, what it would have stopped goes through.",

@@ -40,6 +40,7 @@ beforeAll(async () => {
           phase: "after",
           run: { chat: { to: "web:web:dm-1", text: "It ended: {{ event.report.tasks[0].outcome | upcase }}" } },
         },
+        { id: "prints", on: "message_deleted", run: { shell: { sh: "true" } } },
         {
           id: "echoes",
           on: "message_received",
@@ -278,3 +279,13 @@ it("a hook is fired live with the last payload, or with one of a runner that is 
   );
   expect(await say(`/replay ${own?.id} live=true`, EVE)).toContain("Replayed");
 }, 60_000);
+
+it("an admin who disables a hook that runs a program reads that only an owner enables it, and gets no button for that", async () => {
+  const run = async (token: string, line: string) => (await app.call(token, "POST", "/api/command", { line })).body;
+  const byAdmin = await run(BOB, "/hooks disable prints");
+  expect(byAdmin.text).toContain("only an owner can enable it again");
+  expect(JSON.stringify(byAdmin.message)).not.toContain("/hooks enable");
+  const byOwner = await run(OWNER, "/hooks disable prints");
+  expect(byOwner.text).not.toContain("only an owner");
+  expect(JSON.stringify(byOwner.message)).toContain("/hooks enable");
+});
