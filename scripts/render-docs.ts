@@ -44,7 +44,7 @@ function answerOf({ model, phases, result, sees = "original", mutable }: HookPoi
   if (result === undefined) return ["Result: none. What a handler returns is ignored.", ""];
   const rule =
     model === "modifying"
-      ? `every field is optional; of \`message\`, only the parts that are named change, and \`null\` removes a part. A handler sees the ${sees} payload by default`
+      ? `every field is optional; of \`message\`, only the parts that are named change, and \`null\` removes a part; \`{ message: null }\` has no effect. A handler sees the ${sees} payload by default`
       : "`null`, nothing or `{ handled: false }` passes; an unknown field fails the handler";
   const { properties = {}, required = [] } = z.toJSONSchema(result, { io: "input", reused: "inline" });
   const rows = Object.entries(properties).map(([field, type]) => [

@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { parseInstant } from "../lib/instant.js";
 import { address } from "./address.js";
+import { expectation } from "./expectation.js";
 import type { Role } from "./identity.js";
 import { CAUSE_KINDS, type Cause } from "./journal.js";
 
@@ -88,8 +89,8 @@ export const taskSpec = z.object({
   description: z.string().max(20_000).default(""),
   /** A runner of `orchestrator.runners`, or `person:<platform>:<user id>`. */
   assignTo: z.string().min(1, "a task needs an assignee"),
-  /** Judged by `Assess` when the work is handed in; what they may be is its business (domain/expectation.ts). */
-  expectations: z.array(z.unknown()).optional(),
+  /** Judged by `Assess` when the work is handed in. */
+  expectations: z.array(expectation).optional(),
   /** Ids of tasks that must be done first. */
   dependsOn: z.array(z.string()).optional(),
   group: z.string().optional(),
@@ -114,7 +115,7 @@ const fields = {
   title: z.string(),
   description: z.string(),
   assignTo: z.string(),
-  expectations: z.array(z.unknown()).optional(),
+  expectations: z.array(expectation).optional(),
   dependsOn: z.array(z.string()).optional(),
   group: z.string().optional(),
   maxDuration: z.number().optional(),

@@ -19,9 +19,15 @@ export function resultError(message: string): HookgateError {
 /**
  * A patch has the result's fields only, each of the result's type or without an opinion (`null`, `undefined`). Gives the values as they
  * are with the patch applied: what is an object in `current`, and in the patch, keeps the fields that the patch does not name, and loses
- * those that it sets to null.
+ * those that it sets to null. `onNull` gets what to say about a null in place of a value: it changes nothing, and its author may have
+ * meant to remove the value. By default that is the handler's error.
  */
-export function checkPatch(value: unknown, schema: z.ZodType | undefined, current: (key: string) => unknown): Fields {
+export function checkPatch(
+  value: unknown,
+  schema: z.ZodType | undefined,
+  current: (key: string) => unknown,
+  onNull: (problem: string) => void = refuseNull,
+): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw resultError(`expected fields of the result or null, got ${Array.isArray(value) ? "a list" : typeof value}`);
   const patch = value as Fields;
@@ -29,6 +35,7 @@ export function checkPatch(value: unknown, schema: z.ZodType | undefined, curren
   for (const key of Object.keys(patch)) {
     const given = patch[key];
     const field = fieldOf(schema, key, "");
+    if (given === null && field?.safeParse(null).success === false) onNull(nullProblem(key, schema));
     if (given === null || given === undefined) continue;
     const base = current(key);
     applied[key] = applyTo(base, given, field, key);
@@ -39,14 +46,24 @@ export function checkPatch(value: unknown, schema: z.ZodType | undefined, curren
   return applied;
 }
 
+function refuseNull(problem: string): never {
+  throw resultError(problem);
+}
+
+function nullProblem(key: string, schema: z.ZodType | undefined): string {
+  const hasCancel = key !== "cancel" && schema instanceof z.ZodObject && Object.hasOwn(schema.shape, "cancel");
+  return `${key}: null has no effect: return a value, or leave out ${key}${hasCancel ? "; cancel stops the operation" : ""}`;
+}
+
 /** The same, with what the point itself refuses of the values that the patch sets. */
 export function checkPatchAt(
   { result, resultProblem }: HookPoint,
   payload: Fields,
   value: unknown,
   current: (key: string) => unknown = (key) => payload[key],
+  onNull?: (problem: string) => void,
 ): Fields {
-  const patch = checkPatch(value, result, current);
+  const patch = checkPatch(value, result, current, onNull);
   const problem = resultProblem?.(patch, payload);
   if (problem !== undefined) throw resultError(problem);
   return patch;
@@ -149,9 +166,17 @@ export function checkChange(
   }
   for (const key of Object.keys({ ...before, ...after })) {
     const field = payload.def.shape[key] as z.ZodType | undefined;
-    if (field !== undefined && !isDeepStrictEqual(before[key], after[key])) check(field, after[key], key);
+    if (isDeepStrictEqual(before[key], after[key])) continue;
+    if (field !== undefined) check(changedForm(field, before[key]), after[key], key);
+    else if (!Object.hasOwn(before, key)) fieldOf(payload, key, "");
   }
   checkByCaller(before, after, refuse);
+}
+
+/** What a changed value must be: without unknown fields, unless there were some before. */
+function changedForm(field: z.ZodType, before: unknown): z.ZodType {
+  const strict = strictly(field);
+  return before === undefined || strict.safeParse(before).success ? strict : field;
 }
 
 /** Throws when the point's caller cannot go on with what was made of the data. */

@@ -181,10 +181,11 @@ type OptionOf<P extends Points, N extends string> =
   | ([N] extends [NameOf<P, "lifecycle">] ? "phase" : never);
 
 /**
- * A partial result; `null` and `undefined` are "no opinion" on a key. A value that is an object names what it changes of it, too:
- * `{ message: { text } }` keeps the card and the buttons, `{ message: { card: null } }` takes the card away.
+ * A partial result; `undefined` is "no opinion" on a key. A value that is an object names what it changes of it, too:
+ * `{ message: { text } }` keeps the card and the buttons, `{ message: { card: null } }` takes the card away. `{ message: null }` would
+ * change nothing.
  */
-export type Patch<Result> = { [K in keyof Result]?: PatchOf<Result[K]> | null | undefined };
+export type Patch<Result> = { [K in keyof Result]?: PatchOf<Result[K]> | undefined };
 type PatchOf<Value> = Value extends readonly unknown[]
   ? Value
   : Value extends object

@@ -710,6 +710,22 @@ describe("hooks", () => {
     ]);
   });
 
+  it.each([{ message: null }, { cancel: null }])("that fail closed hold the message with %j", async (result) => {
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerModifying("message_sending", () => result as never, {
+          id: "redact",
+          failurePolicy: "fail-closed",
+        }),
+    });
+    const id = await send(rig, "card number");
+    expect(await ended(rig, id)).toMatchObject({
+      status: "held",
+      reason: expect.stringContaining(`${Object.keys(result)[0]}: null has no effect`),
+    });
+    expect(rig.platform.requests).toHaveLength(0);
+  });
+
   it("that fail closed do not bring a text of a message into the log of the held delivery or the given-up message", async () => {
     const logged: object[] = [];
     const note = (facts: object, message?: string) => void logged.push({ message, facts });

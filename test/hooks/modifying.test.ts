@@ -45,11 +45,41 @@ describe("modifying hooks", () => {
     hooks.registerModifying("sending", () => null);
     hooks.registerModifying("sending", () => undefined);
     hooks.registerModifying("sending", async () => {});
-    hooks.registerModifying("sending", () => ({ text: null, count: undefined }));
+    hooks.registerModifying("sending", () => ({ text: null, count: undefined }) as never);
     expect(await hooks.fireModifying("sending", sending())).toEqual({});
     hooks.registerModifying("sending", () => ({ text: "x" }));
     expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "x" });
     expect(records.map(({ outcome }) => outcome)).toEqual(["passed", "modified"]);
+  });
+
+  it.each(["fail-closed", "fallback"] as const)(
+    "that are %s have failed with a null in place of a value",
+    async (policy) => {
+      const { hooks, records } = setUp();
+      const fallback = policy === "fallback" ? { fallback: { cancel: true } } : {};
+      hooks.registerModifying("sending", () => ({ text: null }) as never, { failurePolicy: policy, ...fallback });
+      const fired = hooks.fireModifying("sending", sending());
+      if (policy === "fallback") expect(await fired).toEqual({ cancel: true });
+      else await expect(fired).rejects.toBeInstanceOf(HookFailedError);
+      expect(records[0]?.runs[0]).toMatchObject({
+        outcome: "failed",
+        error: "Result: text: null has no effect: return a value, or leave out text; cancel stops the operation",
+      });
+    },
+  );
+
+  it("may give null where the point takes it", async () => {
+    const pricing = definePoint({
+      name: "pricing",
+      model: "modifying",
+      payload: z.object({}),
+      result: z.object({ price: z.number().nullable().optional() }),
+      summary: "For tests.",
+      example: {},
+    });
+    const hooks = new HookRegistry({ points: [pricing] });
+    hooks.registerModifying("pricing", () => ({ price: null }), { failurePolicy: "fail-closed" });
+    expect(await hooks.fireModifying("pricing", {})).toEqual({});
   });
 
   it("show every handler the original, unless it asks for the merged payload", async () => {
@@ -258,6 +288,9 @@ describe("modifying hooks", () => {
     expect(() =>
       hooks.registerModifying("sending", () => null, { failurePolicy: "fallback", fallback: { nope: 1 } as never }),
     ).toThrow(/fallback: .*nope/);
+    expect(() =>
+      hooks.registerModifying("sending", () => null, { failurePolicy: "fallback", fallback: { text: null } as never }),
+    ).toThrow(/fallback: Result: text: null has no effect/);
     expect(() => hooks.registerModifying("sending", () => null, { failurePolicy: "fallback" })).toThrow(/fallback/);
   });
 

@@ -58,6 +58,13 @@ describe("a result of message_sending", () => {
     expect(log).toMatchObject([{ level: "error", message: 'Hook "p.redact" failed at message_sending' }]);
   });
 
+  it.each(["message", "cancel"])("that has null in place of %s changes nothing, and the log says so", async (key) => {
+    const { change, run, log } = await send({ [key]: null });
+    expect(change).toEqual({});
+    expect(run).toMatchObject({ outcome: "passed" });
+    expect(log).toMatchObject([{ level: "warn", message: expect.stringContaining(`${key}: null has no effect`) }]);
+  });
+
   it("may take away the text of a message that shows something else", async () => {
     const card = { title: "The last deploy" };
     const { change } = await send({ message: { text: "" } }, { text: "hello", card });

@@ -61,8 +61,21 @@ function resultsOf(hooks: HookRegistry | PluginApi["hooks"]) {
   hooks.registerModifying("message_sending", async () => ({ cancel: true, requird: "yes" }));
   // @ts-expect-error in a part of a field
   hooks.registerModifying("message_sending", async () => ({ message: { text: "", txt: "" } }));
+  // @ts-expect-error a null that takes away nothing
+  hooks.registerModifying("message_sending", () => ({ message: null }));
+  // @ts-expect-error nor is it a decision
+  hooks.registerModifying("message_sending", async () => ({ cancel: null }));
   // @ts-expect-error through the call for any model
   hooks.register({ hook: "inbound_claim", handler: async () => ({ handled: true, replly: "hello" }) });
+  hooks.register({
+    hook: "task:create",
+    phase: "before",
+    handler({ data }) {
+      data.expectations = [{ file: "dist/app.js" }];
+      // @ts-expect-error an expectation of no kind
+      data.expectations = [{ fil: "dist/app.js" }];
+    },
+  });
   // @ts-expect-error a lifecycle handler returns nothing
   hooks.register({ hook: "task:create", phase: "before", handler: async () => ({ cancel: true }) });
 }
@@ -89,6 +102,8 @@ function optionsOf(hooks: HookRegistry | PluginApi["hooks"]) {
   // @ts-expect-error nor for one in `before`
   hooks.register({ hook: "task:spawn", phase: "before", execution: "background", handler: () => {} });
   hooks.register({ hook: "task:spawn", phase: "after", execution: "background", handler: () => {} });
+  // @ts-expect-error a fallback that changes nothing
+  hooks.registerModifying("message_sending", () => null, { failurePolicy: "fallback", fallback: { message: null } });
   const silent = { handled: false, reply: "hi" } as const;
   // @ts-expect-error a reply beside handled: false, as for a claim
   hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "fallback", fallback: silent });

@@ -66,6 +66,9 @@ describe("hooks at the points of a task", () => {
     [{ deadline: "yesterday" }, /deadline: .*expected a time/],
     [{ deadline: 1_000 }, /deadline: 1970-01-01T00:00:01.000Z is in the past/],
     [{ assignTo: "nobody-here" }, /assignTo: There is no runner or person "nobody-here"/],
+    [{ retryPolicy: { maxRetris: 2, backoffMs: 100 } }, /retryPolicy: unknown field "maxRetris"/],
+    [{ expectations: [{ fil: "dist/app.js" }] }, /expectations\.0: expected exactly one of command, sh, file/],
+    [{ expectations: [{ file: "a", minByte: 1 }] }, /expectations\.0: unknown field "minByte"/],
     [{ dependsOn: ["t_m999"] }, /dependsOn: there is no task "t\\_m999"/],
   ])(
     "have failed when they make the task %j: it is created without that, and the hook's run says why",
@@ -86,12 +89,22 @@ describe("hooks at the points of a task", () => {
     },
   );
 
+  it("have failed when they give a result a field that it does not have: the task keeps the runner's", async () => {
+    const app = await guarded({ a: sh("echo fine") });
+    const changed = { ok: true, output: "rewritten", outptu: "rewritten", exitCode: 0, durationMs: 1 };
+    rule(app.folder, { "task:complete": { result: changed } });
+    const id = await app.add("/task add a Something");
+    expect((await app.becomes(id, "done")).result).toMatchObject({ output: "fine\n" });
+    expect((await app.command("/hooks show guard.before-task-complete")).text).toContain("1 failure");
+  });
+
   it("stop the task that a fail-closed one or its fallback made invalid, and are named", async () => {
     const app = await taskedApp({
       orchestrator: { runners: { a: sh("true") } },
       plugin: `export default { id: "strict", setup({ hooks }) {
         hooks.register({ hook: "task:create", phase: "before", id: "closed", failurePolicy: "fail-closed", handler({ data }) {
           if (data.title === "closed") data.assignTo = "nobody-here";
+          if (data.title === "expects") data.expectations = [{ fil: "dist/app.js" }];
         } });
         hooks.register({ hook: "task:create", phase: "before", id: "falls", failurePolicy: "fallback", fallback: { dependsOn: ["t_m999"] },
           handler({ data }) { if (data.title === "falls") throw new Error("it broke"); } });
@@ -99,6 +112,9 @@ describe("hooks at the points of a task", () => {
     });
     expect((await app.command("/task add a closed")).text).toMatch(
       /not created: strict\.closed refused .*assignTo: There is no runner or person "nobody-here"/,
+    );
+    expect((await app.command("/task add a expects")).text).toMatch(
+      /not created: strict\.closed refused .*expectations\.0: expected exactly one of command, sh, file/,
     );
     expect((await app.command("/task add a falls")).text).toMatch(
       /not created: strict\.falls refused .*fallback was refused.*there is no task "t_m999"/,

@@ -78,6 +78,10 @@ const MISTAKES: Record<string, [code: string, found: RegExp]> = {
     /Hook point "plugin:twice:own": this plugin declares it already/,
   ],
   foreign: [received(`{ pluginId: "all" }`), /pluginId: the hook belongs to plugin "foreign": remove it/],
+  "null-fallback": [
+    `api.hooks.registerModifying("message_sending", () => null, { failurePolicy: "fallback", fallback: { message: null } });`,
+    /fallback: Result: message: null has no effect: return a value, or leave out message; cancel stops the operation/,
+  ],
   generator: [
     `api.hooks.registerVoid("message_received", function* () {});`,
     /handler: the body of a generator function would never run: remove the \*/,

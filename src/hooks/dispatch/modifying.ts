@@ -45,14 +45,18 @@ export class ModifyingRules implements Rules<Fields> {
     return value === null || value === undefined ? undefined : this.checked(sequence, entry, value).lost;
   }
 
-  /** Throws when a fail-closed handler is overruled: what it decided is not what happens. */
+  /**
+   * Throws when a fail-closed handler is overruled: what it decided is not what happens. A null in place of a value is no opinion of a
+   * fail-open handler only: a guard must not pass in silence.
+   */
   private checked(
     sequence: Sequence<Fields>,
     entry: Entry,
     value: unknown,
   ): { patch: Fields; lost: string | undefined } {
     const base = sequence.payload as Fields;
-    const patch = checkPatchAt(sequence.point, base, value, (key) => this.merged?.[key] ?? base[key]);
+    const onNull = entry.closing === "open" ? (problem: string) => sequence.warnOnce(entry, problem) : undefined;
+    const patch = checkPatchAt(sequence.point, base, value, (key) => this.merged?.[key] ?? base[key], onNull);
     const lost = entry.seesMerged ? undefined : this.lostOf(patch, entry.id);
     if (lost !== undefined && entry.closing === "closed")
       throw new HookgateError({ code: "HOOK_OVERRULED", message: lost, hint: "Register it with `sees: merged`." });

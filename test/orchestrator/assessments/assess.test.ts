@@ -88,7 +88,7 @@ function handedIn(expectations: unknown[], changes: Partial<Task> = {}): Task {
     changedAt: 0,
     createdBy: "web:1",
     result: { ok: true, output: "compiled 3 files", exitCode: 0, durationMs: 10, data: { warnings: 2 } },
-    expectations,
+    expectations: expectations as Task["expectations"],
     ...changes,
   };
 }
