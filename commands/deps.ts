@@ -21,7 +21,17 @@ import type { TaskDesk } from "./tasks/parts.js";
 /** The registry as commands use it: they look, switch and fire by name; they never register. */
 export type HookDesk = Pick<
   HookRegistry,
-  "list" | "get" | "points" | "point" | "order" | "explain" | "running" | "validate" | "setEnabled" | "dispatch"
+  | "list"
+  | "get"
+  | "points"
+  | "point"
+  | "order"
+  | "explain"
+  | "running"
+  | "validate"
+  | "unawaited"
+  | "setEnabled"
+  | "dispatch"
 >;
 
 export type AlertDesk = Pick<

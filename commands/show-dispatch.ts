@@ -142,7 +142,10 @@ export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome
   const claim = outcome === "claimed" ? ran.find((run) => run.outcome === "claimed") : undefined;
   if (claim && failed === 0) return runOutcomeText(claim);
   if (failed === 0 || outcome === "failed" || outcome === "timed_out") return outcomeText(outcome);
-  return failed === ran.length ? outcomeText("failed") : `${outcomeText(outcome)}, ${failed} failed`;
+  // All failed, and there is a result: a fallback made it.
+  return failed === ran.length && outcome === "passed"
+    ? outcomeText("failed")
+    : `${outcomeText(outcome)}, ${failed} failed`;
 }
 
 /** `13 runs, 2 skipped`: a hook that was skipped did not run. */

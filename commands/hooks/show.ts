@@ -60,10 +60,11 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   if (definition) fields.push(...definitionFields(deps, definition));
   const stuck = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
+  const unawaited = deps.registry.unawaited().filter(({ ids }) => ids[0] === hook.id);
   return answer({
     text: [
       broken && `⚠ **The latest version is not in force**\n${brokenText(broken, deps.automations)}`,
-      ...[...[...problems, ...stuck].map(({ message }) => message), ...(remark ? [remark] : [])].map(
+      ...[...[...problems, ...stuck, ...unawaited].map(({ message }) => message), ...(remark ? [remark] : [])].map(
         (text) => `⚠ ${plain(text)}`,
       ),
     ],
@@ -156,9 +157,10 @@ const field = (name: string, value: string) => ({ name, value, inline: true });
 function orderText({ registry }: CommandDeps, hook: HookInfo): string {
   const order = registry.order(hook.hook, hook.phase);
   const place = order.findIndex(({ id }) => id === hook.id) + 1;
+  const starts = (first: HookInfo | undefined) => (first?.isAwaited === false ? "starts " : "");
   const relations = [
-    ...(hook.after.length > 0 ? [`after ${hook.after.map(code).join(", ")}`] : []),
-    ...(hook.before.length > 0 ? [`before ${hook.before.map(code).join(", ")}`] : []),
+    ...hook.after.map((id) => `${starts(order.find((one) => one.id === id))}after ${code(id)}`),
+    ...hook.before.map((id) => `${starts(hook)}before ${code(id)}`),
   ];
   return [`${place} of ${order.length}`, `priority ${hook.priority}`, ...relations].join(", ");
 }

@@ -8,7 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { type Journey, POINT_OF_CHANGE } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
-import { failedRun } from "../show-dispatch.js";
+import { failedRun, usedFallback } from "../show-dispatch.js";
 import { ago, code, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
@@ -50,8 +50,12 @@ export async function wasRegistered(
 
 /** The run after which no other hook had a turn. */
 export function enderOf(dispatch: DispatchRecord): RunRecord | undefined {
-  return dispatch.runs.find((run) => run.outcome === "claimed") ?? failedRun(dispatch) ?? cutOffRun(dispatch);
+  const claim = dispatch.runs.find((run) => run.outcome === "claimed" || claimedByFallback(dispatch, run));
+  return claim ?? failedRun(dispatch) ?? cutOffRun(dispatch);
 }
+
+const claimedByFallback = (dispatch: DispatchRecord, run: RunRecord) =>
+  dispatch.outcome === "claimed" && usedFallback(dispatch, run);
 
 /** The run that a stop cut off, where each hook waits for the one before it. */
 function cutOffRun({ model, phase, outcome, runs }: DispatchRecord): RunRecord | undefined {
@@ -162,6 +166,8 @@ export function endedEarlier(
       ? `${putOff}. Hooks after it get their turn when the message is offered again.`
       : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
   }
+  if (claimedByFallback(dispatch, ender))
+    return `${before}; its ${code("fallback")} claimed the message. Hooks after a claim do not run.`;
   const why = ender.error ?? ender.reason;
   if (ender.outcome === "interrupted")
     return `${before} and ${endingVerb(ender)}${why ? ` (${plain(why)})` : ""}. The hooks after it did not get their turn.`;

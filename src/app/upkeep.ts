@@ -10,7 +10,8 @@ const MINUTE_MS = 60_000;
 const SWEEP_EVERY_MINUTES = 60;
 
 export function warnOfProblems(registry: HookRegistry, logger: Logger): void {
-  for (const { code, message, ids } of registry.validate()) logger.warn({ code, hooks: ids }, message);
+  for (const { code, message, ids } of [...registry.validate(), ...registry.unawaited()])
+    logger.warn({ code, hooks: ids }, message);
 }
 
 /** A token is shown once: by the first start that has it. The store keeps its hash only. */

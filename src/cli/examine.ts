@@ -86,6 +86,7 @@ async function staged(
   for (const readable of readableRoomNotes(config)) note(readable);
   for (const aside of asideNotes(loaded.file)) note(aside);
   for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);
+  for (const { message } of registry.unawaited()) warning(message);
   const { database } = databaseFiles(env.DATABASE_URL);
   const rooms = readRooms(database);
   const fired = readTriggers(database);

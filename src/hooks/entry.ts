@@ -333,6 +333,16 @@ function checkRetry(id: string, execution: Execution, retry: NonNullable<Registe
     throw invalid(id, `retry.backoffMs: expected milliseconds, got ${String(backoffMs)}`);
 }
 
+/** The hooks after it start when it has ended; of others, as soon as it has started. */
+export function isAwaited(entry: Entry): boolean {
+  return runsInOrder(entry) && (entry.execution === "blocking" || entry.execution === "deadline");
+}
+
+/** One after the other, and not all at once. */
+export function runsInOrder({ point, phase }: Entry): boolean {
+  return point.model !== "void" && phase !== "after";
+}
+
 export function infoOf(entry: Entry): HookInfo {
   const { options, point } = entry;
   return {
@@ -347,6 +357,7 @@ export function infoOf(entry: Entry): HookInfo {
     enabled: entry.enabled,
     critical: options.critical ?? false,
     execution: entry.execution,
+    isAwaited: isAwaited(entry),
     failurePolicy: entry.failurePolicy,
     timeoutMs: entry.timeoutMs,
     visibility: options.visibility ?? "debug",

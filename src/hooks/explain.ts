@@ -1,8 +1,7 @@
 /** Why a hook would run, or would not: the checks of a dispatch, made one by one and said in words. */
 import type { RunRecord } from "../domain/journal.js";
 import { isAsyncFunction } from "./dispatch/lifecycle.js";
-import type { Entry } from "./entry.js";
-import { infoOf } from "./entry.js";
+import { type Entry, infoOf, isAwaited } from "./entry.js";
 import type { Kernel } from "./kernel.js";
 import type { Matcher } from "./matcher.js";
 import type { DispatchOptions } from "./options.js";
@@ -142,10 +141,18 @@ function checkOrder(entry: Entry, peers: readonly Entry[]): ExplainedCheck {
   const running = peers.filter((peer) => peer.enabled);
   const at = running.indexOf(entry);
   if (at < 0) return check("order", false, "It has no place in the order.");
-  const earlier = running.slice(0, at).map(({ id }) => id);
-  const claims = entry.point.model === "claiming" && earlier.length > 0 ? "; any of them may claim first" : "";
-  return check("order", true, earlier.length === 0 ? "It runs first." : `It runs after ${namesOf(earlier)}${claims}.`);
+  const earlier = running.slice(0, at);
+  if (earlier.length === 0) return check("order", true, "It runs first.");
+  const names = namesOf(earlier.map(({ id }) => id));
+  const claims = entry.point.model === "claiming" ? "; any of them may claim first" : "";
+  const unawaited = earlier.filter((peer) => !isAwaited(peer)).map(({ id }) => id);
+  if (unawaited.length === earlier.length)
+    return check("order", true, `It starts after ${names}, and does not wait for ${theEnd(unawaited)}.`);
+  const rest = unawaited.length === 0 ? "" : ` It does not wait for the end of ${namesOf(unawaited)}.`;
+  return check("order", true, `It runs after ${names}${claims}.${rest}`);
 }
+
+const theEnd = ({ length }: readonly string[]) => (length === 1 ? "its end" : "their ends");
 
 /** A long list of names is not shown cut: how many there are, and the last of them. */
 function namesOf(ids: readonly string[]): string {

@@ -69,6 +69,8 @@ export interface HookInfo {
   enabled: boolean;
   critical: boolean;
   execution: Execution;
+  /** The hooks after it start when it has ended; of others, as soon as it has started. */
+  isAwaited: boolean;
   failurePolicy: FailurePolicy;
   timeoutMs: number;
   visibility: Visibility;

@@ -57,7 +57,7 @@ import type {
   VoidHandler,
   VoidOptions,
 } from "./signatures.js";
-import { type Problem, validateEntries } from "./validate.js";
+import { type Problem, unawaitedEntries, validateEntries } from "./validate.js";
 
 export type { Override, Problem };
 
@@ -402,6 +402,11 @@ export class HookRegistry<P extends Points = Catalogue> {
   /** What is wrong with the registrations taken together; empty when all is well. */
   validate(): Problem[] {
     return validateEntries([...this.#roster.entries.values()]);
+  }
+
+  /** The hooks that start after another one by `after` or `before`, and do not wait for its end: warnings. */
+  unawaited(): Problem[] {
+    return unawaitedEntries([...this.#roster.entries.values()]);
   }
 
   /** The hooks of a point in order; disabled ones are there, marked so. Both phases of a lifecycle point, unless one is asked for. */

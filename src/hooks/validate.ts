@@ -2,11 +2,11 @@
 
 import { nearest } from "../lib/nearest.js";
 import { BACKGROUND_KINDS } from "./contribution.js";
-import type { Entry } from "./entry.js";
-import { findCycles, orderEntries } from "./order.js";
+import { type Entry, isAwaited, runsInOrder } from "./entry.js";
+import { findCycles, needsOf, orderEntries } from "./order.js";
 
 export interface Problem {
-  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED */
+  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED | NOT_WAITED_FOR */
   code: string;
   message: string;
   ids: readonly string[];
@@ -63,6 +63,27 @@ function dependencyProblems(entry: Entry, byId: Map<string, Entry>): Problem[] {
         });
     }
   return problems;
+}
+
+/** `after` and `before` that order the starts alone, where the author of the hook may count on more. */
+export function unawaitedEntries(entries: readonly Entry[]): Problem[] {
+  return [...needsOf(entries.filter(({ enabled }) => enabled))].flatMap(([entry, needs]) =>
+    [...needs]
+      .filter((first) => placeOf(first) === placeOf(entry) && !isAwaited(first))
+      .map((first) => unawaited(first, entry)),
+  );
+}
+
+function unawaited(first: Entry, second: Entry): Problem {
+  const isOrdered = runsInOrder(first);
+  const why = isOrdered ? `"${first.id}" is ${first.execution}` : `the hooks at ${placeOf(first)} run at once`;
+  const wait = isOrdered ? `set \`execution: blocking\` for "${first.id}", or put` : "put";
+  return {
+    code: "NOT_WAITED_FOR",
+    message: `${nameOf(second)} starts after "${first.id}" and does not wait for its end, because ${why}. If it needs what "${first.id}" does, ${wait} both into one hook, as steps.`,
+    ids: [second.id, first.id],
+    isWarning: true,
+  };
 }
 
 /** With the line that registers it, where that is known. */

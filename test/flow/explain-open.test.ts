@@ -354,7 +354,7 @@ describe("/hooks why without a message", () => {
     const answer = await why("/hooks why mine.behind");
     expect(answer).toContain("mine.behind did not run for the last inbound_claim");
     expect(answer).toContain("mine.words runs before it and claimed");
-    expect(await why("/hooks why mine.drain7")).toMatch(/It runs after 9 others, directly after mine\.drain6/);
+    expect(await why("/hooks why mine.drain7")).toMatch(/It starts after 9 others, directly after mine\.drain6/);
   });
 });
 
