@@ -39,6 +39,8 @@ export function decisionFromValue(value: unknown): ReadDecision {
   if (typeof value === "string" && readDecision(value).kind !== "none")
     return { kind: "unreadable", error: "it is a text: give the object itself" };
   if (typeof value !== "object" || value === null) return { kind: "none" };
+  if (Array.isArray(value) && value.some((one) => typeof one === "object" && one !== null && "decision" in one))
+    return { kind: "unreadable", error: "it is a list: give the object itself" };
   if (!("decision" in value)) {
     const meant = Object.keys(value).find((key) => DECIDING.has(key) || nearest(key, ["decision"]) !== undefined);
     return meant === undefined ? { kind: "none" } : { kind: "unreadable", error: withoutDecision(meant) };

@@ -45,6 +45,15 @@ describe("the module handler", () => {
     expect(await run({ path: write("export default () => undefined;") })).toMatchObject({ decision: { kind: "pass" } });
   });
 
+  it("fails for a decision in a list; any other list passes", async () => {
+    const returned = (value: unknown) => run({ path: write(`export default () => (${JSON.stringify(value)});`) });
+    expect(await returned([{ decision: "block", reason: "not today" }])).toMatchObject({
+      kind: "failed",
+      error: "what the function returned means to decide, but it is a list: give the object itself",
+    });
+    expect(await returned(["a", null, { reply: "b" }])).toMatchObject({ decision: { kind: "pass" } });
+  });
+
   it("gives the function a copy of the payload", async () => {
     const event = { text: "as it was" };
     await run({ path: write('export default (event) => { event.text = "changed"; };') }, { event });
