@@ -47,7 +47,14 @@ export const snooze = defineCommand({
     const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
     if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
     const acted = await desk.act(id, { kind: "snooze", until }, by);
-    const shown = writeMoment({ kind: "moment", atMs: until, style: "f", timezone: desk.timezone() });
-    return done(acted, { verb: "Snoozed", event: "snooze", until: ` until ${shown}` }, answering);
+    const shown = (atMs: number) => writeMoment({ kind: "moment", atMs, style: "f", timezone: desk.timezone() });
+    const [alert] = acted.alerts;
+    // A silence, a window or another alert keeps it quiet, which may last longer than the snooze.
+    const silence = desk.silences.list().find(({ id }) => alert?.state === "silenced" && id === alert.quietBy);
+    const end =
+      silence !== undefined && silence.until > until
+        ? ` until ${shown(silence.until)}, when its silence ends`
+        : ` until ${shown(until)}${alert?.quietBy === undefined ? "" : " at the earliest"}`;
+    return done(acted, { verb: "Snoozed", event: "snooze", until: end }, answering);
   },
 });

@@ -249,6 +249,18 @@ describe("the commands", () => {
     expect((await run("/alerts escalate last")).outcome).toBe("done");
     expect((await run("/alerts resolve last the queue is moved")).data.alerts[0].state).toBe("resolved");
   });
+
+  it("name the time at which an alert is heard of again, also when a silence lasts longer than a snooze", async () => {
+    await app.app.alerts.raise(signal("muted"));
+    const id = await cardId("muted");
+    await run('/silence add "policy=policy-muted" 2h moving the queue');
+    await cardOf("muted", /Silenced/);
+    await run(`/ack ${id}`);
+    expect((await run(`/snooze ${id} 10m`)).text).toMatch(/is silenced until .*, when its silence ends\./);
+    for (const { id: silence } of (await run("/silence list")).data.silences) await run(`/silence expire ${silence}`);
+    expect((await run(`/snooze ${id} 10m`)).text).not.toContain("silence");
+    await run(`/alerts resolve ${id} done`);
+  });
 });
 
 describe("a customer's message that the default route copies", () => {
