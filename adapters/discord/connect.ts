@@ -39,6 +39,11 @@ const SESSION_OVER: ReadonlySet<number> = new Set([
   GatewayCloseCodes.SessionTimedOut,
 ]);
 
+/** A connection that lasted as long was no failure. */
+const STEADY_MS = 60_000;
+/** So many in a row that did not last end the run: the next one starts after a pause that grows. */
+const SHORT_CONNECTIONS = 5;
+
 /** A session whose server was silent for so long is checked. */
 const RESUME_WITHIN_MS = 10_000;
 
@@ -75,6 +80,7 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
         if (SESSION_OVER.has(code)) context.session(shardId).drop();
         logger.info({ shardId, code }, "the Discord connection closed; reconnecting");
         watch.offline(shardId);
+        if (watch.shortConnections >= SHORT_CONNECTIONS) return fail(unsteady(code));
         const why = code === RESUMING ? ": Discord asked for a new one, or did not answer heartbeats" : "";
         context.onReconnecting(`connection closed (${code})${why}`);
       },
@@ -114,7 +120,10 @@ function intents(options: DiscordOptions): number {
 class Watch {
   readonly #context: Context;
   readonly #fail: (error: unknown) => void;
-  readonly #online = new Set<number>();
+  /** With the time at which they came online. */
+  readonly #online = new Map<number, number>();
+  /** How many in a row closed soon after they came online. */
+  shortConnections = 0;
   /** Shards that were greeted on their present connection. */
   readonly #greeted = new Set<number>();
   readonly #seen = new Set<number>([0]);
@@ -162,7 +171,7 @@ class Watch {
   }
 
   online(shardId: number): void {
-    this.#online.add(shardId);
+    this.#online.set(shardId, this.#context.clock.monotonic());
     if (this.#online.size < this.#seen.size) return;
     this.stop();
     this.#context.onOnline();
@@ -170,6 +179,11 @@ class Watch {
 
   offline(shardId: number): void {
     this.#greeted.delete(shardId);
+    const since = this.#online.get(shardId);
+    if (since !== undefined) {
+      const lastedMs = this.#context.clock.monotonic() - since;
+      this.shortConnections = lastedMs < STEADY_MS ? this.shortConnections + 1 : 0;
+    }
     if (this.#online.delete(shardId) || !this.#timer) this.start();
   }
 
@@ -221,6 +235,15 @@ class Watch {
       }),
     );
   }
+}
+
+function unsteady(code: number): HookgateError {
+  return new HookgateError({
+    code: "DISCORD_UNSTEADY",
+    message: `Discord closed ${SHORT_CONNECTIONS} connections in a row soon after they were made (close code ${code})`,
+    hint: "Hookgate connects again by itself after a pause; no message is lost. Check whether another program uses the same bot token.",
+    retryable: true,
+  });
 }
 
 /** Why a close code means that trying again soon is no use. */

@@ -486,6 +486,21 @@ describe("the watch", () => {
     expect(await ended).toMatchObject({ code: "DISCORD_TIMEOUT", retryable: true });
   });
 
+  it("connections that close again and again soon after they were made end the run, to be tried again after a pause", async () => {
+    const rig = await start();
+    const ended = failureOf(rig);
+    let isEnded = false;
+    void ended.then(() => {
+      isEnded = true;
+    });
+    for (let i = 0; i < 5; i++) {
+      fake.gateway.closeAll(4000);
+      await until(() => isEnded || resumed() === i + 1);
+    }
+    expect(await ended).toMatchObject({ code: "DISCORD_UNSTEADY", retryable: true });
+    expect(identified()).toBe(1);
+  });
+
   it("a RESUME that the greeting server never answers is given up while the API answers; a new session begins and nothing is lost", async () => {
     const gateway = new RecordingGateway();
     const cursors = new MemoryCursors();
