@@ -146,7 +146,7 @@ export function makeEntry({ id, seq, registeredAt, point, phase, handler, option
     matcher,
     execution,
     capabilities,
-    seesMerged: seenBy(options, point) === "merged",
+    seesMerged: seenBy(options, point, execution) === "merged",
     timeoutMs,
     timeoutTicks: ticksOf(timeoutMs),
     failurePolicy,
@@ -174,7 +174,9 @@ function matcherOf(
   }
 }
 
-function seenBy({ sees }: RegisterOptions, point: HookPoint): Sees {
+/** A background run is stored with the payload that the point was fired with. */
+function seenBy({ sees }: RegisterOptions, point: HookPoint, execution: Execution): Sees {
+  if (execution === "background") return "original";
   return sees ?? point.sees ?? "original";
 }
 
@@ -361,7 +363,7 @@ export function infoOf(entry: Entry): HookInfo {
     failurePolicy: entry.failurePolicy,
     timeoutMs: entry.timeoutMs,
     visibility: options.visibility ?? "debug",
-    sees: point.model === "modifying" ? seenBy(options, point) : undefined,
+    sees: point.model === "modifying" ? seenBy(options, point, entry.execution) : undefined,
     after: options.after ?? [],
     before: options.before ?? [],
     capabilities: point.model === "turn" ? [...entry.capabilities] : undefined,

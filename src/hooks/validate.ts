@@ -6,7 +6,7 @@ import { type Entry, isAwaited, runsInOrder } from "./entry.js";
 import { findCycles, needsOf, orderEntries } from "./order.js";
 
 export interface Problem {
-  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED | NOT_WAITED_FOR */
+  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED | NOT_WAITED_FOR | SEES_ORIGINAL */
   code: string;
   message: string;
   ids: readonly string[];
@@ -103,7 +103,7 @@ function meant(name: string, entry: Entry, byId: Map<string, Entry>): string {
 /** Two hooks that may set the same field, the later of which does not see what the earlier one sets. */
 function overrulings(group: readonly Entry[]): Problem[] {
   if (group[0]?.point.model !== "modifying") return [];
-  return orderEntries(group.filter(({ enabled }) => enabled)).flatMap((entry, index, order) => {
+  return orderEntries(group.filter((entry) => entry.enabled && isAwaited(entry))).flatMap((entry, index, order) => {
     const earlier = entry.seesMerged ? [] : order.slice(0, index).filter((other) => mayMeet(entry, other));
     if (earlier.length === 0) return [];
     const ids = earlier.map(({ id }) => id);
@@ -126,6 +126,13 @@ function policyProblems(entry: Entry): Problem[] {
       code: "NOT_VETOABLE",
       message: `${nameOf(entry)}: execution: nothing can be vetoed at ${placeOf(entry)}, so it cannot be blocking: remove \`execution\``,
       ids: [id],
+    });
+  if (execution === "background" && options.sees === "merged")
+    problems.push({
+      code: "SEES_ORIGINAL",
+      message: `${nameOf(entry)} runs in the background, so it gets the payload as it was before other hooks changed it: \`sees: merged\` has no effect. Set \`execution: fire_and_record\` if it must see their changes, or remove \`sees\`.`,
+      ids: [id],
+      isWarning: true,
     });
   const beyond = execution === "background" ? [...capabilities].filter((kind) => !BACKGROUND_KINDS.includes(kind)) : [];
   if (beyond.length > 0)

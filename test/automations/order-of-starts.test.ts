@@ -60,3 +60,30 @@ hooks:
   expect(now).toContain(expected);
   expect(now).not.toContain("Now it would run");
 });
+
+test("a background hook is shown to see the payload as it was, and check warns of `sees: merged` at one", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: redact, on: message_sending, run: { shell: { sh: 'echo "{\\"decision\\":\\"modify\\",\\"patch\\":{\\"message\\":{\\"text\\":\\"redacted\\"}}}"' } } }
+  - { id: archive, on: message_sending, sees: merged, execution: background, ${RUN} }
+  - { id: count, on: message_sending, execution: background, ${RUN} }
+  - { id: log, on: message_sending, execution: fire_and_record, ${RUN} }
+  - { id: note, on: before_dispatch, execution: background, ${RUN} }
+  - { id: first, on: before_dispatch, priority: 1, ${RUN} }
+`,
+  });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replace(/[\\`*]/g, "");
+  const { err } = await runCli(["check"], { cwd: live.folder });
+  const warning =
+    /Hook "archive".* runs in the background, so it gets the payload as it was before other hooks changed it: `sees: merged` has no effect/;
+  expect(err).toMatch(warning);
+  expect(err).not.toMatch(/Hook "(count|log|note)"/);
+  expect(await ask("/hooks show archive")).toMatch(new RegExp(warning.source.replaceAll("`", "")));
+  const order = await ask("/hooks order message_sending");
+  expect(order).toMatch(/redact .*merged/);
+  expect(order).toMatch(/log .*merged/);
+  expect(order).toMatch(/archive .*original/);
+  expect(order).toMatch(/count .*original/);
+});
