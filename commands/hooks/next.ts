@@ -9,6 +9,7 @@ import { pausedText } from "./pause.js";
 
 const PAGE_SIZE = 15;
 const MAX_PAGE_SIZE = 500;
+const MAX_MISSED = 5;
 
 export function showNext(deps: CommandDeps, { options, at: chat }: CommandContext): CommandAnswer {
   const { automations, registry, clock } = deps;
@@ -26,8 +27,13 @@ export function showNext(deps: CommandDeps, { options, at: chat }: CommandContex
       outcome: "failed",
       buttons: [[commandButton("All that wait", "/hooks next"), commandButton("Hooks", "/hooks list")]],
     });
+  const missed = filter === "" ? missedText(deps) : undefined;
   if (rows.length === 0)
-    return answer({ text: ["No hook waits for a time."], data, buttons: [[commandButton("Hooks", "/hooks list")]] });
+    return answer({
+      text: ["No hook waits for a time.", missed],
+      data,
+      buttons: [[commandButton("Hooks", "/hooks list")]],
+    });
   return answer({
     text: [
       `**${count(rows.length, "hook")}** ${rows.length === 1 ? "waits" : "wait"} for a time`,
@@ -48,11 +54,25 @@ export function showNext(deps: CommandDeps, { options, at: chat }: CommandContex
         ]),
         { at: chat },
       ),
+      missed,
       plain(pausedText(deps) ?? ""),
     ],
     data,
     buttons: [pageButtons(page, "/hooks next")],
   });
+}
+
+/** Hooks whose only time passed without a run. */
+function missedText({ automations }: CommandDeps): string | undefined {
+  const missed = (automations?.problems() ?? []).filter(
+    ({ hookId }) => automations?.get(hookId)?.trigger.kind === "at",
+  );
+  if (missed.length === 0) return undefined;
+  const rest = missed.length > MAX_MISSED ? [`${missed.length - MAX_MISSED} more: ${code("/hooks broken")}`] : [];
+  return [
+    ...missed.slice(0, MAX_MISSED).map(({ hookId, message }) => `⚠ ${code(hookId)}: ${plain(message)}`),
+    ...rest,
+  ].join("\n");
 }
 
 /** What was named waits for no time: there is no such hook, or it has another trigger. */
@@ -66,7 +86,9 @@ function noneText({ registry, automations }: CommandDeps, named: unknown): strin
       : `${count(waiting, "hook")} ${waiting === 1 ? "waits" : "wait"} for a time: ${code("/hooks next")}.`;
   if (automations?.broken().some((broken) => broken.id === id))
     return `${shown} waits for no time: it is broken and not in force. ${code(`/hooks show ${id}`)} shows why.`;
-  return registry.get(id) === undefined
-    ? `There is no hook ${shown}. ${others}`
-    : `${shown} waits for no time: no schedule starts it. ${others}`;
+  if (registry.get(id) === undefined) return `There is no hook ${shown}. ${others}`;
+  const problem = automations?.problems().find(({ hookId }) => hookId === id);
+  const isOnce = automations?.get(id)?.trigger.kind === "at";
+  const why = isOnce ? plain(problem?.message ?? "its only time has passed") : "no schedule starts it";
+  return `${shown} waits for no time: ${why}. ${others}`;
 }

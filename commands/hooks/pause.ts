@@ -13,7 +13,7 @@ export async function pauseHooks(deps: CommandDeps, context: CommandContext): Pr
     text: [
       changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
       unguardedText(deps),
-      "While they are paused, scheduled times are skipped, background runs wait (those of plugins as well), and configured hooks that a message waits for are skipped. `/fire-hook` still fires one.",
+      "While they are paused, scheduled times are skipped (a hook whose only time is skipped does not fire any more), background runs wait (those of plugins as well), and configured hooks that a message waits for are skipped. `/fire-hook` still fires one.",
     ],
     data: { paused: true, changed },
     buttons: [[commandButton("Resume", "/hooks resume", "success")]],

@@ -128,17 +128,23 @@ function originText(hook: HookInfo, definition: Definition | undefined): string 
   return hook.pluginId ? `plugin ${code(hook.pluginId)}` : "the product";
 }
 
-function definitionFields({ automations, clock }: CommandDeps, definition: Definition) {
+function definitionFields({ automations, registry, clock }: CommandDeps, definition: Definition) {
   const next = automations?.next().find(({ hookId }) => hookId === definition.id);
   return [
     field("starts", triggerText(definition)),
     field("does", pipelineText(definition)),
     field("gates", gatesText(definition)),
-    ...(next ? [field("next", `in ${formatDuration(Math.max(0, next.at - clock.now()))}`)] : []),
+    ...(next ? [field("next", nextText(next.at - clock.now(), registry.get(next.hookId)?.enabled === true))] : []),
   ];
 }
 
 /** A hook that fails again and again is not run for a while. */
+/** A time that came while the hook was disabled waits until it is enabled. */
+function nextText(inMs: number, isEnabled: boolean): string {
+  if (inMs > 0) return `in ${formatDuration(inMs)}`;
+  return isEnabled ? "now" : "when it is enabled";
+}
+
 function breakerFields(deps: CommandDeps, hook: HookInfo, now: number) {
   const open = breakerOf(deps, hook);
   if (open === undefined) return [];

@@ -32,6 +32,7 @@ import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import type { RunParts } from "./run/parts.js";
 import { lastRun, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
+import { onceReason } from "./triggers/schedule.js";
 import type { TriggerParts, Triggers } from "./triggers/trigger.js";
 
 export interface AutomationsOptions {
@@ -93,6 +94,8 @@ export interface Automations extends AutomationDesk {
 /** Ids of events that were handled are kept this long, so that a replay is known. */
 const EVENTS_KEPT_MS = 172_800_000;
 
+const MAX_SKIPPED_READ = 20;
+
 export function createAutomations(options: AutomationsOptions): Automations {
   const { config, registry, store, queue, notifier, clock, logger } = options;
   let live: ReadonlyMap<string, Live> = new Map();
@@ -151,13 +154,21 @@ export function createAutomations(options: AutomationsOptions): Automations {
     async draftPaused(definition, start) {
       const since = pause.paused?.at;
       if (since === undefined || registry.get(definition.id)?.enabled !== true) return undefined;
+      const isOnce = start.kind === "at";
       const [last] = await store.runs.list({ hookId: definition.id, status: "skipped", limit: 1 });
-      if (last !== undefined && last.createdAt >= since && last.statusReason?.includes(PAUSED_REASON)) return undefined;
-      const reason = `${PAUSED_REASON}; later times during this pause are skipped without a record`;
+      if (!isOnce && last !== undefined && last.createdAt >= since && last.statusReason?.includes(PAUSED_REASON))
+        return undefined;
+      const reason = isOnce
+        ? onceReason(start.dueAt)
+        : `${PAUSED_REASON}; later times during this pause are skipped without a record`;
       const refusal: RunOutcome = { status: "skipped", by: "paused", reason };
       const row = draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now());
       const run = closeRow(row, refusal, clock.now());
       return { run, stored: () => void notifier.outcome(definition, run, refusal) };
+    },
+    async wasPaused({ id: hookId }, at) {
+      const runs = await store.runs.list({ hookId, status: "skipped", limit: MAX_SKIPPED_READ });
+      return runs.some(({ statusReason }) => statusReason?.includes(onceReason(at)));
     },
     cooldownUntil: (definition) => gates.cooldownUntil(definition),
     async cut(definition, what) {

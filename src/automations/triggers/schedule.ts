@@ -1,4 +1,5 @@
 /** When a timed trigger comes: its name, its next time, and whether a time counts as missed. Nothing in here waits. */
+import { PAUSED_REASON } from "../../domain/automation.js";
 import { isMissed, LATE_MS, nextCron } from "../../lib/cron.js";
 import { formatDuration, writeDuration } from "../../lib/duration.js";
 import { timeIn } from "../../lib/timezone.js";
@@ -49,4 +50,9 @@ export function reasonOf(trigger: TimedTrigger, dueAt: number, now: number, star
   const due = timeIn(trigger.kind === "cron" ? trigger.timezone : "UTC", dueAt);
   const name = trigger.kind === "at" ? `at ${due}` : `${scheduleOf(trigger)} at ${due}`;
   return isMissed(dueAt, now, startedAt) ? `${name}, caught up ${formatDuration(now - dueAt)} later` : name;
+}
+
+/** Why a hook that fires once, and whose time came during a pause, never fires. */
+export function onceReason(at: number): string {
+  return `${PAUSED_REASON} when its time came, ${new Date(at).toISOString()}: it does not fire any more`;
 }

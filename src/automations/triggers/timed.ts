@@ -7,12 +7,15 @@ import { isMissed } from "../../lib/cron.js";
 import { errorMessage } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import type { Definition } from "../definition/definition.js";
-import { firstTime, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
+import { firstTime, onceReason, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
 import type { DueStart, NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger.js";
 
 const MAX_PARALLEL = 16;
 
-type Parts = Pick<TriggerParts, "draft" | "draftPaused" | "cooldownUntil" | "isOff" | "clock" | "logger"> & {
+type Parts = Pick<
+  TriggerParts,
+  "draft" | "draftPaused" | "wasPaused" | "cooldownUntil" | "isOff" | "clock" | "logger"
+> & {
   store: TriggerParts["store"]["triggers"];
 };
 
@@ -28,6 +31,8 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
   let timed = new Map<string, Timed>();
   /** As last read or written here. */
   const states = new Map<string, TriggerState>();
+  /** Hooks whose only time came during a pause. */
+  const skipped = new Set<string>();
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger: parts.logger });
 
   async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
@@ -39,18 +44,19 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     timed = wanted;
     await Promise.all([...known.keys()].filter((id) => !wanted.has(id) && !kept.has(id)).map((id) => store.forget(id)));
     states.clear();
+    skipped.clear();
     await Promise.all([...wanted.values()].map((one) => plan(one, known.get(one.definition.id))));
   }
 
   /** Resumes the row, or makes it again when it has another schedule. */
-  async function plan(
-    { definition: { id }, trigger, schedule }: Timed,
-    known: TriggerState | undefined,
-  ): Promise<void> {
+  async function plan({ definition, trigger, schedule }: Timed, known: TriggerState | undefined): Promise<void> {
+    const { id } = definition;
     const now = clock.now();
     const holds = known?.schedule === schedule && !isOutOfReach(trigger, known, now);
     const state = holds ? known : stateOf(id, schedule, firstTime(trigger, now), known?.lastAt);
     if (state !== known) await store.set(state);
+    if (trigger.kind === "at" && state.nextAt === undefined && (await parts.wasPaused(definition, trigger.at)))
+      skipped.add(id);
     remember(state);
   }
 
@@ -69,8 +75,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     if (state.nextAt > now) return state.nextAt;
     const dueAt = state.nextAt;
     const next = timeAfter(one.trigger, dueAt, now);
-    if (parts.isOff(id))
-      return one.trigger.kind === "at" ? undefined : passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
+    if (parts.isOff(id)) return passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
     if (!one.trigger.catchUp && isMissed(dueAt, now, startedAt)) return passBy(one, state, next);
     // An interval waits for the cooldown; a time of day does not come at another time.
     const cooledAt = one.trigger.kind === "every" ? await parts.cooldownUntil(one.definition) : undefined;
@@ -107,10 +112,16 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     return next;
   }
 
-  /** The first time of a pause is on record, so that people see why the hook did not run; a row for each would push out its real runs. */
+  /**
+   * The first time of a pause is on record, so that people see why the hook did not run; a row for each would push out its real runs.
+   * A one-shot that is switched off waits until it is on.
+   */
   async function passOff(one: Timed, dueAt: number, after: TriggerState) {
-    const skipped = await parts.draftPaused(one.definition, startOf(one, dueAt));
-    return skipped ? record(one, dueAt, after, skipped) : passBy(one, after, after.nextAt);
+    const row = await parts.draftPaused(one.definition, startOf(one, dueAt));
+    const isOnce = one.trigger.kind === "at";
+    if (row === undefined) return isOnce ? undefined : passBy(one, after, after.nextAt);
+    if (isOnce) skipped.add(one.definition.id);
+    return record(one, dueAt, after, row);
   }
 
   async function fire(one: Timed, dueAt: number, after: TriggerState) {
@@ -136,11 +147,21 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     return state?.nextAt;
   }
 
+  function problemOf({ definition: { id }, trigger }: Timed): TriggerProblem | undefined {
+    const state = states.get(id);
+    if (trigger.kind !== "at" || state === undefined || state.nextAt !== undefined) return undefined;
+    if (skipped.has(id)) {
+      const toDo = `Give it another time, or fire it by hand: /fire-hook ${id} live=true`;
+      return { hookId: id, message: `${onceReason(trigger.at)}. ${toDo}` };
+    }
+    return state.lastAt === undefined ? pastProblem(id, trigger.at) : undefined;
+  }
+
   return {
     sync,
     look: (hookId) => work.look(hookId),
     next: () => [...states.values()].flatMap((state) => nextOf(state) ?? []).sort((a, b) => a.at - b.at),
-    problems: () => [...timed.values()].flatMap((one) => problemOf(one, states.get(one.definition.id)) ?? []),
+    problems: () => [...timed.values()].flatMap((one) => problemOf(one) ?? []),
     stop: () => work.stop(),
   };
 }
@@ -173,12 +194,6 @@ function stateOf(
 function nextOf({ hookId, schedule, nextAt, lastAt }: TriggerState): NextFire | undefined {
   if (nextAt === undefined) return undefined;
   return { hookId, schedule, at: nextAt, lastAt };
-}
-
-function problemOf({ definition, trigger }: Timed, state: TriggerState | undefined): TriggerProblem | undefined {
-  const neverComes = trigger.kind === "at" && state !== undefined && state.nextAt === undefined;
-  if (!neverComes || state.lastAt !== undefined) return undefined;
-  return pastProblem(definition.id, trigger.at);
 }
 
 /** The problem of a hook whose only time is past, by the rules of a start. `known`: its stored state; a time that is planned is made good. */

@@ -46,8 +46,13 @@ export interface TriggerParts {
    * stored yet. `stored` is to be called when it is.
    */
   draft(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
-  /** The same for a time that comes during a pause, ended as skipped. Undefined when this pause is on record for the hook, or is not the reason. */
+  /**
+   * The same for a time that comes during a pause, ended as skipped. Undefined when this pause is on record for the hook, or is not the
+   * reason. The only time of a hook is always recorded.
+   */
   draftPaused(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void } | undefined>;
+  /** It is on record that a pause skipped the only time of a hook. */
+  wasPaused(definition: Definition, at: number): Promise<boolean>;
   /** Puts on record that a hook was not started by its own output, and tells admins. */
   cut(definition: Definition, what: CutStart): Promise<void>;
   /** When its cooldown ends, ms since the epoch; undefined when it has none or it has ended. */

@@ -77,6 +77,7 @@ async function watching(
         throw new Error("no timed hook in these tests");
       },
       draftPaused: async () => undefined,
+      wasPaused: async () => false,
       cooldownUntil: async () => undefined,
       cut: async () => {},
       isOff: () => false,

@@ -55,6 +55,7 @@ async function start(file: string, clock: ManualClock, hooks: readonly Definitio
     isOff: (id) => off.has(id),
     draft: async ({ id }, started) => ({ run: draft(id, started, clock.now()), stored() {} }),
     draftPaused: async () => undefined,
+    wasPaused: async () => false,
     cooldownUntil: async () => undefined,
   });
   await timed.sync(hooks);
