@@ -104,15 +104,23 @@ it("no answer is a message for anybody else: no hook may claim it, no route gets
   expect(rig.platform.texts().at(-1)).toBe('{"id":"a1","for":30}');
 });
 
-it("keeps the question when its value was no good, until there is a good one", async () => {
+it("asks again, below the reason, when its value was no good, until there is a good one", async () => {
   const rig = await asked({}, FIELDS.slice(0, 1));
   const id = question(rig)?.id;
   await answer(rig, "soon");
-  expect(rig.platform.texts().at(-1)).toMatch(/`for` is a whole number, not "soon"/);
-  await answer(rig, "30", {}, id);
+  expect(rig.platform.texts().at(-2)).toMatch(/`for` is a whole number, not "soon"/);
+  // The newest message is what people reply to.
+  const again = question(rig)?.id;
+  expect([rig.platform.texts().at(-1), again === id]).toEqual([
+    expect.stringContaining("Reply to this message"),
+    false,
+  ]);
+  await answer(rig, "30", {}, again);
   expect(rig.platform.texts().at(-1)).toBe('{"id":"a1","for":30}');
-  await answer(rig, "40", {}, id);
-  expect(rig.platform.texts().at(-1)).toMatch(/answered already/);
+  for (const old of [id, again]) {
+    await answer(rig, "40", {}, old);
+    expect(rig.platform.texts().at(-1)).toMatch(/answered already/);
+  }
 });
 
 it("only who pressed may answer", async () => {

@@ -61,9 +61,11 @@ async function run(
   const parsed = parseOptions(command, call.rest, values);
   const { operator } = judge(message, inbound);
   const handling = await answerCommand(row, { command, parsed, operator, message, isPress: true }, inbound);
-  // A value that was no good: the question stays, for another. (Of several it is not known which: the button asks for all again.)
-  if (handling.kind !== "settled" || (handling.isFailed && form.fields.length === 1)) return handling;
-  return { ...handling, deliveries: [...handling.deliveries, done] };
+  if (handling.kind !== "settled") return handling;
+  // A value that was no good is asked for again, below what is wrong with it. (Of several it is not known which: the button asks for all again.)
+  const again = handling.isFailed && form.fields.length === 1;
+  const next = again ? [ask(row, message, { form, line, values: {} }, inbound)] : [];
+  return { ...handling, deliveries: [...handling.deliveries, ...next, done] };
 }
 
 async function questionOf(message: InboundMessage, { store }: Inbound): Promise<Delivery | undefined> {
