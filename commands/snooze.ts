@@ -54,7 +54,7 @@ export const snooze = defineCommand({
     const end =
       silence !== undefined && silence.until > until
         ? ` until ${shown(silence.until)}, when its silence ends`
-        : ` until ${shown(until)}${alert?.quietBy === undefined ? "" : " at the earliest"}`;
+        : ` until ${shown(until)}${alert?.quietBy === undefined || silence !== undefined ? "" : " at the earliest"}`;
     return done(acted, { verb: "Snoozed", event: "snooze", until: end }, answering);
   },
 });

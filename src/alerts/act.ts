@@ -51,11 +51,11 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       if (alert.snooze?.until === action.until) return;
       resumeAfterSnooze(alert, now);
       alert.snooze = { by: by.name, byId: by.id, at: now, until: action.until };
-      if (!plan.move("snooze", by, `until ${new Date(action.until).toISOString()}`)) delete alert.snooze;
+      plan.move("snooze", by, `until ${new Date(action.until).toISOString()}`);
       return;
     }
     case "wake":
-      if (alert.state !== "snoozed") return;
+      if (alert.snooze === undefined) return;
       resumeAfterSnooze(alert, now);
       delete alert.snooze;
       plan.move("wake", by);

@@ -25,8 +25,16 @@ export const TRANSITIONS = {
   ack: { warned: "acked", firing: "acked", snoozed: "acked", silenced: "acked", inhibited: "acked" },
   /** The time for which it was acknowledged is over. */
   lapse: { acked: BACK },
-  snooze: { warned: "snoozed", firing: "snoozed", acked: "snoozed", snoozed: "snoozed" },
-  wake: { snoozed: BACK },
+  /** Also of what is quiet for another reason, which is looked at again afterwards. */
+  snooze: {
+    warned: "snoozed",
+    firing: "snoozed",
+    acked: "snoozed",
+    snoozed: "snoozed",
+    silenced: "snoozed",
+    inhibited: "snoozed",
+  },
+  wake: { snoozed: BACK, silenced: BACK, inhibited: BACK },
   silence: { warned: "silenced", firing: "silenced", inhibited: "silenced", snoozed: "silenced" },
   unsilence: { silenced: BACK },
   inhibit: { warned: "inhibited", firing: "inhibited" },

@@ -38,7 +38,8 @@ export interface Attempts {
   ): Promise<TooManyCrashes | undefined>;
   /**
    * Calls hooks at `after`, whose attempts the caller counts; does not when the process crashed at too many. `series`: what has many such
-   * changes. Once hooks were not notified of one of them, the next ones are tried once each, until one does not crash. `isLast`: of the series.
+   * changes. Once hooks were not notified of one of them, the next one gets a second try at most; after two of them in a row the rest of
+   * the series is not tried. `isLast`: of the series.
    */
   notify(
     point: string,
@@ -90,6 +91,9 @@ interface Start {
 type Starts = Readonly<Record<string, Start>>;
 
 const SCOPE = "hooks.attempts";
+/** Of a series: its changes in a row that hooks were not notified of. */
+const GIVEN_UP = "given up";
+const MAX_GIVEN_UP = 2;
 
 export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }: AttemptParts): Attempts {
   /** By owner: what is under way, and what the end of an earlier process left. */
@@ -166,17 +170,27 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
       const named = `${point} (after)`;
       const known = await load();
       const mark = series === undefined ? "" : `${series} ${named}`;
-      const wasGivenUp = known.has(mark);
-      if ((await tooMany(named, dispatchId, attempt, { limit: wasGivenUp ? 0 : undefined })) === undefined) {
+      const givenUp = known.get(mark)?.[GIVEN_UP]?.starts ?? 0;
+      // A first start may be one that was still waiting for its turn.
+      const limit = givenUp > 0 ? 1 : undefined;
+      const isTried = givenUp < MAX_GIVEN_UP;
+      if (!isTried)
+        logger.warn(
+          { point, dispatch: dispatchId },
+          `hooks at ${named} are not notified of this change: they crashed the gateway at the changes before it`,
+        );
+      if (isTried && (await tooMany(named, dispatchId, attempt, { limit })) === undefined) {
         const { counted } = start(known, named, dispatchId, dispatchId, attempt);
         // The caller's count is on disk: this one is written for a stop only.
         if (isStopping) await keyValue.set(SCOPE, dispatchId, counted);
         await call();
-        if (wasGivenUp) await forget(mark);
+        if (givenUp > 0) await forget(mark);
       } else if (isLast) await forget(mark);
-      else if (series !== undefined && !wasGivenUp) {
-        known.set(mark, {});
-        await keyValue.set(SCOPE, mark, {});
+      else if (series !== undefined && isTried) {
+        // No crash of its own.
+        const count = { point: named, starts: givenUp + 1, stops: givenUp + 1 };
+        known.set(mark, { [GIVEN_UP]: count });
+        await keyValue.set(SCOPE, mark, { [GIVEN_UP]: count });
       }
       if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return forget(dispatchId);
       known.delete(dispatchId);

@@ -255,10 +255,15 @@ describe("the commands", () => {
     const id = await cardId("muted");
     await run('/silence add "policy=policy-muted" 2h moving the queue');
     await cardOf("muted", /Silenced/);
-    await run(`/ack ${id}`);
     expect((await run(`/snooze ${id} 10m`)).text).toMatch(/is silenced until .*, when its silence ends\./);
+    // What is done below the silence holds after it.
+    await cardOf("muted", /Silenced/);
+    expect((await run(`/snooze ${id} off`)).text).toMatch(/^✓ Awake/);
+    expect((await run(`/alerts show ${id}`)).text).not.toContain("snoozed until");
+    expect((await run(`/snooze ${id} 3h`)).text).toMatch(/^✓ Snoozed.* until .*\./);
+    expect((await run(`/alerts show ${id}`)).text).toMatch(/else snoozed until/);
     for (const { id: silence } of (await run("/silence list")).data.silences) await run(`/silence expire ${silence}`);
-    expect((await run(`/snooze ${id} 10m`)).text).not.toContain("silence");
+    await cardOf("muted", /Snoozed until/);
     await run(`/alerts resolve ${id} done`);
   });
 });

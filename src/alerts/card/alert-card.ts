@@ -188,7 +188,7 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
       return `${word} until ${at(snooze?.until ?? since, isSoon(snooze) ? "t" : "f")} by ${inline(snooze?.by ?? "an operator")}`;
     case "silenced":
     case "inhibited":
-      return `${word} (${inline(quietBy ?? "")}), else ${STATE_WORDS[condition]}`;
+      return `${word} (${inline(quietBy ?? "")}), else ${snooze === undefined ? STATE_WORDS[condition] : `snoozed until ${at(snooze.until, isSoon(snooze) ? "t" : "f")}`}`;
     case "resolved":
     case "expired":
       return `${word} ${at(endedAt ?? since)}${endingOf(alert, history, at)}`;
