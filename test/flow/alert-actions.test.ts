@@ -346,7 +346,13 @@ describe("later, and in words", () => {
     );
     expect(said.text).toContain("tomorrow 9:30");
     expect(await lastOf(alertId, "snooze")).toBeUndefined();
-    await platform("telegram").say(room("telegram"), "owner", "2h", { replyToId });
+    const again = await until(
+      async () => (await questions()).find(({ id }) => id !== replyToId),
+      "the question being asked again",
+    );
+    const isAgainKnown = ({ payload }: Noted) => payload.messageId === again.id;
+    await until(() => stack.noted("message_sent").some(isAgainKnown), "the new question being known as sent");
+    await platform("telegram").say(room("telegram"), "owner", "2h", { replyToId: again.id });
     await everywhere(title, /Snoozed until/);
     await until(async () => (await questions()).length === 0, "the question being gone");
     expect(await lastOf(alertId, "snooze")).toMatchObject({ actor: { source: "telegram" } });
