@@ -67,7 +67,12 @@ describe("an answer to a command", () => {
     expect(await held()).toContain(IN_DOUBT);
     const calls = discord.calls.slice(callsBefore);
     expect(calls.filter(({ method, path }) => method === "PATCH" && path.endsWith("original"))).toHaveLength(2);
-    expect(calls.filter(({ method, path }) => method === "POST" && !path.endsWith("/callback"))).toEqual([]);
+    expect(calls.filter(({ method, path }) => method === "POST" && path.startsWith("/webhooks/"))).toEqual([]);
+    // Who asked reads that in a private message, which takes the place of no answer.
+    const isTold = ({ body }: { body: unknown }) =>
+      JSON.stringify(body ?? "").includes("It is not known whether its answer was posted");
+    const told = await until(() => discord.calls.slice(callsBefore).find(isTold), "the person being told");
+    expect(told.method).toBe("POST");
   });
 });
 

@@ -23,12 +23,14 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const role = answers?.role;
   const visibleTo = answers?.author ?? delivery.visibleTo;
   const now = out.clock.now();
-  const interaction = pendingInteraction(delivery, now);
+  const isInDoubt = ending === "held" && reason.includes(IN_DOUBT);
+  // There it would take the place of an answer that may be shown.
+  const interaction = isInDoubt ? undefined : pendingInteraction(delivery, now);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
   const asked = mirrors?.address ?? delivery.address;
   const person: Operator = { platform: asked.platform, userId: visibleTo, role };
   const readable = await out.readableReason(person, delivery, { status: ending, reason });
-  const end = { ending, reason: readable, isInDoubt: ending === "held" && reason.includes(IN_DOUBT) };
+  const end = { ending, reason: readable, isInDoubt };
   const text = mirrors ? notPassedOn(delivery, end, out) : textFor(delivery, end);
   const directly = privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(asked);
