@@ -170,7 +170,7 @@ describe("a viewer of runs", () => {
   });
 
   it("reads that hooks kept messages from being sent, and neither their reasons nor what their programs said", async () => {
-    for (const [index, text] of ["vetoed pin 5926", "held back pin 5926"].entries())
+    for (const [index, text] of ["vetoed pin K5926Z", "held back pin K5926Z"].entries())
       await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", { text, nonce: `nonce-of-the-pin-4${index}` });
     const command = async (token: string, line: string) =>
       (await app.call(token, "POST", "/api/command", { line })).body;
@@ -180,8 +180,8 @@ describe("a viewer of runs", () => {
     const seen = await boxes(BOB);
     expect(seen).toContain("operators see the reason");
     expect(seen).toContain("is fail-closed: for owners only");
-    expect(seen).not.toContain("5926");
-    expect(JSON.stringify(await command(BOB, "/runs configured"))).not.toContain("5926");
+    expect(seen).not.toContain("K5926Z");
+    expect(JSON.stringify(await command(BOB, "/runs configured"))).not.toContain("K5926Z");
     const root = /d_m\w+/.exec(JSON.stringify(await command(OWNER, "/outbox list cancelled")))?.[0];
     const vetoed = `${root}:message_sending`;
     const all = async (token: string) =>
@@ -190,8 +190,8 @@ describe("a viewer of runs", () => {
         await get(`/runs/${encodeURIComponent(vetoed)}`, token),
         await command(token, `/run ${vetoed}`),
       ]);
-    expect(await all(OWNER)).toContain("5926");
-    expect(await all(BOB)).not.toContain("5926");
+    expect(await all(OWNER)).toContain("K5926Z");
+    expect(await all(BOB)).not.toContain("K5926Z");
   });
 
   it("is notified that the answer to a message was kept back, in the words that /hooks why shows to its sender", async () => {
