@@ -10,11 +10,11 @@ import { isGlobalLimit, limitMs } from "./limit.js";
 /** Discord's clock and ours differ. */
 const MARGIN_MS = 50;
 const MAX_BUCKETS = 10_000;
-/** Of each limit in a row on the changes of a channel's messages, the first; each later one lasts at least twice as long, up to the other. */
+/** From the second limit in a row on, changes of a channel's messages wait at least so long, doubled for each limit before it, up to the other. */
 const FIRST_CHANGE_LIMIT_MS = 5_000;
 const LONGEST_CHANGE_LIMIT_MS = 300_000;
-/** While one change finds out whether the limit is over, the others wait so long. */
-const FIND_OUT_MS = 5_000;
+/** While one change tests whether the limit is over, the others wait so long. */
+const TEST_MS = 5_000;
 /** A limit that is said to last longer is met again after it. */
 export const MAX_LIMIT_MS = 3_600_000;
 
@@ -47,7 +47,7 @@ interface ChangeLimit {
   until: number;
   /** Older messages are limited, too. A newer one may not be. */
   newest: bigint;
-  /** One change finds out whether it is over. */
+  /** One change tests whether it is over. */
   isTried: boolean;
 }
 
@@ -87,7 +87,7 @@ export class Limits {
     else if (bucket) bucket.remaining--;
     // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
     if (!route.shape.startsWith("/interactions/")) this.#takeOfSecond(route, now);
-    if (limit) Object.assign(limit, { until: now + FIND_OUT_MS, isTried: true });
+    if (limit) Object.assign(limit, { until: now + TEST_MS, isTried: true });
   }
 
   /** What the headers of an answer say. */

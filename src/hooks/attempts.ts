@@ -91,7 +91,7 @@ interface Start {
 type Starts = Readonly<Record<string, Start>>;
 
 const SCOPE = "hooks.attempts";
-/** Of a series: its changes in a row that hooks were not notified of. */
+/** How many changes of a series in a row hooks were not notified of. */
 const GIVEN_UP = "given up";
 const MAX_GIVEN_UP = 2;
 

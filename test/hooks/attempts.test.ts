@@ -32,3 +32,25 @@ it("counts for hooks of that phase that run within the dispatch, goes on in anot
   expect(await stored()).toEqual([]);
   expect(await next.count("task:spawn", "e", { owner: "t_1" })).toBe(1);
 });
+
+it("notifies hooks of no further change of a series once they crashed at two of them, until it ends", async () => {
+  const { keyValue } = await openTestStore();
+  const registry = new HookRegistry({ logger: silentLogger });
+  // Each in a process of its own, as after a crash.
+  const isCalled = async (dispatchId: string, attempt: number, isLast = false) => {
+    const attempts = createAttempts({ keyValue, registry, logger: silentLogger, maxCrashes: () => 1 });
+    let called = false;
+    await attempts.notify("task:transition", { dispatchId, attempt, series: "t_1", isLast }, async () => {
+      called = true;
+    });
+    return called;
+  };
+  expect(await isCalled("one", 3)).toBe(false);
+  // A first start may have waited for its turn only.
+  expect(await isCalled("two", 2)).toBe(true);
+  expect(await isCalled("three", 3)).toBe(false);
+  expect(await isCalled("four", 3)).toBe(false);
+  expect(await isCalled("five", 1)).toBe(false);
+  expect(await isCalled("six", 1, true)).toBe(false);
+  expect(await isCalled("seven", 1)).toBe(true);
+});
