@@ -87,7 +87,8 @@ export interface InboxStore {
   settle(id: number, settlement: Settlement, at: number): Promise<readonly number[] | undefined>;
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
-  dead(id: number, error: string, at: number): Promise<void>;
+  /** One transaction: the row is a dead letter, and `note` is in the outbox. */
+  dead(id: number, error: string, at: number, note?: NewDelivery): Promise<void>;
   /** The clock was set: rows that were put off are due that much later (earlier when negative). */
   shift(stepMs: number): Promise<void>;
   /** A dead row waits again, with attempts 0. False when it is not dead. */

@@ -173,7 +173,10 @@ export function createInbox(
       }),
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),
     shift: (stepMs) => write(() => void shift.run(stepMs)),
-    dead: (id, error, at) => write(() => void die.run(error, at, id)),
+    dead: (id, error, at, note) =>
+      write(() => {
+        if (die.run(error, at, id).changes > 0 && note) addDelivery(note, at);
+      }),
     revive: (id, at) => write(() => revive.run(at, id).changes > 0),
     discard: (ids) =>
       write(() => {

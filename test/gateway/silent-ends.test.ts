@@ -161,6 +161,55 @@ describe("a message", () => {
     });
   });
 
+  describe("that becomes a dead letter", () => {
+    const died = async (facts: Partial<InboundMessage>, unanswered_note = true) => {
+      let isBroken = true;
+      const rig = await startRig({
+        gateway: { unanswered_note, inbox_attempts: 1 },
+        access: { loop: { dms: "everyone", chats: ["*"], mention: "always" } },
+        hooks: (registry) =>
+          void registry.registerClaiming(
+            "inbound_claim",
+            () => {
+              if (isBroken) throw new Error("secretword");
+              return { handled: true, reply: "here" };
+            },
+            { failurePolicy: "fail-closed" },
+          ),
+      });
+      await rig.say("wh", { messageId: "m1", ...facts });
+      expect(await rig.settled("m1")).toMatchObject({ status: "dead" });
+      await rig.idle();
+      const revive = async (isFixed: boolean) => {
+        isBroken = !isFixed;
+        await rig.gateway.revive(1);
+        await rig.settled("m1");
+        await rig.idle();
+        return rig.platform.texts().join("");
+      };
+      return { text: rig.platform.texts().join(""), revive };
+    };
+    const note = "Your message was not handled: it was given up after one attempt. `/hooks why m1` shows why.";
+
+    it("has its author told who has a role, with the next step of this role", async () => {
+      expect((await died({ isDm: true, userId: "3" })).text).toBe(note);
+      expect((await died({ userId: "1" })).text).toBe(`${note} \`/outbox retry m1\` tries it again.`);
+    });
+
+    it("says nothing to who would get no note that no hook answered", async () => {
+      expect((await died({ isDm: true, userId: "7" })).text).toBe("");
+      expect((await died({ userId: "3" })).text).toBe("");
+      expect((await died({ isGroupMention: false, userId: "1" })).text).toBe("");
+      expect((await died({ isDm: true, userId: "1" }, false)).text).toBe("");
+    });
+
+    it("and is tried again by an operator is answered, or its author is told again", async () => {
+      const { revive } = await died({ isDm: true, userId: "3" });
+      expect(await revive(false)).toBe(note + note);
+      expect(await revive(true)).toBe(`${note}${note}here`);
+    });
+  });
+
   it("that is held and discarded by an operator fires delivery_failed, once", async () => {
     const failed: string[] = [];
     const rig = await startRig({

@@ -36,8 +36,8 @@ export function reply(
   return [delivery];
 }
 
-/** Who gets a note when no hook answers gets one when the answer is withheld: a person with a role; in rooms, an operator who mentioned the gateway. */
-function isNotified(message: InboundMessage, role: Role | undefined, inbound: Inbound): boolean {
+/** Who gets a note when no hook answers gets one when the answer is withheld or the message is given up: a person with a role; in rooms, an operator who mentioned the gateway. */
+export function isNotified(message: InboundMessage, role: Role | undefined, inbound: Inbound): boolean {
   if (role === undefined || !inbound.config.unanswered_note) return false;
   return message.isDm || (message.isGroupMention && hasRole(role, "operator"));
 }

@@ -5,6 +5,7 @@
 
 import { addressOf } from "../../domain/event.js";
 import { MAY_CRASH } from "../../domain/letters.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery, Settlement } from "../../domain/store.js";
 import { loggableError } from "../../hooks/errors.js";
 import { pauseAfter } from "../../lib/backoff.js";
@@ -14,6 +15,7 @@ import { type Lane, type LaneRow, newlyStored } from "../conversation.js";
 import { handle } from "../inbound.js";
 import { hasHooks } from "../outbound/decide.js";
 import type { Intake } from "./accept.js";
+import { givenUpNote } from "./given-up.js";
 import type { Handling } from "./handling.js";
 import { attemptOf, type Inbound } from "./receiving.js";
 import { sightsOf } from "./sights-of.js";
@@ -185,15 +187,13 @@ function cutOffReason(row: LaneRow): string {
 }
 
 /** `logged`: the reason for the log, without the words of a hook. */
-async function bury(
-  row: LaneRow,
-  error: string,
-  { store, clock, logger, observe }: Inbound,
-  logged: string,
-): Promise<undefined> {
+async function bury(row: LaneRow, error: string, inbound: Inbound, logged: string): Promise<undefined> {
+  const { store, clock, logger, observe } = inbound;
   const now = clock.now();
   logger.error({ row: row.id, lane: row.lane, error: logged }, "handling is given up: dead letter");
-  await store.inbox.dead(row.id, error, now);
+  const told = givenUpNote(row, inbound);
+  await store.inbox.dead(row.id, error, now, told);
+  if (told) inbound.lookOutbox(queueOf(told));
   observe.eventSettled?.(addressOf(row.event).platform, "dead", now - row.receivedAt);
   return undefined;
 }

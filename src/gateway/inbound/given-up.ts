@@ -1,0 +1,40 @@
+/** A message that became a dead letter: its author waits for an answer that does not come by itself. */
+import { hasRole } from "../../domain/identity.js";
+import { answerId } from "../../domain/journal.js";
+import type { NewDelivery } from "../../domain/store.js";
+import type { LaneRow } from "../conversation.js";
+import { note, orOpenly } from "./answer-command.js";
+import { judge } from "./judge.js";
+import { afterMove, attemptOf, causeId, type Inbound, messageAddress, referenceTo } from "./receiving.js";
+import { isNotified } from "./reply.js";
+
+/** The note for its author: who is told when no hook answers, and who sees that a button or a command still waits. */
+export function givenUpNote(row: LaneRow, inbound: Inbound): NewDelivery | undefined {
+  const event = afterMove(row.event, inbound);
+  if (!("message" in event) || event.kind === "edited") return undefined;
+  const { message } = event;
+  const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
+  const { role } = judge(message, inbound).operator;
+  if (!interaction && !isNotified(message, role, inbound)) return undefined;
+  const told = note(row, message, interaction, textFor(row, hasRole(role, "operator")), inbound);
+  // A second try by an operator may answer it, or end in another note.
+  const delivery = { ...told, id: answerId(causeId(row), `${MARK}${row.round}`) };
+  if (interaction) return delivery;
+  const at = messageAddress(message);
+  if (message.isDm)
+    return {
+      ...delivery,
+      message: { ...told.message, text: told.message?.text ?? "", replyToId: referenceTo(row, message) },
+    };
+  return orOpenly(row, delivery, message, at, inbound, told.message?.text);
+}
+
+const MARK = "g";
+
+function textFor(row: LaneRow, mayRetry: boolean): string {
+  const id = causeId(row);
+  const attempts = attemptOf(row);
+  const times = attempts === 1 ? "one attempt" : `${attempts} attempts`;
+  const retry = mayRetry ? ` \`/outbox retry ${id}\` tries it again.` : "";
+  return `Your message was not handled: it was given up after ${times}. \`/hooks why ${id}\` shows why.${retry}`;
+}
