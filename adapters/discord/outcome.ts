@@ -30,8 +30,13 @@ const MISSING_PERMISSIONS = 50013;
 const TOO_LARGE = 413;
 /** A file, or all that is uploaded together, is too large. */
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
-/** Explicit content, which some people do not take; invalid file uploaded; the provided file is invalid, of an invalid type, too long. */
-const FILE_INVALID: ReadonlySet<number | string> = new Set([20009, 50046, 50110, 50123, 50124]);
+/**
+ * Explicit content, which some people do not take; too many attachments; invalid file uploaded; the provided file is invalid, of an
+ * invalid type, too long; uploaded file not found; the file has no valid duration.
+ */
+const FILE_INVALID: ReadonlySet<number | string> = new Set([20009, 30015, 50046, 50110, 50123, 50124, 50146, 50192]);
+/** Access to file uploads has been limited for this guild. */
+const UPLOADS_LIMITED = 400001;
 /**
  * Sending or a feature is disabled for a while; an error inside Discord; the bot is not available yet; Discord is overloaded; limits that
  * come without the status 429: of active threads, of a channel's slow mode, of changes of announcements, of writes, of direct messages, of edits, of a service.
@@ -79,6 +84,7 @@ export function fileRefusal(error: unknown): string | undefined {
   if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code)) return "it is too large for Discord";
   if (FILE_INVALID.has(error.code) || isOfAttachments(error)) return "Discord does not accept it";
   if (error.code === MISSING_PERMISSIONS) return "the bot needs the permission Attach Files";
+  if (error.code === UPLOADS_LIMITED) return "Discord limits uploads of files in this server";
   return undefined;
 }
 

@@ -468,12 +468,27 @@ describe("trouble", () => {
       ]);
     });
 
+    it("in a server where uploads are limited are named, in a message and in an edit, and the words and the card go out", async () => {
+      const channel = fake.world.addChannel({ type: 0 });
+      const body = { code: 400001, message: "Access to file uploads has been limited for this guild" };
+      fake.fail({ isUpload: true, times: 2, action: { kind: "status", status: 403, body } });
+      const id = await sentId({ text: "the report", card: { title: "T" }, attachments }, channel.id);
+      const note = "[file: a.txt could not be attached: Discord limits uploads of files in this server]";
+      expect(channel.messages.get(id)).toMatchObject({ content: `the report\n${note}`, embeds: [{ title: "T" }] });
+      const change = { kind: "edit" as const, address: { ...address(), chatId: channel.id }, messageId: id };
+      expect(await rig.send({ ...change, part: part({ text: "after", attachments }) })).toMatchObject({ kind: "sent" });
+      expect(channel.messages.get(id)?.content).toBe(`after\n${note}`);
+    });
+
     const form = {
       attachments: { 0: { filename: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "too long" }] } } },
     };
     it.each([
       ["an invalid file", { message: "Invalid file uploaded", code: 50046 }],
       ["explicit content", { message: "Explicit content cannot be sent to the desired recipient(s)", code: 20009 }],
+      ["too many attachments", { message: "Maximum number of attachments in a message reached (10)", code: 30015 }],
+      ["an upload that is not found", { message: "Uploaded file not found", code: 50146 }],
+      ["a file without a duration", { message: "The provided file does not have a valid duration", code: 50192 }],
       ["a file that cannot be processed", { message: "The provided file is invalid", code: 50110 }],
       ["a name that is refused", { message: "Invalid Form Body", code: 50035, errors: form }],
     ])("as %s are named, and the words go out", async (_, body) => {
