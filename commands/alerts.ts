@@ -27,7 +27,12 @@ export const alerts = defineCommand({
     },
     assign: { summary: "Take an alert", role: "operator", isNoted: true, run: assign },
     escalate: { summary: "Notify the next person now", role: "operator", isNoted: true, run: escalate },
-    resolve: { summary: "Close an alert", role: "operator", isNoted: true, run: resolve },
+    resolve: {
+      summary: "Close a warning (its clock runs on), or an overdue alert with its conversation",
+      role: "operator",
+      isNoted: true,
+      run: resolve,
+    },
     note: { summary: "Add a note to an alert", role: "operator", isNoted: true, run: note },
     test: {
       summary: "Send a test message to the place that an alert could not reach",

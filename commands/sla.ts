@@ -19,7 +19,7 @@ export const sla = defineCommand({
     policies: { summary: "The SLA policies", run: listPolicies },
     report: { summary: "How well targets were met", run: reportAttainment },
     extend: { summary: "Give a clock more time", role: "operator", run: extendClock },
-    close: { summary: "End the clock of a conversation", role: "operator", run: closeConversation },
+    close: { summary: "End the clock of a conversation", role: "operator", isNoted: true, run: closeConversation },
     mute: { summary: "Mute a policy for a while", role: "operator", run: mutePolicy },
     unmute: { summary: "Unmute a policy", role: "operator", run: unmutePolicy },
   },

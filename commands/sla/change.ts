@@ -84,10 +84,11 @@ export async function closeConversation(deps: CommandDeps, context: CommandConte
   const name = displayName ?? `${platform}:${userId}`;
   if (!(await deskOf(deps).close(caseId, reason === "" ? name : `${name}: ${reason}`)))
     throw notFound("open conversation", id, [], "`/sla list` shows them.", "id");
-  return answer({
+  const given = answer({
     text: [
       `✓ The conversation ${titles.has(caseId) ? `with ${plain(titles.get(caseId) ?? "", 120)} ` : ""}${waiting === undefined ? "is resolved" : "is closed without an answer"}. ${code(caseId)}`,
     ],
     data: { closed: caseId },
   });
+  return { ...given, isNote: true };
 }

@@ -6,6 +6,7 @@ import {
   type AlertCard,
   type AlertEvent,
   type AlertFilter,
+  type CauseEnd,
   isOpen,
   type Silence,
 } from "../domain/alert.js";
@@ -26,6 +27,7 @@ import { nextBusinessHour, zoneOf } from "./business-hours.js";
 import { alertLine } from "./card/alert-line.js";
 import { snoozing } from "./card/buttons.js";
 import { renderDetails } from "./card/render.js";
+import { NAMED } from "./card/words.js";
 import { type AlertsConfig, spellChats } from "./config.js";
 import { createDigests, DIGEST, type Digest } from "./digests.js";
 import { escalatedText } from "./escalated.js";
@@ -76,9 +78,9 @@ export interface AlertsParts {
   standing?(clockId: string): Promise<ClockStanding | undefined>;
   /**
    * An operator resolves an alert: ends what it is about, so that the alert cannot hide a customer who waits. `reason`: absent when
-   * none was given. False: there was nothing to end. Throws what keeps it from ending.
+   * none was given. Undefined: there was nothing to end. Throws what keeps it from ending.
    */
-  end?(alert: Alert, by: Actor, reason: string | undefined): Promise<boolean>;
+  end?(alert: Alert, by: Actor, reason: string | undefined): Promise<CauseEnd | undefined>;
   /** Called when a person took an alert: assigns what the alert is about, and gives the result as text for them. */
   taken?(alert: Alert, by: Actor, role: Role | undefined): Promise<string | undefined>;
   /** The name of the person with this account (`platform:id`), where a part besides the settings of alerts knows it. */
@@ -292,18 +294,28 @@ export function createAlerts(parts: AlertsParts): Alerts {
     raise: async (signal) => void (await run({ kind: "signal", signal })),
     async act(id, action, by, role) {
       const ids = await idsOf(id, store);
-      const ended = new Set<string>();
-      if (action.kind === "resolve") for (const one of ids) if (await endCause(one, action.reason, by)) ended.add(one);
+      const ends = new Map<string, CauseEnd>();
+      if (action.kind === "resolve")
+        for (const one of ids) {
+          const end = await endCause(one, action.reason, by);
+          if (end !== undefined) ends.set(one, end);
+        }
       const alerts: Alert[] = [];
       let changed = 0;
       for (let from = 0; from < ids.length; from += PAGE) {
         const some = ids.slice(from, from + PAGE);
-        const done = await Promise.all(some.map((one) => run({ kind: "action", id: one, action, by })));
+        const done = await Promise.all(
+          some.map((one) => {
+            const end = ends.get(one);
+            const what = action.kind === "resolve" && end ? { ...action, reason: end.reason } : action;
+            return run({ kind: "action", id: one, action: what, by });
+          }),
+        );
         for (const outcome of done) {
           if (!outcome) continue;
           if (alerts.length < PAGE) alerts.push(outcome.alert);
           // Its source may have resolved it first, because of this very wish.
-          if (outcome.changed || ended.has(outcome.alert.id)) changed++;
+          if (outcome.changed || ends.get(outcome.alert.id)?.isEnded) changed++;
         }
       }
       const [first] = alerts;
@@ -311,7 +323,9 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const isTaken = action.kind === "assign" || (action.kind === "ack" && action.assign === true);
       const isOne = alerts.length === 1 && changed > 0;
       const taken = isTaken && isOne ? await parts.taken?.(first, by, role) : undefined;
-      const note = action.kind === "escalate" && isOne ? await escalatedText(first, telling) : taken;
+      const ended = [...new Set([...ends.values()].map((end) => end.note))].slice(0, NAMED).join(" ");
+      const note =
+        action.kind === "escalate" && isOne ? await escalatedText(first, telling) : taken || ended || undefined;
       return { alerts, changed, note };
     },
     async extended(fingerprint, by, reason) {
@@ -409,9 +423,9 @@ export function createAlerts(parts: AlertsParts): Alerts {
     sweep: (now) => store.sweep(now - config.keep),
   };
 
-  async function endCause(id: string, reason: string | undefined, by: Actor): Promise<boolean> {
+  async function endCause(id: string, reason: string | undefined, by: Actor): Promise<CauseEnd | undefined> {
     const alert = await store.get(id);
-    return alert !== undefined && isOpen(alert.state) && (await parts.end?.(alert, by, reason)) === true;
+    return alert !== undefined && isOpen(alert.state) ? parts.end?.(alert, by, reason) : undefined;
   }
 
   async function needAlert(id: string): Promise<Alert> {

@@ -26,6 +26,15 @@ export function isOpen(state: AlertState): boolean {
   return state !== "resolved" && state !== "expired";
 }
 
+/** What resolving an alert did to what it is about. */
+export interface CauseEnd {
+  isEnded: boolean;
+  /** For the history and the card: the reason that the person gave, and what became of the cause. */
+  reason: string;
+  /** For the person. */
+  note: string;
+}
+
 /** The person, rule or source that changed an alert. */
 export interface Actor {
   /** `web:1`, or a part of ours: `clock`, `rule`, `source`. */

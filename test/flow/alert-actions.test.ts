@@ -30,6 +30,14 @@ beforeAll(async () => {
           },
           { id: "missions", for: "mission", warn_at: ["3599s before"] },
           {
+            id: "threads",
+            for: "conversation",
+            measure: "first_response",
+            match: "has(entity.facts.thread)",
+            target: "15s",
+            warn_at: ["5%"],
+          },
+          {
             id: "replies",
             for: "conversation",
             measure: "first_response",
@@ -272,16 +280,37 @@ describe("more time", () => {
 });
 
 describe("an alert about a customer who waits", () => {
-  it("is resolved only with its conversation: by a reason in the command, or by a button that says what it ends", async () => {
+  it("is resolved as a warning while the clock runs on to the breach; once overdue, only with its conversation", async () => {
+    await platform("telegram").say(platform("telegram").thread, "guest", "Is the refund on its way?");
+    const alertId = idIn((await everywhere(["on telegram", "Is the refund"], /Due soon/)).web);
+    const resolved = await run(`/alerts resolve ${alertId} I look at it`);
+    expect(shown(resolved)).toMatch(
+      /Resolved: Grace .*The customer still waits: the clock runs on, and the alert fires again when it is overdue at /,
+    );
+    expect(shown((await everywhere([alertId], /Resolved/)).web)).toMatch(
+      /by Owner: I look at it; the customer still waited, due \d/,
+    );
+    expect((await run("/sla list threads")).data).toMatchObject({ clocks: [{ state: "running" }] });
+
+    await everywhere([alertId], /Overdue since/);
+    const refused = await run(`/alerts resolve ${alertId}`);
+    expect(refused.text).toMatch(/still waits for an answer[\s\S]*Resolving the alert ends the conversation/);
+    expect((await run(`/alerts show ${alertId}`)).data).toMatchObject({ state: "firing" });
+    expect((await run(`/alerts resolve ${alertId} called back`)).text).toContain(
+      "The conversation is closed without an answer, with all its clocks.",
+    );
+    const ended = await everywhere([alertId], /Resolved/);
+    expect(shown(ended.web)).toMatch(/by Owner: called back; the conversation is closed without an answer/);
+    expect((await run("/sla list threads")).data).toMatchObject({ clocks: [] });
+  });
+
+  it("ends with its conversation by a button that says what it ends", async () => {
     const [, desk] = platform("telegram").places;
     await platform("telegram").say(desk, "guest", "Is my parcel lost?");
     const { web, discord } = await everywhere(["on telegram", "Is my parcel lost?"], /Due soon/);
     expect(shown(web)).toMatch(/Grace in .+ on telegram waits .* for a first response/);
     const alertId = idIn(web);
-    const refused = await run(`/alerts resolve ${alertId}`);
-    expect(refused.text).toMatch(/still waits for an answer[\s\S]*Resolving the alert ends the conversation/);
-    expect((await run(`/alerts show ${alertId}`)).data).toMatchObject({ state: "warned" });
-    await fill("discord", discord.id, "End conversation…", { text: "called back by phone" });
+    await fill("discord", discord.id, "End conversation…", { reason: "called back by phone" });
     const found = await everywhere([alertId], /Resolved/);
     expect(shown(found.web)).toContain("called back by phone");
     expect((await run("/sla list replies")).text).not.toContain("Is my parcel");

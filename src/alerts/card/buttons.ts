@@ -54,7 +54,7 @@ export function detailButtons(alert: Alert, settings: Settings, now: Now): Butto
     has("ack") && canAcknowledge(alert) && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
     has("escalate") && state === "firing" && now.canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
-    has("resolve") && resolving(alert, now),
+    ...(has("resolve") ? resolving(alert, now) : []),
     has("note") && asking("Note", `/alerts note ${id}`, [{ id: "text", label: "Note", long: true, required: true }]),
   ];
   const rows = [
@@ -66,13 +66,14 @@ export function detailButtons(alert: Alert, settings: Settings, now: Now): Butto
   return rows.map((row) => row.filter((one): one is Button => one !== false)).filter((row) => row.length > 0);
 }
 
-/** Says what it ends. A task or a mission ends by its own commands, and its alert with it. */
-function resolving({ id, signal: { entity } }: Alert, { given }: Now): Button | false {
-  if (given === undefined) return press("Resolve", `/alerts resolve ${id}`);
-  if (entity?.type !== "conversation") return false;
-  return asking("End conversation…", `/alerts resolve ${id}`, [
-    { id: "text", label: "Why it ends without an answer", required: true },
-  ]);
+/** Says what it ends: the clock of a warning runs on. A task or a mission ends by its own commands, and its alert with it. */
+function resolving({ id, condition, signal: { source, entity } }: Alert, { given }: Now): (Button | false)[] {
+  if (given === undefined) return [press("Resolve", `/alerts resolve ${id}`)];
+  const fields = [{ id: "reason", label: "Why it ends without an answer", required: true }];
+  return [
+    condition === "warned" && press("Resolve warning", `/alerts resolve ${id}`),
+    entity?.type === "conversation" && asking("End conversation…", `/sla close ${source.id}`, fields),
+  ];
 }
 
 export function snoozing({ id, state }: Pick<Alert, "id" | "state">, { snooze }: Pick<Settings, "snooze">): Button[] {

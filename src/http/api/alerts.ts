@@ -106,7 +106,8 @@ export const alertEndpoints = [
     method: "POST",
     path: "/alerts/:id/resolve",
     id: "resolveAlert",
-    summary: "Closes an alert whose problem has ended.",
+    summary:
+      "Closes an alert. A warning: its clock runs on, and a breach opens the alert again. An overdue conversation: ends it, with its clocks.",
     params: id,
     body: z
       .strictObject({
