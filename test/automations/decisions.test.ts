@@ -1,5 +1,7 @@
 /** What a run shows when its dispatch refuses, overrules or cannot carry what it decided. */
 import { expect, test } from "vitest";
+import { BOB, OWNER, runApp } from "../http/running-app.js";
+import { afterTest } from "../support/clean-up.js";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -157,6 +159,29 @@ test("the note waits a moment for a plugin's hook in the background, which may a
   });
   await live.post("/api/rooms/dm-1/messages", { text: "anybody?", nonce: "nonce-anybody" });
   await until(async () => (await live.room("dm-1")).some((text) => text.startsWith("No hook answered.")), "the note");
+});
+
+test("the note to a person without a role waits for a hook in the background as well, and what gets no note waits for nothing", async () => {
+  const hook = (text: string, sleepS: number) => ({
+    id: `after-${text.slice(1)}`,
+    on: "message_received",
+    execution: "background",
+    match: { when: `payload.message.text == "${text}"` },
+    context: [{ shell: { command: ["sleep", String(sleepS)], timeout: "1m", skip_if: "exit_zero" } }],
+    run: { chat: { to: "here", text: "never" } },
+  });
+  const app = await runApp({ hooks: [hook("/start", 0.15), hook("hello", 3)] }, { PATH: String(process.env.PATH) });
+  afterTest(() => app.close());
+  const say = (text: string) =>
+    app.call(BOB, "POST", "/api/rooms/dm-2/messages", { text, nonce: `nonce-of-the-${text.replace("/", "")}` });
+  const room = async () => (await app.call(BOB, "GET", "/api/rooms/dm-2/messages")).body.messages as { text: string }[];
+  await say("/start");
+  await until(async () => (await room()).some(({ text }) => text.includes("an automatic account")), "the note");
+  await say("hello");
+  const why = async () =>
+    (await app.call(OWNER, "POST", "/api/command", { line: "/hooks why m2" })).body.text as string;
+  await until(async () => (await why()).includes("no hook claimed it"), "the end of the message");
+  expect(await why()).not.toContain("no note was sent");
 });
 
 test("a fallback that forwards to a platform that is off gives the message up, and the next one is answered", async () => {

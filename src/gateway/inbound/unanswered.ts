@@ -6,7 +6,7 @@
 import { formatAddress } from "../../domain/address.js";
 import { isUnfinished } from "../../domain/automation.js";
 import { fateOf } from "../../domain/fates.js";
-import { hasRole, type Operator } from "../../domain/identity.js";
+import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
@@ -38,25 +38,32 @@ export async function unanswered(
   inbound: Inbound,
 ): Promise<Handling> {
   if (!inbound.config.unanswered_note || !(message.isDm || message.isGroupMention)) return settled("unrouted");
-  const looks = operator.role !== undefined ? MAX_LOOKS : 0;
-  const answering = await answeringHook(row, message, looks, inbound);
+  // Nothing waits for a note that is not due, such as the messages of customers where everyone may write.
+  if (!(await isDue(row, message, operator, inbound))) return settled("unrouted");
+  const answering = await answeringHook(row, message, inbound);
   if (answering === undefined) return settled("unrouted", await noteTo(row, message, operator, inbound));
   const handling: Handling = { kind: "settled", outcome: "unrouted", deliveries: [] };
   if (row.passedOver === undefined) handling.reason = `no note was sent: ${answering}`;
   return handling;
 }
 
+/** Whether the sender gets a note, provided that no hook answers. */
+async function isDue(row: LaneRow, message: InboundMessage, { role }: Operator, inbound: Inbound): Promise<boolean> {
+  if (role !== undefined) return message.isDm || isRoomDue(row, message, role, inbound);
+  // Where everyone may write, people without a role are expected: hooks, or operators, answer them.
+  const isOpen = inbound.access[message.platform]?.dms === "everyone";
+  if (message.isDm && isOpen && !isStart(message)) return false;
+  return isIntroductionDue(row, message, inbound);
+}
+
 async function noteTo(
   row: LaneRow,
   message: InboundMessage,
-  operator: Operator,
+  { role }: Operator,
   inbound: Inbound,
 ): Promise<NewDelivery[]> {
-  // Where everyone may write, people without a role are expected: hooks, or operators, answer them.
-  const isOpen = inbound.access[message.platform]?.dms === "everyone";
-  if (operator.role === undefined && message.isDm && isOpen && !isStart(message)) return [];
-  if (operator.role === undefined) return introduced(row, message, inbound);
-  if (!message.isDm) return inRoom(row, message, operator, inbound);
+  if (role === undefined) return introduced(row, message, inbound);
+  if (!message.isDm) return inRoom(row, message, inbound);
   const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
   return [note(row, message, undefined, text, inbound)];
 }
@@ -78,15 +85,10 @@ function helpFor(message: InboundMessage): string {
  * A hook in the background claims nothing, and may still answer: it posted in the conversation, or its run has not ended and may
  * post there. A run that cannot post in the conversation answers nothing, and neither does one whose posts there were all withheld.
  */
-async function answeringHook(
-  row: LaneRow,
-  message: InboundMessage,
-  looks: number,
-  inbound: Inbound,
-): Promise<string | undefined> {
+async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
   let answering = await answeringNow(row, message, inbound);
   // Most runs end at once, and their posts are sent or withheld soon after that: only then it is known whether a person waits for nothing.
-  for (let look = 0; look < looks && answering?.isOpen; look++) {
+  for (let look = 0; look < MAX_LOOKS && answering?.isOpen; look++) {
     await wait(inbound.clock, LOOK_EVERY_MS);
     answering = await answeringNow(row, message, inbound);
   }
@@ -130,16 +132,9 @@ async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbo
  * repeating it.
  */
 export async function introduced(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<NewDelivery[]> {
-  if (!inbound.config.unanswered_note) return [];
-  const { keyValue } = inbound.store;
-  const person = `${message.platform}:${message.userId}`;
-  const deliveryId = `d_m${row.id}a`;
-  const known = await keyValue.get(SCOPE, person);
-  // The same message, handled again after a crash, introduces again under the same delivery id.
-  const isAgain = known !== undefined && known !== deliveryId;
-  const isAsked = isStart(message) && inbound.perMinute.add(`start:${person}`) <= MAX_STARTS;
-  if (isAgain && !isAsked && !(message.isDm && (await wasOutOfReach(known, inbound)))) return [];
-  await keyValue.set(SCOPE, person, deliveryId);
+  if (!inbound.config.unanswered_note || !(await isIntroductionDue(row, message, inbound))) return [];
+  if (isStart(message)) inbound.perMinute.add(startsOf(message));
+  await inbound.store.keyValue.set(SCOPE, personOf(message), introductionId(row));
   const text = introduction(message, inbound);
   const openText =
     inbound.access[message.platform]?.dms === "everyone"
@@ -149,6 +144,18 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
     orOpenly(row, note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText),
   ];
 }
+
+async function isIntroductionDue(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<boolean> {
+  const known = await inbound.store.keyValue.get(SCOPE, personOf(message));
+  // The same message, handled again after a crash, introduces again under the same delivery id.
+  if (known === undefined || known === introductionId(row)) return true;
+  if (isStart(message) && inbound.perMinute.count(startsOf(message)) < MAX_STARTS) return true;
+  return message.isDm && (await wasOutOfReach(known, inbound));
+}
+
+const personOf = ({ platform, userId }: InboundMessage) => `${platform}:${userId}`;
+const startsOf = (message: InboundMessage) => `start:${personOf(message)}`;
+const introductionId = (row: LaneRow) => `d_m${row.id}a`;
 
 /** What a person without a role is told. Where everyone may write privately, that is what to do: no one needs a role for it. */
 export function introduction(message: InboundMessage, inbound: Inbound): string {
@@ -177,23 +184,19 @@ async function wasOutOfReach(deliveryId: unknown, { store }: Inbound): Promise<b
 }
 
 /** An operator who mentions the gateway in a room and meets silence: a private note, once per hour and room. */
-async function inRoom(
-  row: LaneRow,
-  message: InboundMessage,
-  { role }: Operator,
-  inbound: Inbound,
-): Promise<NewDelivery[]> {
-  if (!hasRole(role, "operator")) return [];
-  const { keyValue } = inbound.store;
-  const { platform, botId, chatId } = message;
-  const room = formatAddress({ platform, botId, chatId });
-  const known = (await keyValue.get(ROOMS, room)) as { rowId: number; at: number } | undefined;
-  const now = inbound.clock.now();
-  // The same message, handled again after a crash, is answered again under the same delivery id.
-  if (known && known.rowId !== row.id && Math.abs(now - known.at) < ROOM_PAUSE_MS) return [];
-  await keyValue.set(ROOMS, room, { rowId: row.id, at: now });
+async function inRoom(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<NewDelivery[]> {
+  await inbound.store.keyValue.set(ROOMS, roomOf(message), { rowId: row.id, at: inbound.clock.now() });
   // The note may arrive in a direct message, where `last` is another message: so it names this one.
   const text = `${whatHappened(row, " in the room")}${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
   const told = note(row, message, undefined, text, inbound);
   return [orOpenly(row, told, message, messageAddress(message), inbound, text)];
 }
+
+async function isRoomDue(row: LaneRow, message: InboundMessage, role: Role, inbound: Inbound): Promise<boolean> {
+  if (!hasRole(role, "operator")) return false;
+  const known = (await inbound.store.keyValue.get(ROOMS, roomOf(message))) as { rowId: number; at: number } | undefined;
+  // The same message, handled again after a crash, is answered again under the same delivery id.
+  return !known || known.rowId === row.id || Math.abs(inbound.clock.now() - known.at) >= ROOM_PAUSE_MS;
+}
+
+const roomOf = ({ platform, botId, chatId }: InboundMessage) => formatAddress({ platform, botId, chatId });
