@@ -100,7 +100,7 @@ function legend(policies: readonly Attainment[]): string {
       "Answered by a hook: within the target; not in the shares and times, which are those of people.",
     some(({ overdue }) => overdue) && "An open target that is missed counts as missed.",
     some(({ late }) => late) &&
-      "A target that was missed once stays late, also when it got more time later or was withdrawn.",
+      "A target that was missed once stays late, also when it got more time later, or ended without an answer or a result.",
   ]
     .filter(Boolean)
     .join(" ");

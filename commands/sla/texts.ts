@@ -19,13 +19,12 @@ export async function clocksNamed(deps: CommandDeps, id: string): Promise<ClockV
 
 /** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`, `26 min late`; outside working hours it says until when. */
 export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockView, now: number): string {
-  if (clock.outcome === "unanswered")
-    return `closed without an answer${clock.breachedAt === undefined ? "" : ", target missed"}`;
+  if (clock.outcome === "unanswered" || clock.outcome === "withdrawn")
+    return `${clock.outcome === "unanswered" ? "closed without an answer" : "withdrawn"}${clock.breachedAt === undefined ? "" : ", target missed"}`;
   // In time by now, because people gave more time after the target was missed.
   if (clock.outcome === "late")
     return leftMs < 0 ? `${formatDuration(Math.max(1_000, -leftMs))} late` : "late, then extended";
-  if (clock.state === "ended")
-    return `${clock.outcome ?? "ended"}${clock.outcome === "withdrawn" ? "" : ` in ${formatDuration(usedMs)}`}`;
+  if (clock.state === "ended") return `${clock.outcome ?? "ended"} in ${formatDuration(usedMs)}`;
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
   const left =
     leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} overdue`;

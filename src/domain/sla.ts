@@ -46,8 +46,8 @@ export interface SlaClock {
   cycle: string;
   state: "running" | "paused" | "ended";
   /**
-   * `late`: ended after it was due · `unanswered`: its conversation was closed without an answer · `withdrawn`: nothing was left to
-   * meet (cancelled, deleted, no policy any more).
+   * `late`: answered or done after it was due · `unanswered`: its conversation was closed without an answer · `withdrawn`: nothing was
+   * left to meet (cancelled, failed, deleted, no policy any more). The last two may have missed their target before (`breachedAt`).
    */
   outcome?: "met" | "late" | "unanswered" | "withdrawn";
   startedAt: number;

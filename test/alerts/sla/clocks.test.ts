@@ -427,6 +427,19 @@ describe("a report", () => {
     });
   });
 
+  it.each(["cancelled", "failed"])("counts a late task that was %s as late, and not as done", async (status) => {
+    const rig = await startSla({ config: { policies } });
+    const deadline = at("2026-11-20T09:00:00Z");
+    await rig.sla.changed(task({ deadline }));
+    await rig.passUntil("2026-11-20T10:00:00Z");
+    await rig.sla.changed(task({ deadline, status, endedAt: rig.clock.now(), abandoned: true }));
+    await rig.settled();
+    const report = await reported(rig);
+    expect(report).toMatchObject({ met: 0, late: 1, withdrawn: 0, attained: 0, ended: [] });
+    expect(report?.medianMs).toBeUndefined();
+    expect(rig.said().at(-1)).toBe(`resolved 2026-11-20T10:00 ${status}`);
+  });
+
   it("keeps the breach of a clock whose policy is gone", async () => {
     const rig = await startSla({ config: { policies } });
     await rig.sla.changed(task({ deadline: at("2026-11-20T09:00:00Z") }));

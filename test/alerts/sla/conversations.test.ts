@@ -298,6 +298,7 @@ describe("a conversation's clocks", () => {
     await desk.pass(MINUTE);
     expect(desk.signals.at(-1)?.state).toBe("resolved");
     expect((await desk.clocks()).filter((line) => !line.includes("ended"))).toEqual([]);
+    expect((await desk.clocks()).join()).toContain("first ended withdrawn");
   });
 
   it("start with the next question when the first one is taken back", async () => {

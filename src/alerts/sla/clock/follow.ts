@@ -210,6 +210,7 @@ function conclude(
   if (isByHook) clock.isByHook = true;
   const wasBreached = clock.breachedAt !== undefined;
   if (isUnanswered) clock.outcome = "unanswered";
+  else if (abandoned) clock.outcome = "withdrawn";
   else if (wasBreached || clock.violatedAt !== undefined) clock.outcome = "late";
   else clock.outcome = isMet ? "met" : "withdrawn";
   if (isMet) says.push({ kind: "met", episode: clock.episode, at: endedAt });
