@@ -287,7 +287,11 @@ export function createAlerts(parts: AlertsParts): Alerts {
       allow: parts.destinations,
     });
     if (status >= 300)
-      throw new HookgateError({ code: "WEBHOOK_REFUSED", message: `it answered ${status}`, retryable: true });
+      throw new HookgateError({
+        code: "WEBHOOK_REFUSED",
+        message: `it answered ${status}`,
+        retryable: status >= 500 || MAY_CHANGE.has(status),
+      });
   }
 
   return {
@@ -463,3 +467,6 @@ function unknownAlert(id: string): HookgateError {
     hint: "/alerts lists those that are open.",
   });
 }
+
+/** Request Timeout, Too Early, Too Many Requests: the same request may be taken a moment later. */
+const MAY_CHANGE: ReadonlySet<number> = new Set([408, 425, 429]);

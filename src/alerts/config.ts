@@ -61,7 +61,11 @@ const step = z.strictObject({
     .describe(
       "The people whom the step mentions: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone.",
     ),
-  webhook: web.optional().describe("URL that the alert is sent to by POST, as JSON."),
+  webhook: web
+    .optional()
+    .describe(
+      "URL that the alert is sent to by POST, as JSON. While it is not taken, it is sent again every 30 seconds for an hour. The alert goes to the fallback as well: at once after an answer of 3xx or 4xx (not 408, 425 or 429) or when the address may not be called, otherwise after `fallback_after`.",
+    ),
 });
 
 const route = z.strictObject({

@@ -1,10 +1,11 @@
 /** Settings that are valid and may still be a mistake: `hookgate check` and a start show them. */
 
+import { isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { HOOKS_FOLDER } from "../automations/definition/sources.js";
 import { PLATFORMS } from "../domain/platform.js";
 import { isLoopback, metricsNeedToken } from "../http/guard.js";
-import { whyTooWide } from "../lib/outgoing/destinations.js";
+import { parseDestinations, whyNotPublic, whyTooWide } from "../lib/outgoing/destinations.js";
 import { isExposed, isWritableByOthers } from "../lib/private-files.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
@@ -30,7 +31,37 @@ export function configWarnings(config: Config, env: Environment, file: string | 
           "http.metrics_need_token is false: everyone who reaches the gateway, also through the proxy, can read /metrics, which names hooks. Remove the setting, and give Prometheus a token, or let the proxy refuse /metrics.",
         ]
       : [];
-  return [...open, ...metrics, ...wide, ...uncopied(config), ...exposedVariables(), ...changeableFiles(file)];
+  return [
+    ...open,
+    ...metrics,
+    ...wide,
+    ...blockedWebhooks(config),
+    ...uncopied(config),
+    ...exposedVariables(),
+    ...changeableFiles(file),
+  ];
+}
+
+/** Escalations and the heartbeat: a request to such an address is never made. What a name resolves to is known when it is made. */
+function blockedWebhooks({ alerts: { routes, heartbeat }, outgoing }: Config): string[] {
+  const allowed = parseDestinations(outgoing.allow);
+  const webhooks = Object.entries(routes).flatMap(([name, { escalate }]) =>
+    escalate.flatMap(({ webhook }, i) =>
+      webhook === undefined ? [] : [[`alerts.routes.${name}.escalate.${i}.webhook`, webhook] as const],
+    ),
+  );
+  const beat =
+    heartbeat.to !== undefined && /^https?:/.test(heartbeat.to) ? [["alerts.heartbeat.to", heartbeat.to] as const] : [];
+  return [...webhooks, ...beat].flatMap(([path, url]) => {
+    const { hostname, port, protocol } = new URL(url);
+    const host = hostname.replace(/^\[(.*)\]$/, "$1");
+    const at = Number(port || (protocol === "https:" ? 443 : 80));
+    const why = host === "localhost" ? "loopback" : isIP(host) === 0 ? undefined : whyNotPublic(host);
+    if (why === undefined || allowed.allowsHost(host, at) || allowed.allowsAddress(host, at)) return [];
+    return [
+      `${path}: ${host} is not a public address (${why}), so no request is sent there. Add "${hostname}:${at}" to outgoing.allow.`,
+    ];
+  });
 }
 
 /** A default route that copies messages for people to answer, while direct messages of customers are ignored. */

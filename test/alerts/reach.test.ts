@@ -151,9 +151,12 @@ it.each([
       expect(JSON.stringify(on.platform.messages)).not.toContain("none of its people");
       expect(await ownAlerts(on)).toEqual([]);
       const neutral = text.replace("no loop account", "no account where this alert is posted").slice(0, -1);
-      expect(taken).toEqual([expect.stringContaining(`(cid). ${neutral} in ${ROOM}. This was the last step`)]);
+      expect(taken).toEqual([
+        expect.stringContaining(`(cid, ${new URL(url).host}). ${neutral} in ${ROOM}. This was the last step`),
+      ]);
       const history = (await on.alerts.history(id)).filter(({ event }) => event === "escalate");
-      for (const { reason } of history) expect(reason).toContain(`(cid). ${neutral} in ${ROOM}`);
+      for (const { reason } of history) expect(reason).toMatch(/\(cid(, [\d.:]+)?\)\. /);
+      for (const { reason } of history) expect(reason).toContain(`${neutral} in ${ROOM}`);
       // The gap is reported there; the escalation is not.
       expect(on.posted(OPS).filter(({ text: said }) => said.includes("Escalat") && said.includes("step"))).toEqual([]);
     } finally {

@@ -929,6 +929,28 @@ describe("what cannot be told", () => {
     expect(await own()).toMatchObject({ state: "resolved" });
   });
 
+  it.each([
+    [404, 1, "with the answer that it will not be taken: at once"],
+    [503, 0, "with an answer that may change: after `fallback_after`"],
+  ])("at a webhook (%i) is posted at the fallback", async (status, atOnce) => {
+    const { url, taken } = await webhook(() => status);
+    const on = await watch(route({ escalate: [{ webhook: url }], remind: { times: 0 } }));
+    await on.raise();
+    await until(() => taken.length > 0, "the webhook being called");
+    await on.settle();
+    const host = new URL(url).host;
+    const atFallback = () => on.posted(ADMINS).filter(({ text }) => text.includes(`it did not arrive at ${host}`));
+    expect(atFallback()).toHaveLength(atOnce);
+    await on.advance(6 * MINUTE);
+    expect(atFallback()).toHaveLength(1);
+    expect(
+      on
+        .posted()
+        .map(({ text }) => text)
+        .join(),
+    ).toContain(`Escalated: step 1 of 1 (${host})`);
+  });
+
   it("of a reminder is an alert that ends with the next new message there, whatever it is", async () => {
     const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
     let isMute = true;

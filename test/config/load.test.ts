@@ -159,6 +159,15 @@ describe("loadConfig", () => {
       expect.stringContaining("0.0.0.0/0"),
       expect.stringContaining("*.com"),
     ]);
+    const pager = (url: string) => `alerts: { routes: { night: { escalate: [{ after: 1m, webhook: '${url}' }] } } }`;
+    expect(of(pager("http://10.1.2.3:8080/hook"))).toEqual([
+      'alerts.routes.night.escalate.0.webhook: 10.1.2.3 is not a public address (private), so no request is sent there. Add "10.1.2.3:8080" to outgoing.allow.',
+    ]);
+    expect(of(`${pager("http://10.1.2.3:8080/hook")}\noutgoing: { allow: ['10.1.2.3:8080'] }`)).toEqual([]);
+    expect(of(pager("https://pager.example.org/hook"))).toEqual([]);
+    expect(of("alerts: { heartbeat: { to: 'http://[::1]/beat' } }")).toEqual([
+      expect.stringContaining('Add "[::1]:80" to outgoing.allow.'),
+    ]);
     const forward = "gateway: { default_route: { forward: 'discord::1' } }";
     expect(of(forward)).toEqual([expect.stringContaining("direct messages of people without a role are ignored")]);
     expect(of(`${forward}\ntelegram: { access: { dms: everyone } }`)).toEqual([]);

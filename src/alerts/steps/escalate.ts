@@ -192,7 +192,8 @@ function take(
   }
   const number = urging.steps;
   const reach = reachOf(step, there, alerting, now);
-  const names = namesOf(reach.notified, alerting);
+  const pager = step.webhook === undefined ? [] : [shownAs(step.webhook)];
+  const names = [namesOf(reach.notified, alerting), ...pager].filter((one) => one !== "").join(", ");
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
   const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;

@@ -3,8 +3,9 @@ import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, type Hold, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { isUnderWay, type Pause } from "../../domain/store.js";
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { zoneOf } from "../business-hours.js";
 import { chatLink, copyLine, headline, lateOf, wordsOf } from "../card/alert-card.js";
 import { cardButtons, press } from "../card/buttons.js";
@@ -39,7 +40,7 @@ import {
 import { mentionsFor } from "./mentions.js";
 import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
 import { withoutPaged } from "./paged-elsewhere.js";
-import { isWebhook } from "./shown-as.js";
+import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 import { isAboutDelivery, nowhere, saidAgain, unreached } from "./undelivered.js";
 
@@ -328,12 +329,16 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
       await recordPosted(notices, { createdAt: clock.now() }, telling);
     } catch (error) {
       const reason = errorMessage(error);
-      telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
+      telling.logger.warn(
+        { webhook: shownAs(destination), alerts: sayings.map(({ alert }) => alert.id), error: reason },
+        "a webhook did not take an escalation",
+      );
       const dueAt = dueAtOf(first);
       const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
-      const isLate = isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
+      const isRefused = error instanceof HookgateError && !error.retryable;
+      const isLate = isRefused || isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
       if (isLate && !(await isElsewhere(notices, telling)))
-        await lose(destination, notices, { fate: "unsent", reason }, telling);
+        await lose(destination, notices, { fate: isRefused ? "refused" : "unsent", reason }, telling);
       if (!isGivenUp) return clock.now() + RETRY_WEBHOOK_MS;
     }
     await store.noticesSent(ids, clock.now());
@@ -484,7 +489,7 @@ async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unk
         severity: alert.severity,
         title: headline(alert, standing, now),
         reason: telling.mask(signal.reason),
-        text: of(alert),
+        text: tokensInWords(of(alert), zoneOf(telling.config.business_hours)),
         labels: signal.labels,
         raisedAt: alert.raisedAt,
         dueAt: late?.dueAt,
@@ -502,7 +507,7 @@ async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unk
   const late = latenessOf(sayings, telling);
   return {
     kind: sayings[0]?.notice.kind,
-    text: late === "" ? text : `${text}.${late}`,
+    text: tokensInWords(late === "" ? text : `${text}.${late}`, zoneOf(telling.config.business_hours)),
     alerts: all,
   };
 }
