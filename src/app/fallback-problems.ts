@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Definition } from "../automations/definition/definition.js";
 import { address, formatAddress } from "../domain/address.js";
+import { platformProblem } from "../domain/platform.js";
 import { taskSpec } from "../domain/task.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
@@ -35,6 +36,6 @@ const claimed = z.object({ routeTo: address });
 /** A claim that forwards the message to a chat that nothing reaches. */
 function routeProblems(fallback: unknown, chatProblem: (address: string) => string | undefined): string[] {
   const { data } = claimed.safeParse(fallback);
-  const problem = data && chatProblem(formatAddress(data.routeTo));
+  const problem = data && (platformProblem(data.routeTo.platform) ?? chatProblem(formatAddress(data.routeTo)));
   return problem === undefined ? [] : [`fallback.routeTo: ${problem}`];
 }

@@ -15,7 +15,7 @@ import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config
 import type { Config } from "../config/schema.js";
 import { addressProblem } from "../domain/address.js";
 import type { CommandSpec } from "../domain/command.js";
-import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platform.js";
 import { ALIASES } from "../hooks/aliases.js";
 import { catalogue } from "../hooks/catalogue/index.js";
 import { comparedTexts } from "../hooks/conditions/impossible-condition.js";
@@ -344,16 +344,23 @@ function unknownPlaces({ match, point }: Pick<Definition, "match" | "point">, { 
   for (const name of isOfOthers ? [] : (match?.agents ?? []))
     problems.push(["match.agents", agentProblem(name, config)]);
   for (const text of match?.users ?? []) {
-    // What is posted in the name of a channel is of its number, which is negative.
-    if (/^telegram:-\d+$/.test(text)) continue;
-    if (text.includes(":")) problems.push(["match.users", accountProblem(text, config)]);
+    // What is posted in the name of a channel or a group is of its number.
+    if (/^(telegram:)?-100\d+$/.test(text)) continue;
+    if (text.includes(":")) problems.push(["match.users", misshapen(text) ?? accountProblem(text, config)]);
     else if (isWebOnly && !isOfOthers) problems.push(["match.users", accountProblem(`web:${text}`, config)]);
-    else if (!isOfOthers && !/^-?\d+$/.test(text))
+    else if (!isOfOthers && !/^\d+$/.test(text))
       problems.push(["match.users", `"${text}" is no id of a person, which is a number that /whoami shows`]);
   }
   return problems.flatMap(([field, problem]) =>
     problem === undefined ? [] : [`${field}: ${problem}, so this never matches`],
   );
+}
+
+/** A person whose platform is known, in the form of an address or a role. */
+function misshapen(text: string): string | undefined {
+  if (/^[^:]+:[^:]+$/.test(text) || platformProblem(text) !== undefined) return undefined;
+  const [platform] = text.split(":");
+  return `"${text}" is no person: write ${platform}:ID, with the id that /whoami shows`;
 }
 
 /** A chat without its platform: a number on Discord and Telegram, a name in the web chat. */

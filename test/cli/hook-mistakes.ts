@@ -923,6 +923,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     },
     /fallback\.routeTo: there is no room "genral" in the web chat/,
   ),
+  "a fallback that forwards to no platform": hook(
+    {
+      on: "inbound_claim",
+      on_failure: "fallback",
+      fallback: { handled: true, routeTo: { platform: "Web", botId: "web", chatId: "general" } },
+    },
+    /fallback\.routeTo: there is no platform "Web" \(did you mean "web"\?\)/,
+  ),
   "a fallback that claims nothing": hook(
     { on: "inbound_claim", on_failure: "fallback", fallback: { handled: false } },
     /fallback: .*this fallback changes nothing, as if the hook had not run: write on_failure: open, and remove `fallback`$/,
@@ -970,6 +978,22 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a matcher of a person by name": hook(
     { ...received, match: { users: ["telegram:@ann"] } },
     /match\.users: "@ann" is no id of telegram.*so this never matches$/,
+  ),
+  "a matcher of a person as an address": hook(
+    { ...received, match: { users: ["web:web:1"] } },
+    /match\.users: "web:web:1" is no person: write web:ID, with the id that \/whoami shows, so this never matches$/,
+  ),
+  "a matcher of a person as a role": hook(
+    { ...received, match: { users: ["discord:role:5"] } },
+    /match\.users: "discord:role:5" is no person: write discord:ID, with the id that \/whoami shows, so this never matches$/,
+  ),
+  "a matcher of a person of no id": hook(
+    { ...received, match: { users: ["web:"] } },
+    /match\.users: "web:" is no person: write web:ID, with the id that \/whoami shows, so this never matches$/,
+  ),
+  "a matcher of a person with a negative number": hook(
+    { ...received, match: { users: ["-5"] } },
+    /match\.users: "-5" is no id of a person, which is a number that \/whoami shows, so this never matches$/,
   ),
   "a matcher of a chat of another platform": hook(
     { ...received, match: { platforms: ["web"], chats: ["discord:123"] } },
