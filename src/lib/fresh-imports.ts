@@ -1,7 +1,8 @@
 /** A changed module is loaded anew, with the local files that it imports. Packages stay as they are. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { dirname, resolve, sep } from "node:path";
+import { readTextFile } from "./text-file.js";
 
 interface Resolved {
   url: string;
@@ -44,9 +45,9 @@ function fileNamed(path: string): string {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    return readTextFile(file);
   } catch {
-    // A module that is named without its extension, a folder, or one that is not there: importing it says so.
+    // A module that is named without its extension, no file, or one that is not there: importing it says so.
     return "";
   }
 }

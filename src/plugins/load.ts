@@ -1,5 +1,5 @@
 /** Finds a plugin's module, imports it, checks it and its settings. Every failure says which file and why. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -28,6 +28,10 @@ export function findModule(module: string, baseDir: string): FoundModule {
   if (!isPath) return findPackage(module, baseDir);
   if (!existsSync(path))
     throw failure("PLUGIN_MISSING", `there is no file ${path}`, "Paths are relative to the configuration file.");
+  const found = statSync(path);
+  // Importing a pipe or a device may never end, and nothing can interrupt it.
+  if (!found.isFile() && !found.isDirectory())
+    throw failure("PLUGIN_MISSING", `${path} is no file`, "Put a regular file in its place.");
   refuseTypeScript(path);
   return { file: path, specifier: pathToFileURL(path).href };
 }

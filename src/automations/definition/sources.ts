@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
-import { readTextFile } from "../../lib/text-file.js";
+import { MAX_TEXT_BYTES, readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/yaml-source.js";
 import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 
@@ -176,10 +176,11 @@ function firstOf(errors: readonly (Position & { message: string })[], text: stri
   return { ...place, message: `${message}${quoted}${more}` };
 }
 
-/** The letters of a file that is no UTF-8; none of what is no file, or may not be read. */
+/** The letters of a file that is no UTF-8; none of what is no file, is too large, or may not be read. */
 function lettersOf(file: string): string {
   try {
-    return statSync(file).isFile() ? readFileSync(file, "latin1").replaceAll("\0", "") : "";
+    const found = statSync(file);
+    return found.isFile() && found.size <= MAX_TEXT_BYTES ? readFileSync(file, "latin1").replaceAll("\0", "") : "";
   } catch {
     return ""; // the caller reports why it cannot be read
   }

@@ -74,7 +74,10 @@ function dataBytes(url: string): Buffer {
 async function localBytes(url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   try {
     const path = fileURLToPath(url);
-    if ((await stat(path)).size > maxBytes) throw tooLarge(maxBytes);
+    const found = await stat(path);
+    // Reading a pipe or a device may never end.
+    if (!found.isFile()) throw unavailable("it is no file");
+    if (found.size > maxBytes) throw tooLarge(maxBytes);
     return within(await readFile(path, { signal }), maxBytes);
   } catch (thrown) {
     signal.throwIfAborted();

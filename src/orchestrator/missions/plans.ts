@@ -1,9 +1,10 @@
 /** Where plans are written: the YAML and JSON files of the folder `missions` beside the configuration. Read anew whenever one is asked for. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { Plan } from "../../domain/plan.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { pathText, suggestion } from "../../lib/schema-issues.js";
+import { readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml } from "../../lib/yaml-source.js";
 import { checkPlan, type PlanSurroundings } from "./check-plan.js";
 
@@ -79,7 +80,7 @@ export function parsePlan(text: string, file: string, around: PlanSurroundings):
 
 function readPlan(file: string, around: PlanSurroundings): PlanFile {
   try {
-    return parsePlan(readFileSync(file, "utf8"), file, around);
+    return parsePlan(readTextFile(file), file, around);
   } catch (error) {
     const id = basename(file, extname(file));
     return { id, file, problems: [{ file, path: "", message: `cannot be read: ${errorMessage(error)}` }] };
