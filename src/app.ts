@@ -151,7 +151,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       env: env.forPrograms(),
       owner: nameFromSecret(await store.ownSecret("installation")),
     });
-    const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
+    // A reload reads `.env` again.
+    const variable = (name: string) => current.env.variable(name);
+    const models = createModels({ config: () => current.config.models, variable, clock });
     const destinations = parseDestinations(config.outgoing.allow);
     // Its receivers call it only after everything is put together.
     const talk: GatewayFunctions & Pick<Gateway, "send" | "edit" | "withdraw"> = {
@@ -187,7 +189,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       mayOperatorsHear: async (of) => (await roleToHear(of)) === "operator",
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       isWithAdmin: (at) => isWithAdmin(at, gateway.identify),
-      variable: env.variable,
+      variable,
       destinations,
       isOwnFile: ownFileTest(databaseFiles(env.DATABASE_URL), dotEnvFile()),
       resolve: options.resolve,
@@ -276,6 +278,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       config,
       orchestratorNow,
       env,
+      variable,
       file,
       store,
       registry,
@@ -394,7 +397,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     let hasStarted = false;
     let needRestart: readonly string[] = [];
-    const readHooks = hookReader({ registry, variable: env.variable, secrets });
+    const readHooks = hookReader({ registry, secrets });
     const reload: Reload = reloader({
       started: current,
       validate: needValid,

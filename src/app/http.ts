@@ -54,7 +54,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
     ingest: createIngest({
       events: () => valid().config.events,
       isBroken: (name) => valid().brokenEvents.has(name),
-      secret: (name) => env.variable(name),
+      secret: (name) => valid().env.variable(name),
       store: store.automation.ingest,
       stored: automations.triggers.ingested,
       clock,

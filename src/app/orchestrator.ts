@@ -33,6 +33,8 @@ export interface OrchestratorAppParts {
   /** As it is now: a reload changes it. */
   orchestratorNow(): Config["orchestrator"];
   env: Environment;
+  /** As it is now, as `orchestratorNow`. */
+  variable(name: string): string | undefined;
   /** The configuration file. */
   file: string;
   store: Pick<Store, "tasks" | "outbox" | "audit" | "keyValue">;
@@ -81,7 +83,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     },
     processes: parts.processes,
     models: parts.models,
-    variable: env.variable,
+    variable: parts.variable,
     destinations: parts.destinations,
     folder: dirname(resolve(parts.file)),
     mask: parts.mask,

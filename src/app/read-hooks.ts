@@ -8,17 +8,15 @@ import { secretsOf } from "./valid.js";
 
 interface Parts {
   registry: Pick<HookRegistry, "points">;
-  /** Reads a variable of the environment that hooks run with. */
-  variable(name: string): string | undefined;
   /** All that are masked; grows. */
   secrets: (string | undefined)[];
 }
 
-export function hookReader({ registry, variable, secrets }: Parts) {
+export function hookReader({ registry, secrets }: Parts) {
   return (loaded: LoadedConfig, valid: Valid): LoadedHooks => {
     const hooks = withBrokenEvents(hooksOf(loaded, valid, registry.points), loaded);
     const named = new Set(hooks.definitions.flatMap((definition) => definition.secrets));
-    const found = [...secretsOf(valid.config, valid.env), ...[...named].map(variable)];
+    const found = [...secretsOf(valid.config, valid.env), ...[...named].map(valid.env.variable)];
     secrets.push(...found.filter((secret) => !secrets.includes(secret)));
     return hooks;
   };

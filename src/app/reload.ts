@@ -217,7 +217,13 @@ function whatNeedsRestart(started: Valid, now: Valid): string[] {
   const sections = (Object.keys(now.config) as (keyof Config)[]).filter(
     (section) => !TAKEN_OVER.has(section) && !isDeepStrictEqual(readOnce(started, section), readOnce(now, section)),
   );
-  return [...sections, ...VARIABLES.filter((name) => started.env[name] !== now.env[name])];
+  const tokens = started.config.web.people.map(({ token_env }) => token_env);
+  const variables = [
+    ...VARIABLES.filter((name) => started.env[name] !== now.env[name]),
+    ...tokens.filter((name) => started.env.variable(name) !== now.env.variable(name)),
+    ...now.env.removed,
+  ];
+  return [...sections, ...new Set(variables)];
 }
 
 interface WatchParts {

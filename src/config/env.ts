@@ -1,11 +1,13 @@
 /** The environment: secrets, places and ports. The only reader of `process.env`. */
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { z } from "zod";
 import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { whyWeakToken } from "../lib/secret.js";
+import { readTextFile } from "../lib/text-file.js";
 
 /** Empty means unset, so that `DISCORD_TOKEN=` in a copied .env.example switches nothing on. */
 const text = z
@@ -69,6 +71,8 @@ export const VARIABLES = Object.keys(environment.shape) as (keyof typeof environ
 export interface Environment extends z.infer<typeof environment> {
   /** Any other variable, for secrets that the configuration names. */
   variable(name: string): string | undefined;
+  /** Variables that an earlier `.env` of this process had, and that are still set. */
+  removed: readonly string[];
   /** What programs that hooks start get to see: where things are and which language to speak, and nothing of ours. */
   forPrograms(): Record<string, string>;
 }
@@ -84,7 +88,7 @@ export interface EnvironmentProblem {
 export const isOfPlatform = (variable: string) => /^(DISCORD|TELEGRAM)_/.test(variable);
 
 /**
- * Reads the environment (and `.env` of the working directory, which never overrides what is set). Bad variables of a platform
+ * Reads the environment (and `.env` of the working directory, which never overrides what the process was given). Bad variables of a platform
  * count as unset; any other bad one, and there is no environment. `rest`: all bad ones count as unset, for further checks. A bot token that
  * was not copied well stays set: its platform is on, with a problem, and its value is masked.
  */
@@ -93,7 +97,7 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
   rest: Environment;
   problems: EnvironmentProblem[];
 } {
-  const dotEnv = source ? undefined : loadDotEnv();
+  const { names: dotEnvNames, problem: dotEnv } = source ? { names: new Set() } : loadDotEnv();
   const given = source ?? process.env;
   const { fromFiles, problems: unread } = readSecretFiles(given);
   const variables = { ...given, ...fromFiles };
@@ -108,6 +112,7 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
   const rest: Environment = {
     ...data,
     variable: (name) => variables[name]?.trim() || fileOf(name, given),
+    removed: source ? [] : [...fromDotEnv.keys()].filter((name) => !dotEnvNames.has(name) && isFromDotEnv(name)),
     forPrograms: () =>
       Object.fromEntries(
         Object.entries(variables).filter(
@@ -147,19 +152,26 @@ export function dotEnvFile(): string {
   }
 }
 
-/** Undefined when it was read, or there is none; else what is wrong with it: to wait for a pipe would be to wait for ever. */
-function loadDotEnv(): string | undefined {
+/** What `.env` set in this process: a later reading may change it. */
+const fromDotEnv = new Map<string, string | undefined>();
+const isFromDotEnv = (name: string) => fromDotEnv.has(name) && process.env[name] === fromDotEnv.get(name);
+
+/** A variable that is no longer in `.env` stays set until the process ends. */
+function loadDotEnv(): { names: ReadonlySet<string>; problem?: string } {
+  const names = new Set<string>();
   const dead = deadLinkAt(".env", { restore: "Restore that file", wanted: "the one to use" });
-  if (dead) return dead.message;
-  if (!existsSync(".env")) return undefined;
-  const found = statSync(".env");
-  if (found.isDirectory()) return "is a folder. Move or delete it, or write the variables into a file of this name.";
-  if (found.isFIFO() || found.isSocket()) return "is a pipe or a socket. Put a regular file in its place.";
+  if (dead) return { names, problem: dead.message };
+  if (!existsSync(".env")) return { names };
   try {
-    process.loadEnvFile(".env");
-    return undefined;
+    for (const [name, value] of Object.entries(parseEnv(readTextFile(".env")))) {
+      names.add(name);
+      if (process.env[name] !== undefined && !isFromDotEnv(name)) continue;
+      process.env[name] = value;
+      fromDotEnv.set(name, value);
+    }
+    return { names };
   } catch (error) {
-    return `cannot be read: ${errorMessage(error)}`;
+    return { names, problem: `cannot be read: ${errorMessage(error)}` };
   }
 }
 
@@ -173,7 +185,7 @@ function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
     const file = given[`${name}_FILE`]?.trim();
     if (!file || given[name]?.trim()) continue;
     try {
-      fromFiles[name] = readFileSync(file, "utf8").trim();
+      fromFiles[name] = readTextFile(file).trim();
     } catch (error) {
       problems.push({ variable: `${name}_FILE`, message: `the file cannot be read: ${errorMessage(error)}` });
     }
@@ -186,7 +198,7 @@ function fileOf(name: string, given: Readonly<Record<string, string | undefined>
   const file = given[`${name}_FILE`]?.trim();
   if (!file) return undefined;
   try {
-    return readFileSync(file, "utf8").trim() || undefined;
+    return readTextFile(file).trim() || undefined;
   } catch {
     return undefined; // it counts as missing, which is reported where it is needed
   }

@@ -35,3 +35,35 @@ it("SIGHUP applies changed hooks; a broken one is reported and stops no other", 
     await product.close();
   }
 });
+
+it("a reload reads .env again: a new variable and a changed one are used; a removed one needs a restart", async () => {
+  const hook = (id: string, secret: string) => ({
+    id,
+    on: "message_received",
+    run: { shell: { sh: `echo "${id} $${secret}" >> heard.log`, secrets: [secret] } },
+  });
+  const product = await startProduct(
+    { automations: { watch: false }, hooks: [hook("first", "OLD_KEY"), hook("given", "GIVEN_KEY")] },
+    { GIVEN_KEY: "given to the process" },
+    (folder) => writeFileSync(join(folder, ".env"), "OLD_KEY=the first value\n", { mode: 0o600 }),
+  );
+  const dotEnv = (text: string) => writeFileSync(join(product.folder, ".env"), text);
+  const file = join(product.folder, "hookgate.yaml");
+  const config = JSON.parse(readFileSync(file, "utf8"));
+  const heard = () => linesOf(join(product.folder, "heard.log")).sort();
+  try {
+    dotEnv("OLD_KEY=the second value\nNEW_KEY=a new value\nGIVEN_KEY=not used\n");
+    writeFileSync(file, JSON.stringify({ ...config, hooks: [...config.hooks, hook("second", "NEW_KEY")] }));
+    product.hangUp();
+    await until(() => product.output().includes("Reloaded: 0 plugins, 3 configured hooks"), "the reload");
+    await product.say("hello");
+    await Promise.all(["first", "given", "second"].map((id) => product.ended(id)));
+    expect(heard()).toEqual(["first the second value", "given given to the process", "second a new value"]);
+    expect(product.output()).not.toContain("Restart required");
+    dotEnv("NEW_KEY=a new value\n");
+    product.hangUp();
+    await until(() => product.output().includes("Restart required to apply: OLD_KEY."), "the need of a restart");
+  } finally {
+    await product.close();
+  }
+});

@@ -36,6 +36,8 @@ afterEach(async () => {
 });
 
 const pipe = (path: string) => void execFileSync("/bin/sh", ["-c", 'mkfifo "$0"', path]);
+const device = (path: string) => symlinkSync("/dev/zero", path);
+const tooLarge = (path: string) => writeFileSync(path, "#".repeat(5_000_001));
 const utf16 = (path: string) => writeFileSync(path, Buffer.from("\ufeffhooks: []\n", "utf16le"));
 
 function temporaryFolder(): string {
@@ -333,10 +335,19 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
     ["hookgate.yaml", "a link to itself", "which leads in a circle", (path) => symlinkSync("hookgate.yaml", path)],
     ["hooks/guard.yaml", "a link to nothing", "guard.yaml: is a link to ", (path) => symlinkSync("volume", path)],
     ["hooks/loop", "a link to its own folder", "hooks/loop: is a link to ", (path) => symlinkSync(".", path)],
-    [".env", "a folder", ".env: is a folder", (path) => mkdirSync(path)],
-    [".env", "a pipe", ".env: is a pipe", pipe],
+    [".env", "a folder", ".env: cannot be read: it is a folder. Put a regular file", (path) => mkdirSync(path)],
+    [".env", "a pipe", ".env: cannot be read: it is a pipe", pipe],
+    [".env", "a device", ".env: cannot be read: it is a device. Put a regular file", device],
     ["missions", "a link to nothing", "missions: is a link to ", (path) => symlinkSync("volume", path)],
     ["hookgate.yaml", "a pipe", "hookgate.yaml: cannot be read: it is a pipe", pipe],
+    ["hookgate.yaml", "a link to a device", "hookgate.yaml: cannot be read: it is a device", device],
+    ["hookgate.yaml", "too large", "hookgate.yaml: cannot be read: it is larger than 5 MB", tooLarge],
+    [
+      "hooks/guard.yaml",
+      "a link to a device",
+      "guard.yaml: cannot be read: it is a device. Put a regular file",
+      device,
+    ],
     ["hookgate.yaml", "UTF-16", "hookgate.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],
     ["hooks/guard.yaml", "a pipe", "cannot be read: it is a pipe", pipe],
     ["hooks/guard.yaml", "UTF-16", "guard.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],
