@@ -13,7 +13,17 @@ import type { Logger } from "../lib/logger.js";
 import type { CallNow, HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import { failure, findModule } from "./load.js";
-import { type Candidate, LivePlugin, over, type Placement, prepare, problemText, type Surroundings } from "./reload.js";
+import {
+  type Candidate,
+  EXIT_CALLED,
+  LivePlugin,
+  over,
+  type Placement,
+  prepare,
+  problemKey,
+  problemText,
+  type Surroundings,
+} from "./reload.js";
 import type { GatewayFunctions } from "./stage.js";
 import { watchFiles } from "./watch.js";
 
@@ -96,12 +106,19 @@ interface Holder {
   /** Its file, and the local files that this imports. */
   files: readonly string[];
   reason: string | undefined;
+  /** Its newest version was refused, maybe because of what another plugin declares or registers: it is tried again with the next one. */
+  isRefused: boolean;
   /** One of its hooks says `critical: true`. */
   isCritical: boolean;
   loadedAt: number | undefined;
 }
 
-type Prepared = { holder: Holder; candidate: Candidate } | { holder: Holder; error: unknown };
+interface Ready {
+  holder: Holder;
+  candidate: Candidate;
+}
+
+type Prepared = Ready | { holder: Holder; error: unknown };
 
 export function createPlugins(options: PluginsOptions): Plugins {
   const { registry, clock, logger } = options;
@@ -145,38 +162,82 @@ export function createPlugins(options: PluginsOptions): Plugins {
     }
   }
 
-  /** Puts one in place; what it replaces ends when its placement is settled. A failure is reported and changes nothing. */
-  function put(prepared: Prepared, isReload: boolean): Placement[] {
-    const { holder } = prepared;
-    if ("error" in prepared) {
-      report(holder, prepared.error);
-      return [];
-    }
-    const { candidate } = prepared;
+  /** Puts one in place; what it replaces ends when its placement is settled. Throws, with everything as it was. */
+  function put({ holder, candidate }: Ready, how: { isReload: boolean; checked: boolean }): Placement[] {
     const { id } = candidate.definition;
-    try {
-      refuseTwice(holder, id);
-      const isSame = holder.live?.id === id;
-      const live = isSame && holder.live ? holder.live : new LivePlugin(id, around);
-      const placed = live.place(candidate, { checked: isReload });
-      const withdrawn = isSame ? undefined : holder.live?.withdraw();
-      holder.live = live;
-      holder.reason = undefined;
-      holder.loadedAt = clock.now();
-      const settle = async () => {
-        logger.info(
-          { plugin: id, module: holder.entry.module, hooks: live.hooks },
-          isReload && isSame ? "plugin reloaded" : "plugin loaded",
-        );
-        // At a start they are in the list of problems, which is logged.
-        if (isReload) for (const warning of live.warnings) logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
-        await placed.settle();
-      };
-      return [{ ...placed, settle }, ...(withdrawn === undefined ? [] : [withdrawn])];
-    } catch (error) {
-      report(holder, error);
-      return [{ takeBack: () => {}, settle: () => over(candidate, around) }];
+    refuseTwice(holder, id);
+    const isSame = holder.live?.id === id;
+    const live = isSame && holder.live ? holder.live : new LivePlugin(id, around);
+    const placed = live.place(candidate, { checked: how.checked });
+    const withdrawn = isSame ? undefined : holder.live?.withdraw();
+    const before = { ...holder };
+    Object.assign(holder, { live, reason: undefined, isRefused: false, loadedAt: clock.now() });
+    const takeBack = () => {
+      placed.takeBack();
+      Object.assign(holder, before);
+    };
+    const settle = async () => {
+      logger.info(
+        { plugin: id, module: holder.entry.module, hooks: live.hooks },
+        how.isReload && isSame ? "plugin reloaded" : "plugin loaded",
+      );
+      // At a start they are in the list of problems, which is logged.
+      if (how.isReload) for (const warning of live.warnings) logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
+      await placed.settle();
+    };
+    return [{ takeBack, settle }, ...(withdrawn === undefined ? [] : [withdrawn])];
+  }
+
+  /** One by one, again while that helps, then those that are left together: they may name each other's hooks. Failures are reported. */
+  function putAll(prepared: readonly Prepared[], isRetry: boolean): Placement[] {
+    const placements: Placement[] = [];
+    const errors = new Map<Prepared, unknown>(prepared.map((one) => [one, "error" in one && one.error]));
+    let left = prepared.filter((one) => "candidate" in one);
+    let count: number;
+    do {
+      count = left.length;
+      left = left.filter((one) => {
+        try {
+          placements.push(...put(one, { isReload: true, checked: true }));
+          errors.delete(one);
+          return false;
+        } catch (error) {
+          errors.set(one, error);
+          return true;
+        }
+      });
+      if (left.length < count) continue;
+      const together = putTogether(left);
+      placements.push(...together.placements);
+      for (const one of together.placed) errors.delete(one);
+      left = left.filter((one) => errors.has(one));
+    } while (left.length < count);
+    for (const [one, error] of errors) report(one.holder, error, { isRefused: mayDependOnOthers(one), isRetry });
+    for (const { candidate } of left)
+      placements.push({ takeBack: () => {}, settle: () => over(candidate, around), isRefusal: true });
+    return placements;
+  }
+
+  /** Without those whose hooks miss something even so. */
+  function putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
+    const known = new Set(registry.validate().map(problemKey));
+    let wanted = candidates;
+    while (wanted.length > 1) {
+      const placements: Placement[] = [];
+      let refused: readonly Ready[];
+      try {
+        for (const one of wanted) placements.push(...put(one, { isReload: true, checked: false }));
+        const problems = registry.validate().filter((problem) => isError(problem) && !known.has(problemKey(problem)));
+        if (problems.length === 0) return { placed: wanted, placements };
+        refused = wanted.filter(({ holder }) => holder.live?.hooks.some((id) => problems.some(blames(id))));
+      } catch {
+        refused = []; // its own failure is reported
+      }
+      for (const placement of placements.reverse()) placement.takeBack();
+      if (refused.length === 0) break;
+      wanted = wanted.filter((one) => !refused.includes(one));
     }
+    return { placed: [], placements: [] };
   }
 
   function refuseTwice(holder: Holder, id: string): void {
@@ -189,11 +250,14 @@ export function createPlugins(options: PluginsOptions): Plugins {
     );
   }
 
-  function report(holder: Holder, error: unknown): void {
+  function report(holder: Holder, error: unknown, how: { isRefused: boolean; isRetry?: boolean }): void {
+    const before = holder.reason;
     const said = errorMessage(error);
     const hint = error instanceof HookgateError && error.hint ? ` ${error.hint}` : "";
     const what = `${said}${/[.?!]$/.test(said) ? "" : "."}${hint}`;
     holder.reason = holder.live ? `the new version failed, the previous one stays in place: ${what}` : what;
+    holder.isRefused = how.isRefused;
+    if (how.isRetry && holder.reason === before) return;
     const facts = { module: holder.entry.module, file: holder.file, plugin: holder.live?.id, error };
     logger.error(facts, holder.live ? `plugin not reloaded: ${what}` : `plugin broken: ${what}`);
   }
@@ -208,7 +272,8 @@ export function createPlugins(options: PluginsOptions): Plugins {
         const own = problems.filter((problem) => holder.live?.hooks.some((id) => blames(id)(problem)));
         await holder.live?.remove();
         holder.live = undefined;
-        report(holder, new HookgateError({ code: "PLUGIN_HOOKS", message: own.map(problemText).join("; ") }));
+        const error = new HookgateError({ code: "PLUGIN_HOOKS", message: own.map(problemText).join("; ") });
+        report(holder, error, { isRefused: true });
       }
     }
   }
@@ -217,22 +282,34 @@ export function createPlugins(options: PluginsOptions): Plugins {
     for (const holder of holders) {
       if (!holder.entry.enabled || isStopped) continue;
       // One after the other, each in place before the next is set up.
-      for (const placement of put(await prepareAside(holder), false)) await placement.settle();
+      const prepared = await prepareAside(holder);
+      try {
+        if ("error" in prepared) throw prepared.error;
+        for (const placement of put(prepared, { isReload: false, checked: false })) await placement.settle();
+      } catch (error) {
+        report(holder, error, { isRefused: mayDependOnOthers(prepared) });
+        if ("candidate" in prepared) await over(prepared.candidate, around);
+      }
     }
     await checkAll();
     await watchAll();
     return list();
   }
 
-  /** All are prepared aside; then, in one turn of the event loop, all are put in place and `accept` says whether they stay. */
-  async function exchange({ file, entries, onlyChanged }: PluginsChange, accept: () => void): Promise<PluginInfo[]> {
+  /** All are prepared aside; then, in one turn of the event loop, all are put in place and `accept` says whether they stay. True when something was changed. */
+  async function exchange(
+    { file, entries, onlyChanged, onlyRefused = false }: PluginsChange & { onlyRefused?: boolean },
+    accept: () => void,
+  ): Promise<boolean> {
     version++;
     const next = entries === undefined ? holders : entries.map(successorOf);
     const wanted = next.filter(
       (holder) =>
         holder.entry.enabled &&
-        (file === undefined || holder.files.includes(file)) &&
-        !(onlyChanged && holder.live !== undefined && isAsBefore(holder)),
+        (holder.isRefused ||
+          (!onlyRefused &&
+            (file === undefined || holder.files.includes(file)) &&
+            !(onlyChanged && holder.live !== undefined && isAsBefore(holder)))),
     );
     const aside = wanted.map((holder) => (entries === undefined ? { ...holder } : holder));
     const prepared: Prepared[] = [];
@@ -245,7 +322,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       const kept = new Set(next.map(({ live }) => live));
       holders = next.map((holder) => aside[wanted.indexOf(holder)] ?? holder);
       for (const { live } of before) if (live && !kept.has(live)) placements.push(live.withdraw());
-      for (const one of prepared) placements.push(...put(one, true));
+      placements.push(...putAll(prepared, onlyRefused));
       arrange();
       accept();
     } catch (error) {
@@ -257,6 +334,14 @@ export function createPlugins(options: PluginsOptions): Plugins {
     }
     for (const placement of placements) await placement.settle();
     await watchAll();
+    return placements.some(({ isRefusal }) => !isRefusal);
+  }
+
+  /** What was refused because of another plugin, such as for a point that it did not declare, is tried again when others are in place. */
+  async function exchangeAll(change: PluginsChange, accept: () => void): Promise<PluginInfo[]> {
+    let hasChanged = await exchange(change, accept);
+    while (hasChanged && !isStopped && holders.some(({ isRefused }) => isRefused))
+      hasChanged = await exchange({ onlyRefused: true }, () => {});
     return list();
   }
 
@@ -282,7 +367,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   }
 
   function reload(change: PluginsChange = {}, accept: () => void = () => {}): Promise<PluginInfo[]> {
-    return takeTurn(async () => (isStopped ? list() : exchange(change, accept)));
+    return takeTurn(async () => (isStopped ? list() : exchangeAll(change, accept)));
   }
 
   /** Why the version at work would not load again; a start finds that too late. */
@@ -299,8 +384,8 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   function list(): PluginInfo[] {
     return holders.map((holder) => {
-      const { reason = lost(holder) } = holder;
-      return infoOf(holder, reason);
+      const reasons = [holder.reason, lost(holder)].filter((reason) => reason !== undefined);
+      return infoOf(holder, reasons.length === 0 ? undefined : reasons.join(" "));
     });
   }
 
@@ -324,7 +409,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   return {
     load: () =>
       takeTurn(async () => {
-        const infos = isLoaded ? await exchange({}, () => {}) : await loadAll();
+        const infos = isLoaded ? await exchangeAll({}, () => {}) : await loadAll();
         isLoaded = true;
         const broken = infos.filter((info) => info.critical && info.state === "broken");
         if (broken.length === 0) return infos;
@@ -352,6 +437,14 @@ export function createPlugins(options: PluginsOptions): Plugins {
   };
 }
 
+/** It was set up and not put in place, or setup asked for what another plugin has or lacks, such as a point or the name of a command. */
+function mayDependOnOthers(prepared: Prepared): boolean {
+  if ("candidate" in prepared) return true;
+  const { error } = prepared;
+  const cause = error instanceof HookgateError && error.code === "PLUGIN_SETUP" ? error.cause : undefined;
+  return cause instanceof HookgateError && cause.code !== EXIT_CALLED;
+}
+
 /** The first id of a problem is the hook that has it; a cycle is everybody's in it. */
 function blames(hookId: string): (problem: Problem) => boolean {
   return ({ code, ids }) => (code === "DEPENDENCY_CYCLE" ? ids.includes(hookId) : ids[0] === hookId);
@@ -364,6 +457,7 @@ function holderFor(entry: PluginEntry): Holder {
     file: undefined,
     files: [],
     reason: undefined,
+    isRefused: false,
     isCritical: false,
     loadedAt: undefined,
   };

@@ -24,7 +24,7 @@ import { Slots } from "./slots.js";
 import { type ApiParts, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
-const EXIT_CALLED = "PLUGIN_EXIT";
+export const EXIT_CALLED = "PLUGIN_EXIT";
 
 export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner" | "commandCount" | "onCritical"> {
   baseDir: string;
@@ -177,6 +177,8 @@ export interface Placement {
   takeBack(): void;
   /** Ends what it replaced. */
   settle(): Promise<void>;
+  /** Nothing was put in place: it ends what was refused. */
+  isRefusal?: boolean;
 }
 
 /** The version at work. */
@@ -360,7 +362,7 @@ export async function over(
 }
 
 /** The same for the same problem, also when its words name other lines or other hooks. */
-const problemKey = ({ code, ids }: Problem) => JSON.stringify([code, ids]);
+export const problemKey = ({ code, ids }: Problem) => JSON.stringify([code, ids]);
 
 export function problemText(problem: Problem): string {
   return `${problem.message} (${problem.code})`;

@@ -309,6 +309,84 @@ describe("reloading a plugin", () => {
     expect(order()).toEqual(["first.inbound_claim", "p.guard", "p.last"]);
   });
 
+  const claiming = (id: string, hook: string, options = "") => `export default { id: "${id}", setup(api) {
+    api.hooks.registerClaiming("inbound_claim", ({ message }) =>
+      message.text === "${id}" ? { handled: true, reply: "${hook}" } : null, { id: "${hook}" ${options} });
+  } };`;
+
+  it.each([
+    ["the renamed one first", ["one.mjs", "two.mjs"]],
+    ["the renamed one last", ["two.mjs", "one.mjs"]],
+  ])(
+    "follows a hook that is renamed and the plugin that names it in `after`, in whatever order they are saved: %s",
+    async (_, order) => {
+      const rig = await pluginRig({
+        "one.mjs": claiming("one", "old"),
+        "two.mjs": claiming("two", "first", ', after: ["one.old"]'),
+        "broken.mjs": "throw new Error('on its own')",
+      });
+      await rig.plugins.load();
+      const next: Record<string, string> = {
+        "one.mjs": claiming("one", "new"),
+        "two.mjs": claiming("two", "second", ', after: ["one.new"]'),
+      };
+      const [first = "", last = ""] = order;
+      const refused = await rig.plugins.reload({ file: rig.write(first, next[first] ?? "") });
+      expect(refused.find(({ module }) => module === first)?.reason).toMatch(
+        /previous one stays in place: Hook "two\.(first|second)" .* is to run after "one\.(old|new)", which is not registered/,
+      );
+      expect([await rig.claim("one"), await rig.claim("two")]).toMatchObject([{ reply: "old" }, { reply: "first" }]);
+      const infos = await rig.plugins.reload({ file: rig.write(last, next[last] ?? "") });
+      expect(infos.map(({ reason }) => reason)).toEqual([undefined, undefined, expect.stringContaining("on its own")]);
+      expect([await rig.claim("one"), await rig.claim("two")]).toMatchObject([{ reply: "new" }, { reply: "second" }]);
+    },
+  );
+
+  it("puts in place together what depends on each other, without a version that depends on what is not there", async () => {
+    const rig = await pluginRig({
+      "one.mjs": claiming("one", "old"),
+      "two.mjs": claiming("two", "first", ', after: ["one.old"]'),
+      "three.mjs": claiming("three", "alone"),
+    });
+    await rig.plugins.load();
+    rig.write("one.mjs", claiming("one", "new"));
+    rig.write("two.mjs", claiming("two", "second", ', after: ["one.new"]'));
+    rig.write("three.mjs", claiming("three", "late", ', after: ["no.hook"]'));
+    const infos = await rig.plugins.reload();
+    expect(infos.map(({ reason }) => reason)).toEqual([undefined, undefined, expect.stringContaining('"no.hook"')]);
+    expect(rig.registry.order("inbound_claim").map(({ id }) => id)).toEqual(["one.new", "two.second", "three.alone"]);
+    expect(rig.logged.filter(({ level }) => level === "error")).toHaveLength(1);
+  });
+
+  it("tries a version again that was refused for a point or a command of another plugin, when that one has changed", async () => {
+    const owner = (name: string, command = "") => `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "owner", setup(api) {
+        api.hooks.declare({ name: "${name}", model: "void", payload: z.object({}), summary: "s", example: {} });
+        ${command}
+      } };`;
+    const command = `api.commands.register({ name: "x", summary: "x", role: "viewer", run: () => "x" });`;
+    const guest = (name: string, more = "") => `export default { id: "guest", setup(api) {
+        api.hooks.registerVoid("plugin:owner:${name}", () => {}, { id: "listens" }); ${more} } };`;
+    const rig = await pluginRig(
+      { "guest.mjs": guest("old"), "owner.mjs": owner("old", command) },
+      { entries: ["owner.mjs", "guest.mjs"] },
+    );
+    await rig.plugins.load();
+    for (const [name, more, what] of [
+      ["new", "", 'no hook point "plugin:owner:new"'],
+      ["new", command, 'Command "x" exists already'],
+    ] as const) {
+      const [, refused] = await rig.plugins.reload({ file: rig.write("guest.mjs", guest(name, more)) });
+      expect(refused?.reason).toContain(what);
+      const infos = await rig.plugins.reload({
+        file: rig.write("owner.mjs", owner("new", more === "" ? command : "")),
+      });
+      expect(infos.map(({ reason }) => reason)).toEqual([undefined, undefined]);
+      expect(rig.registry.get("guest.listens")?.hook).toBe("plugin:owner:new");
+    }
+    expect(rig.plugins.commands().map(({ name }) => name)).toEqual(["x"]);
+  });
+
   it("brings a broken plugin to life once it is mended", async () => {
     const rig = await pluginRig({ "p.mjs": "throw new Error('x')" });
     expect(await rig.plugins.load()).toMatchObject([{ state: "broken" }]);
