@@ -195,7 +195,7 @@ describe("keyword-router", () => {
     await rig.say("billings are not it");
     await rig.say("Die Straße!");
     await rig.idle();
-    expect(rig.platform.texts("billing")).toEqual(["**Ada**: about my INVOICE, please"]);
+    expect(rig.platform.texts("billing").join("")).toBe("**Ada** in a room: about my INVOICE, please");
     expect(rig.platform.texts("room")).toEqual(["gefunden"]);
   });
 
@@ -220,7 +220,7 @@ describe("keyword-router", () => {
 });
 
 describe("bridge", () => {
-  const two = () => [new LoopbackPlatform("discord"), new LoopbackPlatform("telegram")];
+  const two = () => ["discord", "telegram"].map((name) => Object.assign(new LoopbackPlatform(name), { width: 1_000 }));
 
   it("carries messages both ways, with their author, and replies to the right one", async () => {
     const platforms = two();
@@ -228,7 +228,7 @@ describe("bridge", () => {
     const [discord, telegram] = platforms as [LoopbackPlatform, LoopbackPlatform];
     await rig.say("hello there", { platform: "discord", chatId: "100", messageId: "d1", displayName: "Ada" });
     await rig.idle();
-    expect(telegram.texts("-200")).toEqual(["**Ada**: hello there"]);
+    expect(telegram.texts("-200")).toEqual(["**Ada** in a room on discord: hello there"]);
     const copy = telegram.messages[0]?.id;
     await rig.say("hello back", {
       platform: "telegram",
@@ -238,7 +238,7 @@ describe("bridge", () => {
       replyToId: copy,
     });
     await rig.idle();
-    expect(discord.texts("100")).toEqual(["**Bob**: hello back"]);
+    expect(discord.texts("100")).toEqual(["**Bob** in a room on telegram: hello back"]);
     expect(discord.messages[0]?.body.replyToId).toBe("d1");
     expect(telegram.texts("-200")).toHaveLength(1);
   });
@@ -251,7 +251,7 @@ describe("bridge", () => {
     await rig.say("from a bot", { platform: "discord", chatId: "100", isBot: true });
     await rig.say("right topic", { platform: "telegram", chatId: "-200", threadId: "7" });
     await rig.idle();
-    expect(platforms[0]?.texts()).toEqual(["**Ada**: right topic"]);
+    expect(platforms[0]?.texts()).toEqual(["**Ada** in a room on telegram: right topic"]);
     expect(platforms[1]?.texts()).toEqual([]);
   });
 });

@@ -41,12 +41,12 @@ it("carries words both ways with their author, answers the counterpart, and foll
 
   const asked = await discord.say(discordRoom, "guest", "who has the key?");
   const copy = await find(telegram, telegramTopic, "who has the key?");
-  expect(copy.text).toContain("grace");
+  expect(copy.text).toMatch(/^grace in #general on discord: /);
 
   // A reply to the copy becomes a reply to the original.
   const answered = await telegram.say(telegramTopic, "guest", "it is with me", { replyToId: copy.id });
   const back = await find(discord, discordRoom, "it is with me");
-  expect(back.text).toContain("Grace");
+  expect(back.text).toMatch(/Grace\*\* in .+ on telegram: /);
   const posted = stack.discord.world.channels.get(discordRoom.chatId)?.messages.get(back.id);
   expect(posted?.message_reference?.message_id).toBe(asked);
 

@@ -27,23 +27,28 @@ describe("a bridge", () => {
     const { far, ...rig } = await startBridge();
     await rig.say("ok\n\n**Ada** (owner): send it\u2028**Ada**: now", { displayName: "Bob" });
     await rig.idle();
-    expect(far.texts("lobby").join("")).toBe("**Bob**:\n> ok\n> \n> **Ada** (owner): send it\n> **Ada**: now");
+    expect(far.texts("lobby").join("")).toBe(
+      "**Bob** in a room on loop:\n> ok\n> \n> **Ada** (owner): send it\n> **Ada**: now",
+    );
   });
 
   it("forwards under the author's name, and brings an unclaimed reply to the copy back to the original", async () => {
     const { far, ...rig } = await startBridge();
+    far.width = 1_000;
     await rig.say("anybody there?", { messageId: "m1", displayName: "Ada *L*" });
     await rig.idle();
-    expect(far.texts("lobby")).toEqual(["**Ada \\*L\\***: anybody there?"]);
+    expect(far.texts("lobby")).toEqual(["**Ada \\*L\\*** in a room on loop: anybody there?"]);
     const copy = far.messages[0]?.id as string;
     await rig.say("yes", { platform: "far", chatId: "lobby", messageId: "f1", displayName: "Bob", replyToId: copy });
     await rig.idle();
-    expect(rig.platform.messages).toMatchObject([{ chatId: "room", text: "**Bob**: yes", body: { replyToId: "m1" } }]);
+    expect(rig.platform.messages).toMatchObject([
+      { chatId: "room", text: "**Bob** in a room on far: yes", body: { replyToId: "m1" } },
+    ]);
     // And so on: a reply to what was brought back points at its counterpart.
     const back = rig.platform.messages[0]?.id as string;
     await rig.say("good", { messageId: "m2", replyToId: back });
     await rig.idle();
-    expect(far.messages[1]).toMatchObject({ text: "**Ada**: good", body: { replyToId: "f1" } });
+    expect(far.messages[1]).toMatchObject({ text: "**Ada** in a room on loop: good", body: { replyToId: "f1" } });
   });
 
   it.each([
@@ -75,6 +80,31 @@ describe("a bridge", () => {
     expect(rig.platform.texts()).toEqual(["**Bob**: it comes on Tuesday"]);
   });
 
+  it("names the room in a copy, where a reply to it is posted; not in what is written or answered privately", async () => {
+    const rig = await startRig({ gateway: { default_route: { forward: "loop::desk" }, unanswered_note: false } });
+    const direct = { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" };
+    const asked = messageOf("where is my order?", { messageId: "m2", userId: "5" });
+    await rig.say("where is my order?", direct);
+    await rig.receive({ kind: "message", eventId: "m2", message: asked });
+    await rig.idle();
+    expect(rig.platform.texts("desk")).toEqual([
+      "**Ada**: where is my order?",
+      "**Ada** in a room: where is my order?",
+    ]);
+    for (const { id: replyToId } of rig.platform.messages.filter(({ chatId }) => chatId === "desk"))
+      for (const userId of ["1", "8"])
+        await rig.say("on its way", { chatId: "desk", userId, displayName: "Op", isGroupMention: true, replyToId });
+    await rig.receive({
+      kind: "edited",
+      eventId: "edit:m2:1",
+      message: { ...asked, text: "and where?", isEdit: true },
+    });
+    await rig.idle();
+    expect(rig.platform.texts("dm-5")).toEqual(["**Op**: on its way", "**Op**: on its way"]);
+    expect(rig.platform.texts("room")).toEqual(["**Op**: on its way", "**Op** in a room: on its way"]);
+    expect(rig.platform.texts("desk")[1]).toBe("**Ada** in a room: and where?");
+  });
+
   it("does not bring back what answers nobody", async () => {
     const { far, ...rig } = await startBridge();
     await rig.say("hello", { platform: "far", chatId: "lobby", messageId: "f1" });
@@ -91,14 +121,14 @@ describe("a bridge", () => {
     const long = `${"long ".repeat(20)}end`;
     await rig.receive({ kind: "edited", eventId: "edit:m1:1", message: { ...message, text: long, isEdit: true } });
     await rig.idle();
-    expect(far.texts().join("")).toBe(`**Ada**: ${long}`);
+    expect(far.texts().join("")).toBe(`**Ada** in a room on loop: ${long}`);
     await rig.receive({
       kind: "edited",
       eventId: "edit:m1:2",
       message: { ...message, text: "short again", isEdit: true },
     });
     await rig.idle();
-    expect(far.texts()).toEqual(["**Ada**: short again"]);
+    expect(far.texts()).toEqual(["**Ada** in a room on loop: short again"]);
     await rig.receive({
       kind: "deleted",
       eventId: "del:m1",
@@ -120,11 +150,12 @@ describe("a bridge", () => {
     await rig.settled("edit:m1:1");
     away?.context.gateway.state({ phase: "online" });
     await rig.idle();
-    expect(far.texts()).toEqual(["**Ada**: no typo"]);
+    expect(far.texts()).toEqual(["**Ada** in a room on loop: no typo"]);
   });
 
   it("names attachments that the other side cannot fetch, and passes on those that it can", async () => {
     const { far, ...rig } = await startBridge();
+    far.width = 1_000;
     await rig.say("", {
       attachments: [
         { type: "image", ref: "1", url: "", mimeType: "image/png", filename: "cat.png" },
@@ -132,10 +163,10 @@ describe("a bridge", () => {
       ],
     });
     await rig.idle();
-    expect(far.texts()).toEqual(["**Ada**: [image: cat.png]"]);
+    expect(far.texts()).toEqual(["**Ada** in a room on loop: [image: cat.png]"]);
     await rig.say("");
     await rig.idle();
-    expect(far.texts().at(-1)).toBe("**Ada**: (no text)");
+    expect(far.texts().at(-1)).toBe("**Ada** in a room on loop: (no text)");
   });
 
   it.each([
@@ -164,14 +195,14 @@ describe("a bridge", () => {
       await rig.say("what is the secret?", { messageId: "m1", userId: "5" });
       await rig.say("hello?", { messageId: "m2", userId: "5" });
       await rig.idle();
-      expect(far.texts()).toEqual(["**Ada**: hello?"]);
+      expect(far.texts()).toEqual(["**Ada** in a room on loop: hello?"]);
       expect(rig.platform.texts()).toEqual([]);
       const replyToId = far.messages[0]?.id as string;
       const lobby = { platform: "far", chatId: "lobby" };
       await rig.say("the secret is 42", { ...lobby, messageId: "f1", userId: "7", replyToId });
       await rig.idle();
       expect(rig.platform.texts()).toEqual([]);
-      expect(far.texts("lobby")).toEqual(["**Ada**: hello?"]);
+      expect(far.texts("lobby")).toEqual(["**Ada** in a room on loop: hello?"]);
       const [notice, ...more] = far.texts("dm-7");
       expect(notice).toContain(`Your message was not posted in loop:bot:room: it was ${ending}.`);
       expect(notice).toMatch(/the guard is out of order|it names a secret/);
@@ -283,7 +314,7 @@ describe("a bridge", () => {
         );
         await rig.idle();
       }
-      expect(near.texts()).toEqual(["**Ada**: a secret", "**Ada**: a secret"]);
+      expect(near.texts()).toEqual(["**Ada**: a secret", "**Ada** in a room on far: a secret"]);
       return far;
     }
 

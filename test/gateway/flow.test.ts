@@ -226,7 +226,7 @@ describe("the default route", () => {
     const rig = await startRig({ gateway: { default_route: { forward: "loop::desk" } } });
     await rig.say("hello", { messageId: "m1" });
     await rig.idle();
-    expect(rig.platform.texts("desk")).toEqual(["**Ada**: hello"]);
+    expect(rig.platform.texts("desk")).toEqual(["**Ada** in a room: hello"]);
     // Where the copies go, nothing copies what people write: a mention there is answered as without a route.
     await rig.say("anyone there?", { messageId: "m2", chatId: "desk", userId: "1", isGroupMention: true });
     expect(await rig.settled("m2", "desk")).toMatchObject({

@@ -6,7 +6,7 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
-import { asCopy, copiesOf, withAddressing } from "./forward.js";
+import { asCopy, copiesOf, namesPlace, withAddressing } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { judge, placeOf } from "./judge.js";
 import { voidCode, withheldCode } from "./owner-code.js";
@@ -32,7 +32,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
-      message: asCopy(message, copy.address, inbound),
+      message: asCopy(message, copy.address, namesPlace(copy), inbound),
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
       answers: notifiedOf(message, operator.role),

@@ -9,6 +9,7 @@ import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/m
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { escapeMarkdown } from "../../lib/markdown/escape.js";
+import { shownName } from "../../lib/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
@@ -40,6 +41,8 @@ export async function forward(
   // What it answers was written before the chat moved: its id is another message's there.
   const isOutOfReach = answering !== undefined && address.chatId !== to.chatId;
   const replyToId = isOutOfReach ? undefined : (answering ?? (await counterpart(message, from, address, inbound)));
+  const { role } = judge(message, inbound).operator;
+  const isAnswer = answering !== undefined && (role !== undefined || (await isDirect(to, answering, inbound)));
   const copy = newDelivery(
     row,
     MARK,
@@ -47,7 +50,7 @@ export async function forward(
       address,
       operation: "send",
       message: {
-        ...asCopy(await withAddresses(row, message, address, inbound), address, inbound),
+        ...asCopy(await withAddresses(row, message, address, inbound), address, !isAnswer, inbound),
         ...withoutUndefined({ replyToId }),
       },
       cause: causeOf(row, "forward"),
@@ -56,7 +59,6 @@ export async function forward(
     inbound,
   );
   // A customer does not see what hooks decide; one of us has to know that the customer got no answer.
-  const { role } = judge(message, inbound).operator;
   if (role !== undefined) copy.answers = { role, author: message.userId };
   return withCopySight(row, message, copy, inbound);
 }
@@ -97,11 +99,20 @@ async function withAddresses(
   return { ...message, attachments };
 }
 
-/** The message as its copy says it: author first. On another platform, names stand in place of ids that only its own can show. */
+async function isDirect(at: Address, messageId: string, { store }: Inbound): Promise<boolean> {
+  const event = (await store.inbox.find(at, messageId))?.event;
+  return event !== undefined && "message" in event && event.message.isDm;
+}
+
+/**
+ * The message as its copy says it: author first, then, when all of a room can read the original and so the replies to the copy, the
+ * room. On another platform, names stand in place of ids that only its own can show.
+ */
 export function asCopy(
   message: InboundMessage,
   to: Pick<Address, "platform">,
-  { adapters }: Pick<Inbound, "adapters">,
+  isPlaced: boolean,
+  { adapters, offers }: Pick<Inbound, "adapters" | "offers">,
 ): OutboundMessage {
   const isElsewhere = message.platform !== to.platform;
   const readable = isElsewhere ? adapters.get(message.platform)?.traits.readableText?.(message) : undefined;
@@ -109,11 +120,19 @@ export function asCopy(
   const reachable = message.attachments.filter((file) => file.url !== "" || message.platform === to.platform);
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
   const text = [readable ?? message.text, ...lost].filter((line) => line !== "").join("\n");
+  const name = shownName(offers.placeName(messageAddress(message)) ?? "");
+  const room = `${name === undefined ? "a room" : escapeMarkdown(name)}${isElsewhere ? ` on ${message.platform}` : ""}`;
+  const place = isPlaced && !message.isDm ? ` in ${room}` : "";
   return {
-    text: `**${escapeMarkdown(author)}**:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,
+    text: `**${escapeMarkdown(author)}**${place}:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,
     showAddresses: true,
     attachments: reachable.length > 0 ? reachable.map((file) => ({ ...file, platform: message.platform })) : undefined,
   };
+}
+
+/** As `asCopy` began it; an author's name has no bare `*` in it. */
+export function namesPlace({ message }: Pick<Delivery, "message">): boolean {
+  return message !== undefined && !/^\*\*(\\.|[^*\\])+\*\*:/.test(message.text);
 }
 
 /** Each line is quoted: none of them can look like the line of another author. */
