@@ -221,6 +221,45 @@ describe("escalation", () => {
     },
   );
 
+  /** The snooze of an acknowledged alert ends after 4.5 min, and the acknowledgement after 5: what is said then waits for longer. */
+  async function woken(config: Record<string, unknown>, platform?: LoopbackPlatform) {
+    const on = await watch({ ...route({ remind: { times: 0 } }), ...config }, platform ? { platform } : {});
+    const { id } = await on.raise();
+    await on.advance(MINUTE);
+    await on.alerts.act(id, { kind: "ack", untilAt: on.clock.now() + 5 * MINUTE }, ANN);
+    await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + 4.5 * MINUTE }, ANN);
+    await on.advance(4.4 * MINUTE);
+    const ended = () => on.posted().filter(({ text }) => text.includes("The snooze ended"));
+    return { on, id, ended };
+  }
+
+  it("says at its end who has the alert as it is when the message is sent, after a wait for room in the chat", async () => {
+    const { on, id, ended } = await woken({ destinations: { [ROOM]: { per_minute: 1 } } });
+    await on.raise({ fingerprint: "b", title: "Reply to Ben" });
+    await on.advance(MINUTE);
+    expect((await on.alerts.get(id))?.state).toBe("firing");
+    expect(ended().map(({ text }) => text)).toEqual([expect.stringContaining("The snooze ended (Ann snoozed it).")]);
+    expect(ended()[0]?.text).not.toContain("still acknowledged");
+  });
+
+  it("says so too after a wait for the end of a pause that came when it was posted", async () => {
+    const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+    const tried: string[] = [];
+    loop.script = (operation) => {
+      if (operation.kind !== "create" || !operation.part.text.includes("The snooze ended")) return undefined;
+      tried.push(operation.part.text);
+      return tried.length > 1 ? undefined : { kind: "retry", error: "429", afterMs: 2 * MINUTE, scope: "chat" };
+    };
+    const { on, ended } = await woken({}, loop);
+    for (let seconds = 0; seconds < 180; seconds += 5) {
+      await on.clock.advance(5_000);
+      await on.settle({ isAway: true });
+    }
+    expect(tried[0]).toContain("It is still acknowledged by Ann.");
+    expect(ended().map(({ text }) => text)).toEqual([expect.stringContaining("The snooze ended (Ann snoozed it).")]);
+    expect(ended()[0]?.text).not.toContain("still acknowledged");
+  });
+
   it("comes at once when somebody asks for it, and not at all after an acknowledgement", async () => {
     const on = await watch(config);
     const { id } = await on.raise();

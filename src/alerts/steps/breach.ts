@@ -38,7 +38,7 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
     if (isFiring) return { key: `wake:${now}`, text, mentions };
     // It is acknowledged as before, and who wanted to hear of it later does.
     if (alert.state !== "acked") return undefined;
-    return { key: wokenKey(now), text: `${text}. It is still acknowledged by ${alert.ack?.by}`, mentions };
+    return { key: wokenKey(now), text, mentions };
   }
   const hasBroken = !isNew && events.some(({ event }) => event === "fire" || event === "reopen");
   return hasBroken ? breachOf(plan) : undefined;
@@ -50,11 +50,22 @@ function breachOf({ alert, now }: Plan): Words | undefined {
   return { key: `breach:${alert.firedAt ?? now}`, text, mentions: [] };
 }
 
-const wokenKey = (at: number) => `wake:acked:${at}`;
+const WOKEN = "wake:acked:";
+const wokenKey = (at: number) => `${WOKEN}${at}`;
 
 /** The snooze of an acknowledged alert ended, and nothing changed since: this notice is for the person who snoozed it. */
 export function isOfWoken({ key }: Pick<NewNotice, "key">, { state, since }: Pick<Alert, "state" | "since">): boolean {
   return state === "acked" && key === wokenKey(since);
+}
+
+/** As `isOfWoken`, until the acknowledgement ended: what it says of that is old. */
+export function wasOfWoken(notice: Pick<NewNotice, "key">, alert: Pick<Alert, "state" | "since">): boolean {
+  return notice.key.startsWith(WOKEN) && !isOfWoken(notice, alert);
+}
+
+/** The state is that of the moment in which the message is sent, which may be long after the end of the snooze. */
+export function wokenText(notice: Pick<NewNotice, "key" | "text">, alert: Alert): string {
+  return isOfWoken(notice, alert) ? `${notice.text}. It is still acknowledged by ${alert.ack?.by}` : notice.text;
 }
 
 /** All accounts of the person, because the alert may be in chats of several platforms. */

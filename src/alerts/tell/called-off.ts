@@ -5,7 +5,7 @@
  */
 import { isOpen, type Notice } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
-import { isOfWoken } from "../steps/breach.js";
+import { isOfWoken, wasOfWoken } from "../steps/breach.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
@@ -23,7 +23,10 @@ export const STOPPED = "the gateway was stopped before it was sent: it is writte
 /** A page mentions no one who was notified elsewhere since it was enqueued. */
 export const PAGED = "its people were notified elsewhere, or were not: it is written again with other mentions";
 
-const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, BEHIND, PAUSED, STOPPED, PAGED]);
+/** It says who has the alert. */
+const LAPSED = "the acknowledgement that it mentions has ended: it is written again without it";
+
+const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, LAPSED, BEHIND, PAUSED, STOPPED, PAGED]);
 
 /** Takes back what none of its alerts needs; true also when a crash came right after that. */
 export async function isTakenBack(
@@ -33,6 +36,11 @@ export async function isTakenBack(
 ): Promise<boolean> {
   if (delivery?.status === "cancelled") return ENQUEUED_ANEW.has(delivery.reason);
   if (delivery?.status !== "waiting" && delivery?.status !== "sending") return false;
+  for (const notice of notices) {
+    const alert = await telling.store.get(notice.alertId);
+    if (alert && wasOfWoken(notice, alert) && delivery.createdAt < alert.since)
+      return telling.withdraw(delivery.id, LAPSED);
+  }
   for (const notice of notices) {
     const alert = await telling.store.get(notice.alertId);
     if (alert && isOfWoken(notice, alert)) return false;

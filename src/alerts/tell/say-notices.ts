@@ -15,7 +15,7 @@ import { defaultDestination } from "../config.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
 import { peopleOf, rotaOf } from "../reach.js";
-import { isOfWoken } from "../steps/breach.js";
+import { isOfWoken, wokenText } from "../steps/breach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber, unreachedStep } from "../steps/escalate.js";
 import { isCopy, lostPrivately } from "../steps/fallback.js";
@@ -280,7 +280,9 @@ const alertsOf = (sayings: readonly Saying[]) => [
 function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
   const all = sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : []));
   const notices = inOrder(withoutAttempts(all));
-  return [...new Set(newestReminders(notices).map(({ text }) => remindedAt(text, one, now)))].join(". ");
+  return [...new Set(newestReminders(notices).map((notice) => remindedAt(wokenText(notice, one), one, now)))].join(
+    ". ",
+  );
 }
 
 /** By step: a copy of one may be written after the next. What became of a private message comes after the result of its step. */
