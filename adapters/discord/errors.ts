@@ -36,14 +36,17 @@ export class ServerFault extends Error {
 /** A limit is met, known before the request or said by its answer (HTTP 429). */
 export class Limited extends Error {
   readonly afterMs: number;
+  /** What Discord's answer named, when that is longer. */
+  readonly askedMs: number;
   readonly isGlobal: boolean;
   /** Discord was asked, and answered so. False: the limit was known, so no request was made. */
   readonly wasAsked: boolean;
 
-  constructor(message: string, facts: { afterMs: number; isGlobal: boolean; wasAsked: boolean }) {
+  constructor(message: string, facts: { afterMs: number; askedMs?: number; isGlobal: boolean; wasAsked: boolean }) {
     super(message);
     this.name = "Limited";
     this.afterMs = Math.max(1, Math.ceil(facts.afterMs));
+    this.askedMs = Math.max(this.afterMs, facts.askedMs ?? 0);
     this.isGlobal = facts.isGlobal;
     this.wasAsked = facts.wasAsked;
   }

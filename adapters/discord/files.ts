@@ -1,6 +1,7 @@
 /** The bytes of outgoing attachments, for a multipart upload. */
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Attachment } from "../../src/domain/message.js";
+import { systemClock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
@@ -20,22 +21,23 @@ export interface FileAccess {
 
 /**
  * The files that could be read, and lines that stand for the others: a message is not lost to its attachment. Throws a retryable
- * `HookgateError` when a file may be had later, unless this is the last attempt.
+ * `HookgateError` when a file may be had later, unless this is the last attempt. `withinMs`: for all of them.
  */
 export async function readFiles(
   attachments: readonly Attachment[],
   { allow, freshLink, logger }: FileAccess,
-  isLastAttempt: boolean,
-  signal: AbortSignal,
+  { isLastAttempt, withinMs, signal }: { isLastAttempt: boolean; withinMs: number; signal: AbortSignal },
 ): Promise<{ files: UploadedFile[]; missing: string[] }> {
   const files: UploadedFile[] = [];
   const missing: string[] = [];
   let total = 0;
+  const until = systemClock.monotonic() + withinMs;
   for (const [index, attachment] of attachments.entries()) {
     const name = attachment.filename ?? defaultName(attachment, index);
     const renew = attachment.platform === undefined || !freshLink ? undefined : () => freshLink(attachment, signal);
     try {
-      const limits = { maxBytes: MAX_BYTES - total, timeoutMs: FETCH_TIMEOUT_MS, allow, signal, freshLink: renew };
+      const timeoutMs = Math.max(1, Math.min(FETCH_TIMEOUT_MS, until - systemClock.monotonic()));
+      const limits = { maxBytes: MAX_BYTES - total, timeoutMs, allow, signal, freshLink: renew };
       const data = await fileBytes(attachment.url, limits);
       total += data.length;
       files.push({ name, data, contentType: attachment.mimeType });

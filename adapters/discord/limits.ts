@@ -107,14 +107,16 @@ export class Limits {
 
   /** What an answer with the status 429 means for its request and for those that follow. */
   limited(route: Route, header: Header, body: string): Limited {
-    const toldMs = Math.min(limitMs(body, header), MAX_LIMIT_MS);
+    const askedMs = limitMs(body, header);
+    // The margin does not make it longer than the longest pause.
+    const toldMs = Math.min(askedMs, MAX_LIMIT_MS - MARGIN_MS);
     const isGlobal = isGlobalLimit(body, header);
     const forMs = (isGlobal || route.changed === undefined ? toldMs : this.#limitChanges(route, toldMs)) + MARGIN_MS;
     if (isGlobal) this.#second = { remaining: 0, resetAt: this.#clock.monotonic() + forMs, isDiscords: true };
     else if (route.method === "POST") this.#set(route, 0, forMs);
     // The limit of a resource may concern a single message, as that of edits of an old one does (30046).
     else if (header("x-ratelimit-scope") !== "shared") this.note(route, header);
-    return limitOf(route, forMs, { isGlobal, wasAsked: true });
+    return limitOf(route, forMs, { askedMs, isGlobal, wasAsked: true });
   }
 
   /** The next request asks Discord. */
@@ -175,5 +177,9 @@ export class Limits {
 
 const changesKey = ({ method, major }: Pick<Route, "method" | "major">) => `${method} ${major}`;
 
-const limitOf = ({ shape }: Route, afterMs: number, facts: { isGlobal: boolean; wasAsked: boolean }) =>
+const limitOf = (
+  { shape }: Route,
+  afterMs: number,
+  facts: { askedMs?: number; isGlobal: boolean; wasAsked: boolean },
+) =>
   new Limited(`Discord limits requests to ${shape}`, { afterMs, ...facts });

@@ -125,7 +125,8 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
     return {
       kind: "retry",
       error: error instanceof OwnLimit ? error.message : "rate limited by Discord",
-      afterMs: error.afterMs,
+      // The gateway cuts it, and shows what was asked for.
+      afterMs: error.askedMs,
       scope: error.isGlobal ? "bot" : limitedBy(sent),
       isUntried: error.wasAsked ? undefined : true,
     };

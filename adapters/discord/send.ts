@@ -66,7 +66,7 @@ export function send(
 ): Promise<SendResult> {
   if (signal.aborted) return Promise.resolve(notConnected("the adapter is stopping"));
   return new Promise((resolve, reject) => {
-    // The request itself goes on until its own timeout, or until the pool is closed.
+    // A request without files goes on until its own timeout, or until the pool is closed.
     const off = aborts.on(signal, () => resolve(interrupted(operation)));
     acknowledgedFirst(context, operation, signal).then(
       (result) => {

@@ -14,7 +14,8 @@ export interface Upload {
   isPlain: boolean;
   /** Discord's fields only. */
   request: Record<string, unknown>;
-  extra: { files?: UploadedFile[] };
+  /** The signal ends the request of one with files, which was given up. */
+  extra: { files?: UploadedFile[]; signal?: AbortSignal };
 }
 
 export function plainText(body: Record<string, unknown>): Upload | undefined {
@@ -27,7 +28,7 @@ export function plainText(body: Record<string, unknown>): Upload | undefined {
 /** Reads the files; those that cannot be read become lines of text, at the last attempt also those that may be had later. */
 export async function prepare(
   access: FileAccess,
-  { part: { body: raw }, isLastAttempt = false }: Pick<SendOperation & { kind: "create" }, "part" | "isLastAttempt">,
+  { part: { body: raw }, isLastAttempt = false, fetch }: Extract<SendOperation, { kind: "create" | "edit" }>,
   signal: AbortSignal,
 ): Promise<Upload | SendResult> {
   const parsed = partBody.safeParse(raw);
@@ -36,13 +37,15 @@ export async function prepare(
   const { attachments, replyToId: _reply, plain, ...request } = body;
   if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
   try {
-    const { files, missing } = await readFiles(attachments, access, isLastAttempt, signal);
+    const limits = { isLastAttempt, withinMs: fetch?.withinMs ?? Number.POSITIVE_INFINITY, signal };
+    const { files, missing } = await readFiles(attachments, access, limits);
+    fetch?.onEnd();
     const content = withLines(request.content, missing);
     return {
       body,
       isPlain: plain === true,
       request: { ...request, content },
-      extra: files.length > 0 ? { files } : {},
+      extra: files.length > 0 ? { files, signal } : { signal },
     };
   } catch (error) {
     if (isTemporary(error) && !signal.aborted) {
@@ -62,12 +65,13 @@ export function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "
 
 /** Without its files, and a note for each, when Discord refused them: a message is not lost to its attachment. */
 function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
-  const why = upload.extra.files && fileRefusal(error);
-  if (why === undefined || !upload.extra.files) return undefined;
-  const notes = upload.extra.files.map(({ name }) => `[file: ${name} could not be attached: ${why}]`);
+  const { files, signal } = upload.extra;
+  const why = files && fileRefusal(error);
+  if (why === undefined || !files) return undefined;
+  const notes = files.map(({ name }) => `[file: ${name} could not be attached: ${why}]`);
   const content = withLines(upload.request.content, notes);
   const { attachments: _files, ...body } = upload.body;
-  return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: {} };
+  return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: { signal } };
 }
 
 /** What of it may go when Discord refused its files, or the buttons of which none is a link (see plainPart for those). */

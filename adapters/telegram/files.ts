@@ -27,6 +27,8 @@ export interface FileAccess {
   limits: FileLimits;
   /** A file that may be had later is named as well. */
   isLastAttempt: boolean;
+  /** Called when no more is fetched. */
+  onEnd(): void;
   logger: Logger;
 }
 
@@ -57,6 +59,7 @@ export async function withFile<T>(
   post: (file: OutgoingFile | string) => Promise<T>,
 ): Promise<T> {
   const opened = await fileOrLine(file, access);
+  access.onEnd();
   try {
     return await post(opened);
   } catch (thrown) {

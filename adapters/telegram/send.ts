@@ -28,6 +28,8 @@ export interface SendContext {
 
 /** https://core.telegram.org/bots/api#answercallbackquery */
 const NOTICE_MAX = 200;
+/** A server of a file that sends nothing for so long counts as one that does not answer: what follows in the chat waits for it. */
+const SILENCE_MS = 15_000;
 
 /** The topic is closed or gone, or the chat has none any more. */
 const NO_TOPIC =
@@ -76,7 +78,7 @@ export async function send(context: SendContext, operation: SendOperation, signa
 
 async function create(
   context: SendContext,
-  { address, part, interaction, isLastAttempt }: Create,
+  { address, part, interaction, isLastAttempt, fetch }: Create,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const body = readBody(part.body);
@@ -85,7 +87,7 @@ async function create(
   let left = body;
   for (;;) {
     try {
-      return await post(context, to, left, signal, isLastAttempt);
+      return await post(context, to, left, { signal, isLastAttempt, fetch });
     } catch (thrown) {
       // Refused, so nothing was posted. Each way out takes something away, so this ends.
       const isOut = (description: RegExp) => isRefused(thrown, description);
@@ -126,13 +128,8 @@ function withoutKeyboard({ keyboard: _, ...body }: PartBody): PartBody {
 
 const withLine = (text: string, line: string) => (text === "" ? line : `${text}\n${line}`);
 
-function post(
-  context: SendContext,
-  address: Address,
-  body: PartBody,
-  signal: AbortSignal,
-  isLastAttempt: boolean | undefined,
-): Promise<SendResult> {
+function post(context: SendContext, address: Address, body: PartBody, attempt: FileAttempt): Promise<SendResult> {
+  const { signal } = attempt;
   const common = { chat_id: chatIdOf(address), ...threadOf(address), ...optionsOf(body) };
   const call = context.caller.call;
   const words = (text: string) =>
@@ -155,7 +152,7 @@ function post(
         return call("sendSticker", { ...common, sticker: media }, signal, upload);
     }
   };
-  return withFile(body.file, accessTo(body.file, context, signal, isLastAttempt), (file) =>
+  return withFile(body.file, accessTo(body.file, context, attempt), (file) =>
     typeof file === "string" ? words(withLine(body.text, file)) : send(file).then(posted),
   );
 }
@@ -206,7 +203,7 @@ async function edit(context: SendContext, operation: Edit, signal: AbortSignal):
 /** An edit names no topic: the message id is unique in the whole chat, and the Bot API has no such parameter. */
 async function change(
   context: SendContext,
-  { address, messageId, isLastAttempt }: Edit,
+  { address, messageId, isLastAttempt, fetch }: Edit,
   body: PartBody,
   signal: AbortSignal,
 ): Promise<SendResult> {
@@ -218,7 +215,7 @@ async function change(
   const words = (text: string) => editWords(context, common, { ...body, text }, signal);
   if (!body.file) await words(body.text);
   else
-    await withFile(body.file, accessTo(body.file, context, signal, isLastAttempt), async (file) => {
+    await withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
       if (typeof file === "string") return words(withLine(body.text, file).slice(0, TEXT_MAX));
       // A message cannot become a sticker.
       const type = file.method === "sticker" ? "document" : file.method;
@@ -321,10 +318,17 @@ function threadOf({ threadId }: Address): { message_thread_id: number } | undefi
   return Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : undefined;
 }
 
-function accessTo(file: Attachment, context: SendContext, signal: AbortSignal, isLastAttempt = false): FileAccess {
+type FileAttempt = Pick<Create, "isLastAttempt" | "fetch"> & { signal: AbortSignal };
+
+function accessTo(
+  file: Attachment,
+  context: SendContext,
+  { signal, isLastAttempt = false, fetch }: FileAttempt,
+): FileAccess {
   const { uploadTimeoutMs, maxFileBytes, outgoing, logger } = context;
+  const timeoutMs = Math.min(uploadTimeoutMs, fetch?.withinMs ?? uploadTimeoutMs);
   const ask = file.platform === undefined ? undefined : context.freshLink;
   const freshLink = ask && (() => ask(file, signal));
-  const limits = { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, allow: outgoing, signal, freshLink };
-  return { limits, isLastAttempt, logger };
+  const limits = { maxBytes: maxFileBytes, timeoutMs, silenceMs: SILENCE_MS, allow: outgoing, signal, freshLink };
+  return { limits, isLastAttempt, onEnd: () => fetch?.onEnd(), logger };
 }

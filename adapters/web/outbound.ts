@@ -21,6 +21,8 @@ type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
 
 export async function send(parts: OutboundParts, operation: SendOperation): Promise<SendResult> {
+  // Files are stored already.
+  if (operation.kind !== "delete") operation.fetch?.onEnd();
   try {
     const result = await perform(parts, operation);
     if (result.kind === "sent") parts.feed.wake("messages");

@@ -96,6 +96,14 @@ export interface EncodedPart {
   hasFile?: true;
 }
 
+/** The files of a part are fetched before anything is sent: nothing is in doubt until then. */
+export interface FileFetch {
+  /** For all of them together: one that was not fetched by then may be had later. */
+  withinMs: number;
+  /** Called when no more is fetched, and before the first request that may post. */
+  onEnd(): void;
+}
+
 export type SendOperation = {
   /** The platform's message that its message begins with, once that is posted: what follows belongs to it (a post in a forum). */
   firstMessageId?: string;
@@ -112,6 +120,8 @@ export type SendOperation = {
       visibleTo?: string;
       /** No other attempt follows for a file's sake: one that cannot be fetched now is named in the text. */
       isLastAttempt?: boolean;
+      /** For a part with files. */
+      fetch?: FileFetch;
       /** An earlier attempt may have been posted: this one must not be posted beside it, by another kind of request or without its nonce. */
       mayHaveArrived?: boolean;
     }
@@ -122,6 +132,7 @@ export type SendOperation = {
       part: EncodedPart;
       interaction?: InteractionRef;
       isLastAttempt?: boolean;
+      fetch?: FileFetch;
     }
   | { kind: "delete"; address: Address; messageId: string; interaction?: InteractionRef }
 );
@@ -241,6 +252,9 @@ export interface Adapter {
   isReader?(at: Address, userId: string, signal: AbortSignal): Promise<boolean | undefined>;
   /** An operator lifted a pause of this platform: limits remembered from earlier answers are forgotten, and the platform is asked anew. */
   forgetLimits?(): void;
-  /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */
+  /**
+   * One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. The
+   * signal of a part with files aborts when the gateway gives it up: nothing of it may be posted after that.
+   */
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
 }

@@ -78,7 +78,9 @@ export const gatewayConfig = z.strictObject({
   ),
   command_timeout: duration("2m").describe("How long an operator command may run."),
   send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
-  upload_timeout: duration("3m").describe("How long one request with a file may take before it counts as unanswered."),
+  upload_timeout: duration("3m").describe(
+    "How long one request with a file may take before it counts as unanswered. Also the limit of the fetch of its files before that.",
+  ),
   shutdown_timeout: duration("10s").describe(
     "How long a stop waits for what is under way. Messages that a platform has not answered yet are waited for up to `send_timeout`; a second signal ends the process at once.",
   ),

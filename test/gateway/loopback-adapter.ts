@@ -40,6 +40,10 @@ export class LoopbackPlatform {
   readonly requests: SendOperation[] = [];
   /** Called for every request; undefined = it does what was asked. */
   script: (operation: SendOperation, n: number) => Scripted | undefined = () => undefined;
+  /** The files of a message are not fetched yet when its request is answered. */
+  isFetching = false;
+  /** Requests without an answer whose signal aborted. */
+  calledOff = 0;
   /** Characters a request. */
   width = 40;
   #nextId = 1000;
@@ -60,9 +64,15 @@ export class LoopbackPlatform {
 
   async take(operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
     this.requests.push(operation);
+    if (operation.kind !== "delete" && !this.isFetching) operation.fetch?.onEnd();
     const scripted = this.script(operation, this.requests.length);
     if (scripted?.kind === "hang")
-      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => {
+          this.calledOff++;
+          reject(new Error("aborted"));
+        }),
+      );
     if (scripted?.kind === "throw") throw new Error("socket hang up");
     if (scripted && scripted.kind !== "lost") return scripted;
     const result = this.#do(operation);

@@ -500,6 +500,38 @@ describe("a request that carries a file", () => {
     await rig.clock.advance(1_000);
     expect(await ended(rig, id)).toMatchObject({ reason: expect.stringContaining("no answer within 60000 ms") });
   });
+
+  const file = { type: "file" as const, ref: "", url: "https://files.example/a", mimeType: "text/plain" };
+
+  it("is in doubt only when its files were fetched, and has its whole time from then on", async () => {
+    const rig = await startRig({ gateway: { upload_timeout: "1m" } });
+    rig.platform.isFetching = true;
+    script(rig.platform, { kind: "hang" });
+    const id = await rig.gateway.send(at, { text: "look", attachments: [file] }, { cause });
+    const [asked] = await until(() => (rig.platform.requests.length === 1 ? rig.platform.requests : undefined));
+    await rig.clock.advance(59_000);
+    const fetch = asked?.kind === "create" ? asked.fetch : undefined;
+    expect(fetch?.withinMs).toBe(60_000);
+    fetch?.onEnd();
+    await rig.clock.advance(59_000);
+    expect(await rig.store.outbox.get(id)).toMatchObject({ status: "sending", attempts: 0 });
+    await rig.clock.advance(1_000);
+    expect(await ended(rig, id)).toMatchObject({ status: "held", reason: expect.stringContaining("60000 ms") });
+  });
+
+  it("is sent again when the fetch of its files does not end, and the one before it is called off", async () => {
+    const rig = await startRig({ gateway: { upload_timeout: "1m" } });
+    rig.platform.isFetching = true;
+    script(rig.platform, { kind: "hang" });
+    const id = await rig.gateway.send(at, { text: "look", attachments: [file] }, { cause });
+    await until(() => rig.platform.requests.length === 1);
+    await rig.clock.advance(120_000);
+    const waiting = await waitsAfter(rig, id, 1);
+    expect(waiting.reason).toContain("a file could not be fetched");
+    expect(rig.platform.calledOff).toBe(1);
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(id))?.status === "sent");
+    expect(rig.platform.texts()).toEqual(["look"]);
+  });
 });
 
 describe("a crash", () => {

@@ -1,8 +1,8 @@
 /**
- * One platform request, bounded in time: no answer within `send_timeout` (`upload_timeout` when it carries a file) counts as
- * ambiguous. One shared timer a limit, none per request.
+ * One platform request, bounded in time: no answer within `send_timeout` (`upload_timeout` when it carries a file, counted from the end
+ * of the fetch of its files) counts as ambiguous. One shared timer a limit, none per request.
  */
-import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
+import type { Adapter, FileFetch, SendOperation, SendResult } from "../../domain/adapter.js";
 import { Bag, type InBag } from "../../fast/bag.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -26,16 +26,18 @@ export class Requests {
 
   /** An adapter that throws at once is the same as one that rejects. */
   send(adapter: Adapter, operation: SendOperation): Promise<SendResult> {
-    const limit = operation.kind !== "delete" && operation.part.hasFile ? this.#long : this.#short;
+    const withFile = operation.kind !== "delete" && operation.part.hasFile ? operation : undefined;
+    const limit = withFile ? this.#long : this.#short;
     return new Promise((resolve) => {
-      const one = limit.add(resolve);
+      const one = limit.add(resolve, withFile ? new AbortController() : undefined);
       const settle = (result: SendResult) => {
         limit.delete(one);
         resolve(result);
       };
-      const fail = (error: unknown) => settle({ kind: "ambiguous", error: errorMessage(error) });
+      const fail = (error: unknown) => settle(unanswered(one, errorMessage(error)));
       try {
-        adapter.send(operation, this.#stopping.signal).then(settle, fail);
+        const asked = withFile ? { ...withFile, fetch: limit.fetchOf(one) } : operation;
+        adapter.send(asked, one.aborting?.signal ?? this.#stopping.signal).then(settle, fail);
       } catch (thrown) {
         fail(thrown);
       }
@@ -55,11 +57,25 @@ export class Requests {
   }
 }
 
-/** Its request is abandoned, and ends by the adapter's own time limit: its answer is no longer awaited. */
+/**
+ * Past its time its request is abandoned, and ends by the adapter's own time limit: its answer is no longer awaited. One with files is
+ * aborted, because it may not have been written yet.
+ */
 interface UnderWay extends InBag {
   /** On the monotonic clock. */
   dueAt: number;
   resolve(result: SendResult): void;
+  /** Of one with files. */
+  aborting: AbortController | undefined;
+  /** Its files are being fetched, so nothing was sent. */
+  isFetching: boolean;
+}
+
+/** In doubt, unless nothing was written yet. */
+function unanswered({ isFetching }: UnderWay, why: string): SendResult {
+  return isFetching
+    ? { kind: "retry", error: `a file could not be fetched: ${why}`, scope: "file" }
+    : { kind: "ambiguous", error: why };
 }
 
 /** Requests that may take equally long. */
@@ -74,11 +90,22 @@ class TimeLimit {
     this.#ms = ms;
   }
 
-  add(resolve: (result: SendResult) => void): UnderWay {
-    const one = { dueAt: this.#clock.monotonic() + this.#ms, resolve, place: 0 };
+  /** `aborting`: it has files. Their fetch has a time of its own, and a second one before it is given up from here. */
+  add(resolve: (result: SendResult) => void, aborting?: AbortController): UnderWay {
+    const isFetching = aborting !== undefined;
+    const dueAt = this.#clock.monotonic() + (isFetching ? 2 * this.#ms : this.#ms);
+    const one: UnderWay = { dueAt, resolve, aborting, isFetching, place: 0 };
     this.#underWay.add(one);
     if (!this.#timer) this.#arm(this.#ms);
     return one;
+  }
+
+  fetchOf(one: UnderWay): FileFetch {
+    const onEnd = () => {
+      one.isFetching = false;
+      one.dueAt = this.#clock.monotonic() + this.#ms;
+    };
+    return { withinMs: this.#ms, onEnd };
   }
 
   get longestLeftMs(): number {
@@ -98,7 +125,8 @@ class TimeLimit {
 
   #giveUp(one: UnderWay, why: string): void {
     this.#underWay.delete(one);
-    one.resolve({ kind: "ambiguous", error: why });
+    one.resolve(unanswered(one, why));
+    one.aborting?.abort();
   }
 
   #arm(delayMs: number): void {

@@ -10,6 +10,8 @@ import { guardedRequest } from "./request.js";
 export interface FileLimits {
   maxBytes: number;
   timeoutMs: number;
+  /** How long its server may send nothing. Absent: until the time is up. */
+  silenceMs?: number;
   allow: Destinations;
   signal: AbortSignal;
   /** Asked once for another address when the file's own is answered with 403 or 404. Absent: its address does not expire. */
@@ -105,9 +107,10 @@ async function current(url: string, limits: FileLimits): Promise<Buffer> {
   }
 }
 
-async function fetched(url: string, { maxBytes, timeoutMs, allow, signal, freshLink }: FileLimits): Promise<Buffer> {
+async function fetched(url: string, { freshLink, ...limits }: FileLimits): Promise<Buffer> {
+  const { maxBytes, signal } = limits;
   try {
-    const { status, headers, body, truncated } = await guardedRequest(url, { maxBytes, timeoutMs, allow, signal });
+    const { status, headers, body, truncated } = await guardedRequest(url, limits);
     if (freshLink && (status === 403 || status === 404)) throw expired(`its server answered HTTP ${status}`);
     if (status !== 200) throw badAnswer(status, headers["retry-after"]);
     if (truncated) throw tooLarge(maxBytes);

@@ -2,7 +2,7 @@
  * One HTTP request to a place that a person or a hook named: guarded when it connects, on every redirect, in size and in
  * time. It never retries, and an answer of any status is an answer.
  */
-import { type Agent, type Dispatcher, request } from "undici";
+import { type Agent, type Dispatcher, errors, request } from "undici";
 import { errorMessage, HookgateError } from "../errors.js";
 import { guardedAgent, type Resolve } from "./connect.js";
 import { type Destinations, PUBLIC_ONLY } from "./destinations.js";
@@ -15,6 +15,8 @@ export interface GuardedRequest {
   signal?: AbortSignal;
   /** For everything, redirects and body included. */
   timeoutMs?: number;
+  /** The longest that nothing comes, before the answer and in its body. Absent: `timeoutMs`. */
+  silenceMs?: number;
   /** More than this of the body is not read. */
   maxBytes?: number;
   /** How many are followed; at 0 a redirect is the answer. */
@@ -44,7 +46,7 @@ const FOR_ANYBODY: ReadonlySet<string> = new Set(["accept", "accept-language", "
 
 /** Rejects with OUTGOING_REFUSED or OUTGOING_REDIRECTS (final), OUTGOING_TIMED_OUT or OUTGOING_FAILED (retryable). */
 export async function guardedRequest(url: string, options: GuardedRequest = {}): Promise<GuardedResponse> {
-  const { signal, timeoutMs = TIMEOUT_MS, allow = PUBLIC_ONLY, resolve } = options;
+  const { signal, timeoutMs = TIMEOUT_MS, silenceMs = timeoutMs, allow = PUBLIC_ONLY, resolve } = options;
   signal?.throwIfAborted();
   const ending = new AbortController();
   const onAbort = () => ending.abort(signal?.reason);
@@ -56,6 +58,8 @@ export async function guardedRequest(url: string, options: GuardedRequest = {}):
   } catch (thrown) {
     signal?.throwIfAborted();
     if (ending.signal.aborted) throw ending.signal.reason;
+    if (thrown instanceof errors.HeadersTimeoutError || thrown instanceof errors.BodyTimeoutError)
+      throw timedOut(url, silenceMs);
     throw thrown instanceof HookgateError ? thrown : failed(url, thrown);
   } finally {
     clearTimeout(timer);
@@ -65,11 +69,12 @@ export async function guardedRequest(url: string, options: GuardedRequest = {}):
 }
 
 async function follow(agent: Agent, start: string, options: GuardedRequest, signal: AbortSignal) {
-  const { redirects = REDIRECTS, maxBytes = MAX_BYTES } = options;
+  const { redirects = REDIRECTS, maxBytes = MAX_BYTES, silenceMs = 0 } = options;
   let hop = firstHop(start, options);
   for (let followed = 0; ; followed++) {
     const { url, ...rest } = hop;
-    const answer = await request(url, { ...rest, signal, dispatcher: agent, headersTimeout: 0, bodyTimeout: 0 });
+    const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
+    const answer = await request(url, { ...rest, signal, dispatcher: agent, ...timeouts });
     const next = redirects > 0 ? nextHop(hop, answer) : undefined;
     if (!next) return await whole(answer, url, maxBytes);
     if (followed >= redirects) throw tooManyRedirects(start, redirects);

@@ -9,6 +9,8 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { SendOperation } from "../../../src/domain/adapter.js";
 import type { Attachment, OutboundMessage } from "../../../src/domain/message.js";
 import type { Fault } from "../../fakes/telegram/faults.js";
+import { silentServer } from "../../support/silent-server.js";
+import { until } from "../../support/until.js";
 import { Recorder, type Running, startAdapter } from "./harness.js";
 
 const PNG =
@@ -26,7 +28,7 @@ function part(running: Running, message: OutboundMessage, plain = false) {
   return first;
 }
 
-function create(running: Running, message: OutboundMessage): SendOperation {
+function create(running: Running, message: OutboundMessage): Extract<SendOperation, { kind: "create" }> {
   return { kind: "create", address: running.at, part: part(running, message), nonce: "n" };
 }
 
@@ -96,6 +98,33 @@ describe("a new message", () => {
     const id = running.fake.people.presses(1, "Yes");
     expect((await running.events(1))[0]).toMatchObject({ kind: "action", token: "tok_1" });
     await expect.poll(() => running.fake.people.isAnswered(id)).toBe(true);
+  });
+
+  it("takes the spinner off a pressed button also after a limit or an error of Telegram", async () => {
+    const running = await startAdapter();
+    await running.say({ text: "pick", buttons: [[{ label: "Yes", token: "tok_1" }]] });
+    const method = "answerCallbackQuery";
+    running.fake.fail({ method, action: { kind: "rate-limit", retryAfterS: 1 } });
+    running.fake.fail({ method, action: { kind: "refuse", status: 500, description: "Internal Server Error" } });
+    const id = running.fake.people.presses(1, "Yes");
+    await until(() => running.fake.people.isAnswered(id), "the press is acknowledged");
+    expect(running.fake.callsOf(method).map(({ status }) => status)).toEqual([429, 500, 200]);
+  });
+
+  it("waits while the bot is logged out of Telegram's server, and that ends the run with what to do", async () => {
+    const running = await startAdapter();
+    const action = { kind: "refuse", status: 400, description: "Logged out" } as const;
+    running.fake.fail({ method: "sendMessage", action });
+    expect(await running.say({ text: "later" })).toEqual([
+      { kind: "retry", error: "400 Logged out", afterMs: 60_000, scope: "bot" },
+    ]);
+    running.fake.fail({ method: "getUpdates", action });
+    running.fake.people.says("wake the poll", { dm: true });
+    expect(await running.ended).toMatchObject({
+      code: "TELEGRAM_LOGGED_OUT",
+      retryAfterMs: 60_000,
+      hint: expect.stringContaining("TELEGRAM_API_URL"),
+    });
   });
 
   it("that answers a press is shown to its person only; too long, too late or a second one goes another way", async () => {
@@ -233,6 +262,32 @@ describe("files", () => {
     server.close();
     server.closeAllConnections();
     expect(await send("/a/moved.bin")).toMatchObject([{ kind: "retry" }]);
+  });
+
+  it("that are not given within their time are not sent yet; at the last attempt the words go without them", async () => {
+    const running = await startAdapter({ outgoing: ["127.0.0.1"] });
+    const url = await silentServer();
+    const file = { type: "file" as const, ref: "", url, mimeType: "text/plain", filename: "a.txt" };
+    let ends = 0;
+    const fetch = { withinMs: 50, onEnd: () => void ends++ };
+    const operation = { ...create(running, { text: "words", attachments: [file] }), fetch };
+    const why = expect.stringContaining("did not answer within");
+    expect(await running.send(operation)).toMatchObject({ kind: "retry", scope: "file", error: why });
+    expect([ends, posted(running).length]).toEqual([0, 0]);
+    expect(await running.send({ ...operation, isLastAttempt: true })).toMatchObject({ kind: "sent" });
+    expect(ends).toBe(1);
+    expect(posted(running)[0]?.text).toMatch(/^words\n\[file: a\.txt could not be fetched: .*\]$/);
+  });
+
+  it("that were given up after their fetch are not posted late", async () => {
+    const running = await startAdapter();
+    const givenUp = new AbortController();
+    const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }];
+    const fetch = { withinMs: 1000, onEnd: () => givenUp.abort() };
+    const late = { ...create(running, { text: "late", attachments }), fetch };
+    expect(await running.adapter.send(late, givenUp.signal)).toMatchObject({ kind: "retry" });
+    await running.say({ text: "next", attachments });
+    expect(posted(running).map(({ caption }) => caption)).toEqual(["next"]);
   });
 
   it("at an address that is not public are left out with a word, and nothing is asked there", async () => {
@@ -768,8 +823,24 @@ describe("a topic", () => {
     });
     await expect(adapter.openTopic?.({ ...at, chatId: "-4711" }, "x")).rejects.toMatchObject({
       code: "THREAD_REFUSED",
-      hint: expect.stringContaining("Manage Topics"),
+      hint: expect.stringContaining("Add the bot to the group"),
     });
+    const refusals = [
+      [{ status: 400, description: "Bad Request: not enough rights to create a topic" }, "Manage Topics"],
+      [{ status: 403, description: "Forbidden: bot was kicked from the supergroup chat" }, "Add the bot to the group"],
+      [
+        {
+          status: 400,
+          description: "Bad Request: group chat was upgraded to a supergroup chat",
+          parameters: { migrate_to_chat_id: -100123 },
+        },
+        "new id, -100123",
+      ],
+    ] as const;
+    for (const [refusal, hint] of refusals) {
+      fake.fail({ method: "createForumTopic", action: { kind: "refuse", ...refusal } });
+      await expect(adapter.openTopic?.(forum, "x")).rejects.toMatchObject({ hint: expect.stringContaining(hint) });
+    }
   });
 
   it("is opened after a limit or a lost answer; else the chat itself has to do", async () => {

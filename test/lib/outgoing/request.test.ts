@@ -157,6 +157,10 @@ describe("an allowed place", () => {
       await expect(
         guardedRequest(`http://127.0.0.1:${port}/`, { allow: parseDestinations(["127.0.0.1"]), timeoutMs: 150 }),
       ).rejects.toMatchObject({ code: "OUTGOING_TIMED_OUT", retryable: true });
+    for (const { port } of [silent, endless])
+      await expect(
+        guardedRequest(`http://127.0.0.1:${port}/`, { allow: parseDestinations(["127.0.0.1"]), silenceMs: 150 }),
+      ).rejects.toMatchObject({ code: "OUTGOING_TIMED_OUT", message: expect.stringContaining("within 150 ms") });
   });
 
   it("that cannot be reached may be tried again; an aborted request ends with the signal's reason", async () => {
