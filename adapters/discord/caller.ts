@@ -113,10 +113,9 @@ export class Caller {
     const header = (name: string) => headerOf(told, name);
     if (status !== 429) this.#limits.note(route, header);
     if (status < 300) this.#limits.changed(route);
-    if (status < 300) return text === "" ? undefined : parsed(text);
-    this.#refusals.count(status, header, text);
+    else this.#refusals.count(status, header, text);
     if (status === 429) throw this.#limited(route, header, text);
-    throw status >= 500 ? new ServerFault(status) : new Refusal(status, fieldsOf(text));
+    return readAnswer(status, text);
   }
 
   #limited(route: Route, header: (name: string) => string | null, text: string): Limited {
@@ -126,6 +125,12 @@ export class Caller {
       this.#logger.warn({ askedMs }, "Discord asks for a pause beyond reason; it is tried again after an hour");
     return this.#limits.limited(route, header, text);
   }
+}
+
+/** The JSON of an answer that is no limit. Throws `Refusal`, `ServerFault` or `UnreadableAnswer`. */
+export function readAnswer(status: number, text: string): unknown {
+  if (status < 300) return text === "" ? undefined : parsed(text);
+  throw status >= 500 ? new ServerFault(status) : new Refusal(status, fieldsOf(text));
 }
 
 function parsed(text: string): unknown {

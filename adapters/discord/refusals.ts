@@ -12,7 +12,7 @@ import { MAX_LIMIT_MS } from "./limits.js";
 const WINDOW_MS = 10 * 60_000;
 
 const TOO_MANY = "too many refused requests in ten minutes; pausing before Discord bans this address";
-const BANNED = "Discord's network (Cloudflare) blocks this address for a while (HTTP 429 that is not Discord's)";
+export const BANNED = "Discord's network (Cloudflare) blocks this address for a while (HTTP 429 that is not Discord's)";
 /** When a ban does not say how long it lasts. */
 const BAN_MS = 60_000;
 

@@ -2,7 +2,7 @@
 import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
 import type { Aborts } from "../../src/fast/aborts.js";
-import { ANSWER_TOO_LARGE, type Answer, type ExchangeError, exchange } from "../../src/fast/exchange.js";
+import { ANSWER_TOO_LARGE, type ExchangeError, exchange } from "../../src/fast/exchange.js";
 import { HookgateError } from "../../src/lib/errors.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
@@ -106,7 +106,7 @@ export function openCaller(options: CallerOptions, aborts: Aborts): Caller {
       const request = { path, method: "POST" as const, ...content, ...within(timeoutMs) };
       const answer = await exchange(isPoll ? polls : pool, request, { aborts, signal });
       // The shape of a result is the method's, as grammY types it.
-      return resultOf(answer) as ReturnType<ApiMethods[M]>;
+      return resultOf(answer.status, answer.body.toString("utf8")) as ReturnType<ApiMethods[M]>;
     },
     async download(filePath, maxBytes, signal) {
       const path = `${prefix}/file/bot${options.token}/${filePath}`;
@@ -138,8 +138,9 @@ function tooLarge(maxBytes: number): HookgateError {
   return new HookgateError({ code: "FILE_UNAVAILABLE", message: `the file is larger than ${maxBytes} bytes` });
 }
 
-function resultOf({ status, body }: Answer): unknown {
-  const { ok, result, error_code: code = status, description, parameters } = parsed(body.toString("utf8"));
+/** Throws a `Refusal` or an `UnusableAnswer`. */
+export function resultOf(status: number, text: string): unknown {
+  const { ok, result, error_code: code = status, description, parameters } = parsed(text);
   if (ok === true && result != null && status < 300) return result;
   // A success that is none says nothing about what was done.
   if (ok !== undefined && ok !== true && typeof code === "number" && Number.isInteger(code) && code >= 400)

@@ -81,6 +81,45 @@ describe("hookgate doctor", () => {
     expect(out).not.toContain("wrong-");
   });
 
+  it("takes one refusal of a token, a proxy's page, a limit and an error of the platform for no bad token", async () => {
+    const once = async (
+      discordAction: Parameters<FakeDiscord["fail"]>[0]["action"],
+      telegramAction: Parameters<FakeTelegram["fail"]>[0]["action"],
+    ) => {
+      discord.fail({ path: "/users/@me$", action: discordAction });
+      telegram.fail({ method: "getMe", action: telegramAction });
+      const { of } = await examine(good());
+      return [...of("discord"), ...of("telegram")].map(({ detail, hint = "" }) => `${detail} → ${hint}`);
+    };
+    const refusal = { kind: "status" as const, status: 401, body: { message: "401: Unauthorized", code: 0 } };
+    const [discordTook, telegramTook] = await once(refusal, {
+      kind: "refuse",
+      status: 401,
+      description: "Unauthorized",
+    });
+    expect([discordTook, telegramTook]).toEqual([
+      expect.stringContaining("the token is"),
+      expect.stringContaining("the token is"),
+    ]);
+    for (const status of [401, 404]) {
+      const pages = await once({ kind: "page", status }, { kind: "proxy-error", status });
+      expect(pages).toEqual([
+        expect.stringContaining(`the answer was not Discord's (HTTP ${status}): a proxy`),
+        expect.stringContaining(`the answer was not Telegram's (HTTP ${status}): a proxy`),
+      ]);
+      expect(pages.join()).not.toMatch(/not accepted|Reset Token|BotFather/);
+    }
+    const limited = await once(
+      { kind: "rate-limit", retryAfterS: 1, scope: "user" },
+      { kind: "rate-limit", retryAfterS: 1 },
+    );
+    const broken = await once(
+      { kind: "status", status: 500 },
+      { kind: "refuse", status: 500, description: "Internal" },
+    );
+    for (const line of [...limited, ...broken]) expect(line).toMatch(/(429|500).*tries again by itself/);
+  });
+
   it("says what cannot be reached, without the token in the address", async () => {
     const nowhere = { DISCORD_API_URL: "http://127.0.0.1:1/api", TELEGRAM_API_URL: "http://127.0.0.1:1" };
     const { code, of, out } = await examine({ ...good(), ...nowhere });

@@ -1,5 +1,6 @@
 /** Asks each platform that has a token whether it knows it, and reads its clock on the way. */
 import { z } from "zod";
+import type { Probed } from "../../app/probe.js";
 import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
 import type { PlatformName } from "../../domain/platform.js";
@@ -15,9 +16,11 @@ const discordUser = z.object({ id: z.string(), username: z.string() });
 const MESSAGE_CONTENT_FLAGS = (1 << 18) | (1 << 19);
 const discordApplication = z.object({ flags: z.number() });
 const telegramUser = z.object({
-  result: z.object({ id: z.number(), username: z.string(), can_read_all_group_messages: z.boolean().optional() }),
+  id: z.number(),
+  username: z.string(),
+  can_read_all_group_messages: z.boolean().optional(),
 });
-const telegramWebhook = z.object({ result: z.object({ url: z.string() }) });
+const telegramWebhook = z.object({ url: z.string() });
 
 /** `whyBroken`: why a platform's settings cannot be used; such a platform is not asked. */
 export async function checkPlatforms(
@@ -48,19 +51,15 @@ function off(platform: string, variable: string): Finding[] {
 }
 
 async function checkDiscord(config: Config, apiUrl: string, token: string): Promise<Finding[]> {
-  const ask = (path: string) => request("discord", `${trimmed(apiUrl)}/v10${path}`, { authorization: `Bot ${token}` });
-  const me = await ask("/users/@me");
-  if (me.kind === "unreachable") return [me.finding];
-  if (me.status === 401)
-    return [refused("discord", "DISCORD_TOKEN", "https://discord.com/developers/applications → Bot → Reset Token.")];
-  const user = discordUser.safeParse(me.body);
-  if (!user.success) return [unexpected("discord", me.status)];
+  const ask = (path: string) => request(DISCORD, `${trimmed(apiUrl)}/v10${path}`, { authorization: `Bot ${token}` });
+  const me = await whoAmI(DISCORD, () => ask("/users/@me"));
+  if (me.kind === "finding") return [me.finding];
+  const user = discordUser.safeParse(me.data);
+  if (!user.success) return [unexpected("discord")];
   const findings: Finding[] = [
     { name: "discord", state: "ok", detail: `the token is ${user.data.username}'s (${user.data.id})` },
   ];
-  const application = discordApplication.safeParse(
-    await ask("/applications/@me").then((answer) => (answer.kind === "answered" ? answer.body : undefined)),
-  );
+  const application = discordApplication.safeParse(await ask("/applications/@me").then(dataOf));
   if (config.discord.message_content && application.success && (application.data.flags & MESSAGE_CONTENT_FLAGS) === 0)
     findings.push({
       name: "discord intents",
@@ -72,14 +71,12 @@ async function checkDiscord(config: Config, apiUrl: string, token: string): Prom
 }
 
 async function checkTelegram(config: Config, apiUrl: string, token: string): Promise<Finding[]> {
-  const ask = (method: string) => request("telegram", `${trimmed(apiUrl)}/bot${token}/${method}`, {});
-  const me = await ask("getMe");
-  if (me.kind === "unreachable") return [me.finding];
-  if (me.status === 401 || me.status === 404)
-    return [refused("telegram", "TELEGRAM_TOKEN", "Ask @BotFather for /token.")];
-  const user = telegramUser.safeParse(me.body);
-  if (!user.success) return [unexpected("telegram", me.status)];
-  const { id, username, can_read_all_group_messages: readsAll } = user.data.result;
+  const ask = (method: string) => request(TELEGRAM, `${trimmed(apiUrl)}/bot${token}/${method}`, {});
+  const me = await whoAmI(TELEGRAM, () => ask("getMe"));
+  if (me.kind === "finding") return [me.finding];
+  const user = telegramUser.safeParse(me.data);
+  if (!user.success) return [unexpected("telegram")];
+  const { id, username, can_read_all_group_messages: readsAll } = user.data;
   const findings: Finding[] = [{ name: "telegram", state: "ok", detail: `the token is @${username}'s (${id})` }];
   if (config.telegram.access.mention === "always" && readsAll === false)
     findings.push({
@@ -88,35 +85,82 @@ async function checkTelegram(config: Config, apiUrl: string, token: string): Pro
       detail: "telegram.access.mention is always, but in groups the bot only sees commands, replies and mentions",
       hint: "Switch privacy mode off: @BotFather → /setprivacy → Disable; then remove the bot from the group and add it again.",
     });
-  const webhook = telegramWebhook.safeParse(
-    await ask("getWebhookInfo").then((answer) => (answer.kind === "answered" ? answer.body : undefined)),
-  );
-  if (config.telegram.mode === "polling" && webhook.success && webhook.data.result.url !== "")
+  const webhook = telegramWebhook.safeParse(await ask("getWebhookInfo").then(dataOf));
+  if (config.telegram.mode === "polling" && webhook.success && webhook.data.url !== "")
     findings.push({
       name: "telegram webhook",
       state: "warning",
-      detail: `a webhook is set (${hostOf(webhook.data.result.url)}); the gateway removes it when it starts only if it set it itself`,
+      detail: `a webhook is set (${hostOf(webhook.data.url)}); the gateway removes it when it starts only if it set it itself`,
       hint: `Is it another program's? Stop that program, then remove it: curl "${trimmed(apiUrl)}/bot$TELEGRAM_TOKEN/deleteWebhook"`,
     });
   return [...findings, ...skew("telegram", me.date)];
 }
 
-type Answer =
-  | { kind: "answered"; status: number; body: unknown; date: string | null }
-  | { kind: "unreachable"; finding: Finding };
+interface Platform {
+  name: "discord" | "telegram";
+  title: string;
+  variable: string;
+  apiVariable: string;
+  newToken: string;
+  read(status: number, text: string): Promise<Probed>;
+}
+
+const DISCORD: Platform = {
+  name: "discord",
+  title: "Discord",
+  variable: "DISCORD_TOKEN",
+  apiVariable: "DISCORD_API_URL",
+  newToken: "https://discord.com/developers/applications → Bot → Reset Token.",
+  read: async (status, text) => (await import("../../app/probe.js")).readDiscord(status, text),
+};
+
+const TELEGRAM: Platform = {
+  name: "telegram",
+  title: "Telegram",
+  variable: "TELEGRAM_TOKEN",
+  apiVariable: "TELEGRAM_API_URL",
+  newToken: "Ask @BotFather for /token.",
+  read: async (status, text) => (await import("../../app/probe.js")).readTelegram(status, text),
+};
+
+type Answer = { kind: "answered"; probed: Probed; date: string | null } | { kind: "unreachable"; finding: Finding };
+
+/** One refusal of a token may be a mistake of a server in between: the second counts, as for a running gateway. */
+async function whoAmI(
+  platform: Platform,
+  ask: () => Promise<Answer>,
+): Promise<{ kind: "data"; data: unknown; date: string | null } | { kind: "finding"; finding: Finding }> {
+  const first = await ask();
+  const answer = first.kind === "answered" && first.probed.kind === "refused" ? await ask() : first;
+  if (answer.kind === "unreachable") return { kind: "finding", finding: answer.finding };
+  const { probed, date } = answer;
+  switch (probed.kind) {
+    case "data":
+      return { kind: "data", data: probed.data, date };
+    case "refused":
+      return { kind: "finding", finding: refused(platform) };
+    case "trouble":
+      return { kind: "finding", finding: troubled(platform, probed) };
+  }
+}
+
+const dataOf = (answer: Answer): unknown =>
+  answer.kind === "answered" && answer.probed.kind === "data" ? answer.probed.data : undefined;
 
 /** The address may hold the token, so no error shows it. */
-async function request(platform: string, url: string, headers: Record<string, string>): Promise<Answer> {
+async function request(platform: Platform, url: string, headers: Record<string, string>): Promise<Answer> {
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const body: unknown = await response.json().catch(() => undefined); // not JSON: told by the schema that reads it
-    return { kind: "answered", status: response.status, body, date: response.headers.get("date") };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    // A redirect is no answer of the platform's.
+    const response = await fetch(url, { headers, signal, redirect: "manual" });
+    const probed = await platform.read(response.status, await response.text());
+    return { kind: "answered", probed, date: response.headers.get("date") };
   } catch (error) {
     const why = errorMessage(error instanceof Error && error.cause ? error.cause : error);
     return {
       kind: "unreachable",
       finding: {
-        name: platform,
+        name: platform.name,
         state: "bad",
         detail: `${hostOf(url)} cannot be reached: ${why.replaceAll(url, hostOf(url))}`,
         hint: "Check the network, a proxy or firewall, and the configured API address.",
@@ -125,15 +169,30 @@ async function request(platform: string, url: string, headers: Record<string, st
   }
 }
 
-function refused(name: string, variable: string, where: string): Finding {
-  return { name, state: "bad", detail: `${variable} is not accepted`, hint: `Get a new one: ${where}` };
+function refused({ name, variable, newToken }: Platform): Finding {
+  return { name, state: "bad", detail: `${variable} is not accepted`, hint: `Get a new one: ${newToken}` };
 }
 
-function unexpected(name: string, status: number): Finding {
+function troubled(
+  { name, title, variable, apiVariable }: Platform,
+  { why, isPassing }: Extract<Probed, { kind: "trouble" }>,
+): Finding {
+  const then = isPassing
+    ? "It may pass: Hookgate tries again by itself. Run `doctor` again later."
+    : `Check the network, and ${apiVariable} when it is set.`;
   return {
     name,
     state: "bad",
-    detail: `its API answered with status ${status} and nothing that we know`,
+    detail: `${title} cannot be asked: ${why}`,
+    hint: `${then} It says nothing about ${variable}.`,
+  };
+}
+
+function unexpected(name: string): Finding {
+  return {
+    name,
+    state: "bad",
+    detail: "its API answered with nothing that we know",
     hint: "Check the configured API address; try again later.",
   };
 }
