@@ -181,5 +181,4 @@ const limitOf = (
   { shape }: Route,
   afterMs: number,
   facts: { askedMs?: number; isGlobal: boolean; wasAsked: boolean },
-) =>
-  new Limited(`Discord limits requests to ${shape}`, { afterMs, ...facts });
+) => new Limited(`Discord limits requests to ${shape}`, { afterMs, ...facts });

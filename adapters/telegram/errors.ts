@@ -67,9 +67,14 @@ export function isTokenRefused(failure: ApiFailure): boolean {
   return failure.status === 401 || (failure.status === 404 && failure.description === "Not Found");
 }
 
+/** The bot was moved to a Bot API server of somebody's own: https://core.telegram.org/bots/api#logout */
+export function isLoggedOut(failure: ApiFailure): boolean {
+  return failure.kind === "refused" && failure.status === 400 && /\blogged out$/i.test(failure.description);
+}
+
 /** Whether the same request may work later. */
 export function isPassing(failure: ApiFailure): boolean {
-  if (failure.kind !== "refused" || isTokenRefused(failure)) return true;
+  if (failure.kind !== "refused" || isTokenRefused(failure) || isLoggedOut(failure)) return true;
   return failure.status >= 500 || failure.status === 429 || /temporarily unavailable/i.test(failure.description);
 }
 
@@ -115,6 +120,13 @@ export function runError(thrown: unknown, apiUrl: string, isWrong = false): Hook
       message: `Telegram refused the token once (${describeFailure(failure)}), and took it when it was asked again`,
       hint: "Hookgate connects again by itself. If this happens again, check the network, proxy and firewall between Hookgate and Telegram.",
       retryable: true,
+    });
+  if (isLoggedOut(failure))
+    return new HookgateError({
+      code: "TELEGRAM_LOGGED_OUT",
+      message: "this bot is logged out of Telegram's Bot API server (400 Logged out)",
+      hint: "A program called logOut, to use the bot on a Bot API server of its own. To use it there, set TELEGRAM_API_URL to that server. Else call logOut there: Hookgate tries again every minute, and what is to be sent waits.",
+      retryAfterMs: TOKEN_PAUSE_MS,
     });
   if (failure.kind === "refused" && failure.status === 429)
     return new HookgateError({

@@ -1,19 +1,23 @@
 /** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
 import { z } from "zod";
 import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/adapter.js";
-import type { Clock } from "../../src/lib/clock.js";
+import { backoffMs } from "../../src/lib/backoff.js";
+import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { UnderWay } from "../../src/lib/under-way.js";
 import type { Caller } from "./caller.js";
 import type { Self } from "./decode/self.js";
 import { type Decoded, decodeUpdate } from "./decode/update.js";
-import { describeFailure, readFailure } from "./errors.js";
+import { describeFailure, isPassing, readFailure, retryAfterOf } from "./errors.js";
 
 /** How much of a malformed update is logged. */
 const SHAPE_DEPTH = 4;
 const SHOWN_MAX = 500;
 const MAX_TITLES = 5_000;
+/** Telegram takes the answer to a press for about fifteen seconds. */
+const ACKNOWLEDGE_WITHIN_MS = 12_000;
+const ACKNOWLEDGE_PAUSE = { firstMs: 500, maxMs: 4_000 };
 const TITLE_KEY = "title:";
 const titled = z.object({
   message: z.object({
@@ -33,6 +37,8 @@ export interface IntakeContext {
   cursors: CursorStore;
   clock: Clock;
   logger: Logger;
+  /** Aborts when the connection ends: no acknowledgement is tried again. */
+  signal: AbortSignal;
 }
 
 export class Intake {
@@ -107,18 +113,31 @@ export class Intake {
 
   /** Takes the spinner off a pressed button, unless words that do so follow through the outbox. Late or repeated acknowledgements are refused by Telegram and do no harm. */
   #acknowledge(callbackId: string, accepted: Accepted | undefined): void {
-    const { caller, logger } = this.#context;
+    const { logger } = this.#context;
     if (accepted?.acknowledge.kind === "notice") return;
     if (accepted?.kind === "duplicate") logger.debug({ callbackId }, "a press came again");
-    void this.#track(
-      caller.call("answerCallbackQuery", { callback_query_id: callbackId }).catch((thrown: unknown) => {
+    void this.#track(this.#stopSpinner(callbackId));
+  }
+
+  /** Again while Telegram is in trouble or limits requests: until then the button looks as if nothing happened. */
+  async #stopSpinner(callbackId: string): Promise<void> {
+    const { caller, clock, logger, signal } = this.#context;
+    const startedMs = clock.monotonic();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await caller.call("answerCallbackQuery", { callback_query_id: callbackId });
+        return;
+      } catch (thrown) {
         const failure = readFailure(thrown);
         const facts = { callbackId, error: describeFailure(failure) };
-        if (failure.kind === "refused")
-          logger.debug(facts, "Telegram no longer accepts an answer to this button press");
-        else logger.warn(facts, "a press could not be acknowledged; its button keeps spinning for a while");
-      }),
-    );
+        const pauseMs = retryAfterOf(failure) ?? backoffMs(ACKNOWLEDGE_PAUSE, attempt);
+        if (!isPassing(failure))
+          return logger.debug(facts, "Telegram no longer accepts an answer to this button press");
+        if (signal.aborted || clock.monotonic() - startedMs + pauseMs > ACKNOWLEDGE_WITHIN_MS)
+          return logger.warn(facts, "a press could not be acknowledged; its button keeps spinning for a while");
+        await wait(clock, pauseMs, signal).catch(() => {}); // the next call sees the abort
+      }
+    }
   }
 
   #track<T>(work: Promise<T>): Promise<T> {

@@ -1,7 +1,14 @@
 /** What Telegram's answer to a send means. Decides nothing: that is the gateway's. */
 import type { SendResult } from "../../src/domain/adapter.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { type ApiFailure, describeFailure, isTokenRefused, readFailure, TOKEN_PAUSE_MS } from "./errors.js";
+import {
+  type ApiFailure,
+  describeFailure,
+  isLoggedOut,
+  isTokenRefused,
+  readFailure,
+  TOKEN_PAUSE_MS,
+} from "./errors.js";
 
 /** Formatting, length or a link to press that Telegram does not take: as plain text it will. */
 const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BUTTON_|keyboard button|REPLY_MARKUP_/i;
@@ -84,7 +91,8 @@ function refused(
   // A request that timed out (408) may have been taken all the same.
   if (status >= 500 || status === 408) return unanswered(true, error, attempt);
   // Asked for a second time before: see send. Nothing is lost meanwhile.
-  if (isTokenRefused(failure)) return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
+  if (isTokenRefused(failure) || isLoggedOut(failure))
+    return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
   // Every method that sends exists, so it is a mistake of a server in between.
   if (status === 404) return { kind: "retry", error, scope: "chat" };
   if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))

@@ -8,7 +8,7 @@ import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { type Caller, unexpected } from "./caller.js";
-import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
+import { describeFailure, isLoggedOut, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
 
@@ -23,6 +23,8 @@ export interface PollContext {
   clock: Clock;
   logger: Logger;
   pollTimeoutMs: number;
+  /** Another receiver ended the run before this one. Whether it is still there shows a poll that is held to its end. */
+  isContested: boolean;
   state(phase: AdapterState["phase"], reason?: string): void;
 }
 
@@ -32,6 +34,8 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
   const timeout = Math.round(context.pollTimeoutMs / 1000);
   let offset = 0;
   let failures = 0;
+  let isContested = context.isContested;
+  const startedMs = clock.monotonic();
   while (!signal.aborted) {
     try {
       const updates: unknown = await caller.call(
@@ -49,7 +53,13 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
       const stored = await store(updates, offset, context.intake);
       offset = stored.offset;
       if (stored.error !== undefined) throw new StoreFailure(stored.error);
-      if (failures > 0) context.state("online");
+      const wasHeld = updates.length === 0 && failures === 0;
+      // Where updates come all the time, no poll is held.
+      if (wasHeld || clock.monotonic() - startedMs >= context.pollTimeoutMs) {
+        if (isContested) context.state("online");
+        isContested = false;
+      }
+      if (failures > 0 && !isContested) context.state("online");
       failures = 0;
     } catch (thrown) {
       if (signal.aborted) break;
@@ -95,11 +105,15 @@ function idOf(update: unknown): number | undefined {
   return typeof id === "number" && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
 }
 
-/** Why it failed. Throws what ends the run: a refused token, another receiver, a limit. */
+/** Why it failed. Throws what ends the run: a refused token, a bot that is logged out, another receiver, a limit. */
 function readPollFailure(thrown: unknown): string {
   if (thrown instanceof StoreFailure) return `what came could not be stored: ${thrown.message}`;
   const failure = readFailure(thrown);
-  if (isTokenRefused(failure) || (failure.kind === "refused" && (failure.status === 409 || failure.status === 429)))
+  if (
+    isTokenRefused(failure) ||
+    isLoggedOut(failure) ||
+    (failure.kind === "refused" && (failure.status === 409 || failure.status === 429))
+  )
     throw thrown;
   return `Telegram cannot be polled: ${describeFailure(failure)}`;
 }

@@ -54,6 +54,11 @@ const DOWNLOAD_MAX = 20_000_000;
 /** How long a run that failed waits for its sends, before the next one starts. A stop has no limit here: the gateway sets it. */
 const DRAIN_WITHIN_MS = 10_000;
 
+/** The run before ended because another program receives the bot's updates: until that is over, nobody is told that all is well. */
+interface Contest {
+  error?: HookgateError | undefined;
+}
+
 interface Running {
   caller: Caller;
   intake: Intake;
@@ -64,6 +69,7 @@ interface Running {
 export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter {
   let running: Running | undefined;
   const floods = new Floods();
+  const contest: Contest = {};
   const aborts = new Aborts();
   const sends = new InFlight();
   const traits: AdapterTraits = {
@@ -91,7 +97,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     async run(context, signal) {
       const caller = openCaller(options, aborts);
       try {
-        await serve(options, context, caller, signal, (intake) => {
+        await serve(options, context, caller, signal, contest, (intake) => {
           const { clock, logger } = context;
           const { freshLink } = context.gateway;
           const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
@@ -174,6 +180,7 @@ async function serve(
   context: AdapterContext,
   caller: Caller,
   signal: AbortSignal,
+  contest: Contest,
   begin: (intake: Intake) => void,
 ): Promise<void> {
   const { gateway, cursors, clock, logger } = context;
@@ -193,7 +200,9 @@ async function serve(
     gateway.state({ phase, ...known, reason, hint });
   const commands = gateway.commands();
   const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
-  const intake = new Intake({ self, gateway, caller, cursors, clock, logger });
+  const ended = new AbortController();
+  const whileConnected = joinSignals(signal, ended.signal);
+  const intake = new Intake({ self, gateway, caller, cursors, clock, logger, signal: whileConnected.signal });
   // Calls that do not arrive say nothing of what is sent.
   const receiving: typeof state = (phase, reason, hint) =>
     phase === "reconnecting"
@@ -201,17 +210,28 @@ async function serve(
       : state(phase, reason, hint);
   const webhooks = { caller, cursors, clock, logger, state: receiving };
   begin(intake);
-  const ended = new AbortController();
-  const whileConnected = joinSignals(signal, ended.signal);
   try {
     if (!options.webhook) await dropOwnWebhook(webhooks);
     else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;
-    state("online");
+    const { error } = options.webhook ? {} : contest;
+    // What is sent is not contested.
+    if (error) receiving("reconnecting", error.message, error.hint);
+    else state("online");
     const registered = options.isCommandRegistrationWanted ? register() : undefined;
     if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);
-    else await poll({ caller, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
+    else {
+      const polled: typeof state = (phase, reason) => {
+        if (phase === "online") contest.error = undefined;
+        state(phase, reason);
+      };
+      const { pollTimeoutMs } = options;
+      const isContested = error !== undefined;
+      await poll({ caller, intake, clock, logger, pollTimeoutMs, isContested, state: polled }, signal);
+    }
     await registered;
   } catch (thrown) {
+    const failure = readFailure(thrown);
+    if (failure.kind === "refused" && failure.status === 409) contest.error = runError(thrown, caller.apiUrl);
     await stopOrThrow(thrown, context, caller, signal);
   } finally {
     // The next connection looks at the menu itself.

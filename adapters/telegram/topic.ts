@@ -9,6 +9,8 @@ import { type ApiFailure, isPassing, readFailure, requestError } from "./errors.
 const HINT = "Make the bot an administrator of the group with the right Manage Topics.";
 /** Topics are not switched on, or the group is of the kind that has none. */
 const NO_FORUM = /not a forum|not a supergroup|method is available for supergroup/i;
+/** The bot is in that chat no more, or never was. */
+const NOT_THERE = /\bkicked\b|not a member|chat not found|group chat was (deleted|deactivated)/i;
 const MAX_NAME = 128;
 const ATTEMPTS = 3;
 const RETRY = { firstMs: 500, maxMs: 2_000 };
@@ -52,6 +54,9 @@ export async function openTopic(context: TopicContext, at: Address, name: string
 }
 
 function hintFor(failure: ApiFailure): string {
-  const isNoForum = failure.kind === "refused" && NO_FORUM.test(failure.description);
+  const { description = "", movedTo = undefined } = failure.kind === "refused" ? failure : {};
+  if (movedTo !== undefined) return `The group has a new id, ${movedTo}: the next run opens its topic there.`;
+  if (NOT_THERE.test(description)) return "Add the bot to the group again, or change the chat of the hook.";
+  const isNoForum = NO_FORUM.test(description);
   return isNoForum ? "Switch topics on in the settings of the group, or remove `thread` from the hook." : HINT;
 }

@@ -1,13 +1,19 @@
 /** `/mission run|cancel|retry`. */
+
 import type { Role } from "../../src/domain/identity.js";
+import type { Mission } from "../../src/domain/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { readableReasons } from "../hook-reasons.js";
 import { code, count, plain } from "../text.js";
 import { whoIs } from "../who.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { missionData } from "./list.js";
+
+/** So long the answer waits for the hooks that may refuse a start. */
+const REST_WITHIN_MS = 3_000;
 
 export async function runMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const planId = typeof context.options.id === "string" ? context.options.id.trim() : "";
@@ -21,19 +27,39 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
     once: context.causeId === undefined ? undefined : `command:${context.causeId}`,
     address: context.at,
   });
-  const mission = await choosing("id", planId, begin);
+  const stored = await choosing("id", planId, begin);
+  const mission = await atRest(deps, stored);
+  const refused = mission.hold !== undefined && mission.startedAt === undefined;
   return answer({
-    text: [
-      `**${plain(mission.title)}** starts: ${count(Object.keys(mission.taskIds).length, "task")} in ${count(mission.groups.length, "group")}. ${code(mission.id)}`,
-    ],
+    text: [refused ? refusedText(readableReasons(context, mission)) : startText(mission)],
     data: missionData(mission),
     buttons: [
       [
+        ...(refused ? [commandButton("Ask again", `/mission retry ${mission.id}`, "primary")] : []),
         commandButton("Show", `/mission show ${mission.id}`),
         commandButton("Cancel", `/mission cancel ${mission.id}`, "danger"),
       ],
     ],
   });
+}
+
+/** As its hooks decided about its start, when they decide soon. */
+async function atRest(deps: CommandDeps, stored: Mission): Promise<Mission> {
+  const signal = AbortSignal.timeout(REST_WITHIN_MS);
+  const mission = await missionsOf(deps)
+    .untilRest(stored.id, signal)
+    .catch(() => undefined); // Its hooks take longer: its card shows how they decided.
+  return mission ?? stored;
+}
+
+function startText({ id, title, taskIds, groups }: Mission): string {
+  return `**${plain(title)}** starts: ${count(Object.keys(taskIds).length, "task")} in ${count(groups.length, "group")}. ${code(id)}`;
+}
+
+function refusedText({ id, title, hold, reason }: Mission): string {
+  const what =
+    hold?.kind === "veto" ? `${code(hold.by)} vetoed ${code(hold.point ?? "its start")}` : "its hooks were interrupted";
+  return `**${plain(title)}** does not start: ${what}${reason === undefined ? "" : ` (${plain(reason)})`}. ${code(id)}`;
 }
 
 async function roleToRun(deps: CommandDeps, planId: string): Promise<Role> {

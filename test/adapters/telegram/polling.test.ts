@@ -1,8 +1,9 @@
 /** Long polling: what is confirmed, what comes again, and what becomes of trouble. */
 import { getEventListeners } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/lib/clock.js";
 import { HookgateError } from "../../../src/lib/errors.js";
+import { silentLogger } from "../../../src/lib/logger.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
 import { gate, newFake, Recorder, recordingLogger, startAdapter } from "./harness.js";
@@ -214,6 +215,31 @@ describe("trouble while polling", () => {
       retryable: true,
       message: "another process polls with the same token",
     });
+  });
+
+  it("is not online again after a conflict before a poll was held to its end, and sends meanwhile", async () => {
+    const running = await startAdapter({ config: { poll_timeout: "1s" } });
+    const { fake, adapter, gateway, cursors } = running;
+    const description = "Conflict: terminated by other getUpdates request";
+    fake.fail({ method: "getUpdates", action: { kind: "refuse", status: 409, description } });
+    fake.people.says("wake the poll", { dm: true });
+    expect(await running.ended).toMatchObject({ code: "TELEGRAM_CONFLICT" });
+    gateway.states.length = 0;
+    const stopping = new AbortController();
+    const polls = fake.callsOf("getUpdates").length;
+    const ended = adapter.run({ gateway, cursors, clock: systemClock, logger: silentLogger }, stopping.signal);
+    onTestFinished(async () => {
+      stopping.abort();
+      await ended;
+    });
+    // The first is answered with what waits.
+    await until(() => fake.callsOf("getUpdates").length > polls && fake.updates.isPolled, "a poll that is held");
+    expect(gateway.states).toMatchObject([
+      { phase: "connecting" },
+      { phase: "reconnecting", reason: "another process polls with the same token", isSending: true },
+    ]);
+    expect(await running.say({ text: "meanwhile" })).toMatchObject([{ kind: "sent" }]);
+    await until(() => gateway.phase === "online", "the held poll has ended");
   });
 
   it("says so when somebody else's webhook is set, and leaves it", async () => {

@@ -260,7 +260,11 @@ it("every veto of a mission is a state that people see, is asked once, and is as
   const allow = (point: string) => rmSync(`${app.folder}/no-${point}`);
   const asked = (point: string) => app.lines("asked").filter((line) => line === point).length;
 
-  const id = await app.run("plain");
+  const started = await app.command("/mission run plain");
+  const id = started.data.id;
+  expect(started.text).toMatch(
+    /does not start: `of-the-test\.no-mission-execute` vetoed `mission:execute` \(not now: mission:execute\)/,
+  );
   expect(await app.reaches(id, "blocked")).toMatchObject({
     hold: { point: "mission:execute", by: "of-the-test.no-mission-execute", reason: "not now: mission:execute" },
   });
