@@ -184,7 +184,7 @@ function troubled(
     name,
     state: "bad",
     detail: `${title} cannot be asked: ${why}`,
-    hint: `${then} It says nothing about ${variable}.`,
+    hint: `${then} ${variable} may be right.`,
   };
 }
 
