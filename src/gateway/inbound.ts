@@ -68,7 +68,8 @@ async function handleMessage(
   inbound: Inbound,
   isPressed = false,
 ): Promise<Handling> {
-  const message = isInThread(arrived) ? immutable(await withAddressing(arrived, inbound)) : arrived;
+  const mayBeToUs = isInThread(arrived) || arrived.replyToId !== undefined;
+  const message = mayBeToUs ? immutable(await withAddressing(arrived, inbound)) : arrived;
   const sender = judge(message, inbound);
   const { operator, verdict, isBot } = sender;
   const received = fireReceived(row, message, verdict, inbound);
@@ -104,7 +105,7 @@ async function handleMessage(
   if (unknown) return unknown;
   const noted = await noteReply(row, message, operator, inbound);
   if (noted) return noted;
-  const returned = origin && (await forward(row, message, origin.address, inbound, origin.messageId));
+  const returned = origin && (await forward(row, message, origin.address, inbound, origin));
   if (returned) return settled("returned", [returned]);
   const slip = isPressed ? undefined : claimSlip(row, message, operator, inbound);
   if (slip) return slip;

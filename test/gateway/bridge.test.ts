@@ -105,6 +105,34 @@ describe("a bridge", () => {
     expect(rig.platform.texts("desk")[1]).toBe("**Ada** in a room: and where?");
   });
 
+  it("passes on what an operator replies to an answer of an operator, and no other reply to what people wrote", async () => {
+    const rig = await startRig({
+      gateway: { default_route: { forward: "loop::desk" }, unanswered_note: false },
+      access: { loop: { dms: "everyone", chats: ["*"], mention: "required" } },
+    });
+    await rig.say("where is my order?", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" });
+    await rig.say("and mine?", { chatId: "room", userId: "6", messageId: "m2" });
+    await rig.idle();
+    const copy = rig.platform.messages.find(({ text }) => text.includes("my order"))?.id;
+    const atDesk = { chatId: "desk", userId: "1", displayName: "Op", isGroupMention: false };
+    await rig.say("on Monday", { ...atDesk, messageId: "m3", isGroupMention: true, replyToId: copy });
+    await rig.idle();
+    await rig.say("no: on Tuesday", { ...atDesk, messageId: "m4", replyToId: "m3" });
+    await rig.say("/statos", { ...atDesk, messageId: "m5", replyToId: "m3" });
+    await rig.say("really?", { ...atDesk, messageId: "m6", userId: "8", replyToId: "m3" });
+    await rig.say("talk", { ...atDesk, messageId: "m7" });
+    await rig.say("more talk", { ...atDesk, messageId: "m8", replyToId: "m7" });
+    await rig.say("by noon", { ...atDesk, messageId: "m9", replyToId: "m4" });
+    await rig.say("me again", { chatId: "room", userId: "6", isGroupMention: false, replyToId: "m2" });
+    await rig.idle();
+    const sent = rig.platform.messages.filter(({ chatId }) => chatId === "dm-5");
+    expect(sent.map(({ text }) => text)).toEqual(["**Op**: on Monday", "**Op**: no: on Tuesday", "**Op**: by noon"]);
+    expect(sent.map(({ body }) => body.replyToId)).toEqual(["m1", sent[0]?.id, sent[1]?.id]);
+    expect(rig.platform.texts("room")).toEqual([]);
+    expect(await rig.settled("m6", "desk")).toMatchObject({ outcome: "denied" });
+    expect(await rig.settled("m5", "desk")).toMatchObject({ outcome: "command" });
+  });
+
   it("does not bring back what answers nobody", async () => {
     const { far, ...rig } = await startBridge();
     await rig.say("hello", { platform: "far", chatId: "lobby", messageId: "f1" });

@@ -5,6 +5,8 @@
 
 import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
+import { hasRole } from "../../domain/identity.js";
+import { answerId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -14,7 +16,7 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import { judge } from "./judge.js";
-import { answeredBy, attemptOf, causeOf, type Inbound, isInThread, messageAddress, newDelivery } from "./receiving.js";
+import { answeredBy, attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { withCopySight } from "./sights-of.js";
 
 const MARK = "f";
@@ -24,13 +26,19 @@ export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): 
   return formatAddress(completeAddress(to, inbound)) === formatAddress(messageAddress(message));
 }
 
-/** Undefined when the address is the message's own conversation: that would be an echo. `answering`: the message it answers there. */
+/** Where a message is passed on to, and the message that it answers there; without an id when that has none yet. */
+export interface Origin {
+  address: Address;
+  messageId: string | undefined;
+}
+
+/** Undefined when the address is the message's own conversation: that would be an echo. `answering`: what it answers there. */
 export async function forward(
   row: LaneRow,
   message: InboundMessage,
   to: Address,
   inbound: Inbound,
-  answering?: string,
+  answering?: Origin,
 ): Promise<NewDelivery | undefined> {
   const from = messageAddress(message);
   const address = completeAddress(to, inbound);
@@ -40,9 +48,10 @@ export async function forward(
   }
   // What it answers was written before the chat moved: its id is another message's there.
   const isOutOfReach = answering !== undefined && address.chatId !== to.chatId;
-  const replyToId = isOutOfReach ? undefined : (answering ?? (await counterpart(message, from, address, inbound)));
+  const answered = answering ? answering.messageId : await counterpart(message, from, address, inbound);
+  const replyToId = isOutOfReach ? undefined : answered;
   const { role } = judge(message, inbound).operator;
-  const isAnswer = answering !== undefined && (role !== undefined || (await isDirect(to, answering, inbound)));
+  const isAnswer = answering !== undefined && (role !== undefined || (await isDirect(answering, inbound)));
   const copy = newDelivery(
     row,
     MARK,
@@ -99,8 +108,8 @@ async function withAddresses(
   return { ...message, attachments };
 }
 
-async function isDirect(at: Address, messageId: string, { store }: Inbound): Promise<boolean> {
-  const event = (await store.inbox.find(at, messageId))?.event;
+async function isDirect({ address, messageId }: Origin, { store }: Inbound): Promise<boolean> {
+  const event = messageId === undefined ? undefined : (await store.inbox.find(address, messageId))?.event;
   return event !== undefined && "message" in event && event.message.isDm;
 }
 
@@ -147,7 +156,7 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
   const ids = new Set<string>();
   for (const link of await links.find(at, messageId)) if (!link.isOrigin) ids.add(link.deliveryId);
   const original = await inbox.find(at, messageId);
-  if (original) ids.add(`d_m${original.id}${MARK}`);
+  if (original) ids.add(answerId(causeId(original), MARK));
   const copies = new Map<string, Delivery>();
   for (const id of ids) {
     const found = await outbox.get(id);
@@ -158,21 +167,35 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
   return [...copies.values()];
 }
 
-/** The message that a reply to one of our copies is meant for. What stands in a thread on a copy is a reply to it. */
-export async function originOf(
-  message: InboundMessage,
-  { store }: Inbound,
-): Promise<{ address: Address; messageId: string } | undefined> {
+/**
+ * Where a reply to one of our copies is meant for; what stands in a thread on a copy is a reply to it. So is the reply of an operator to
+ * what an operator answered in this way: a correction, or more of the answer.
+ */
+export async function originOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
   for (const [at, messageId] of answeredBy(message)) {
-    const origin = (await store.links.find(at, messageId)).find((link) => link.isOrigin);
+    const origin = (await inbound.store.links.find(at, messageId)).find((link) => link.isOrigin);
     if (origin) return origin;
   }
-  return undefined;
+  return answerOf(message, inbound);
 }
 
-/** A reply to a copy is to us; so is what stands in a thread on one, which no platform marks so. */
+/** The answer of an operator that this reply of an operator continues, where it was passed on to. */
+async function answerOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
+  const { store } = inbound;
+  if (message.replyToId === undefined || !isOperator(message, inbound)) return undefined;
+  const answer = await store.inbox.find(messageAddress(message), message.replyToId);
+  if (answer?.outcome !== "returned" || !("message" in answer.event)) return undefined;
+  if (!isOperator(answer.event.message, inbound)) return undefined;
+  const copy = await store.outbox.get(answerId(causeId(answer), MARK));
+  return copy && { address: copy.address, messageId: copy.parts.find(({ messageId }) => messageId)?.messageId };
+}
+
+const isOperator = (message: InboundMessage, inbound: Inbound) =>
+  hasRole(judge(message, inbound).operator.role, "operator");
+
+/** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
 export async function withAddressing(message: InboundMessage, inbound: Inbound): Promise<InboundMessage> {
-  if (message.isDm || message.isGroupMention || !isInThread(message)) return message;
+  if (message.isDm || message.isGroupMention) return message;
   return (await originOf(message, inbound)) ? { ...message, isGroupMention: true } : message;
 }
 

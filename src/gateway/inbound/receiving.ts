@@ -60,7 +60,7 @@ export function answeredBy(message: InboundMessage): [Address, string][] {
 }
 
 /** `m<inbox id>`: the same for every attempt, so that what it leads to is known again after a crash. */
-export const causeId = (row: LaneRow) => `m${row.id}`;
+export const causeId = (row: Pick<LaneRow, "id">) => `m${row.id}`;
 
 /** Counts from 1; being put off by a hook is not another attempt. */
 export const attemptOf = (row: LaneRow) => Math.max(1, row.attempts - row.deferrals);
