@@ -161,7 +161,7 @@ export class Offers {
     const end = await store.lastSeq();
     let seq = start;
     while (seq < end && !this.#stopped) {
-      const changes = await store.changesAfter(seq, PAGE);
+      const { changes } = await store.changesAfter(seq, { limit: PAGE });
       if (changes.length === 0) break;
       for (const change of changes) {
         for (const event of await this.#eventsOf(change.message, rooms.get(change.message.roomId), since))

@@ -1,14 +1,12 @@
 /** Rooms: those of the configuration, those that people add, and each person's direct conversation with the gateway. */
-import type { WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
+import type { WebChatStore, WebRoom } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { looksLike, whyBadName } from "../../src/lib/person-name.js";
 import { shortCopy } from "../../src/lib/short-copy.js";
 import type { PageRoom, WebPerson } from "./port.js";
-import { maySeeMessage, maySeeRoom } from "./view.js";
+import { maySeeRoom } from "./view.js";
 
 const MOST_ROOMS = 500;
-/** How far back to look for a message that this person can see, for "unread". */
-const LOOK_BACK = 50;
 
 export interface RoomsParts {
   store: WebChatStore;
@@ -72,8 +70,7 @@ export function createRooms({ store, configured, gatewayName, people, perPerson 
       const rooms = await visible(person);
       return Promise.all(
         rooms.map(async ({ id, name, isDm }) => {
-          const newest = lastVisible(person, await store.history(id, undefined, LOOK_BACK));
-          return { id, name, isDm, lastMessageId: newest };
+          return { id, name, isDm, lastMessageId: await store.newestId(id, person.id) };
         }),
       );
     },
@@ -114,10 +111,6 @@ export function createRooms({ store, configured, gatewayName, people, perPerson 
       return { id, name: shown, isDm: false };
     },
   };
-}
-
-function lastVisible(person: WebPerson, messages: readonly WebChatMessage[]): number | undefined {
-  return messages.findLast((message) => message.deletedAt === undefined && maySeeMessage(person, message))?.id;
 }
 
 /** `Night shift` → `night-shift`, `night-shift-2`, … Names in other scripts get `room`, `room-2`, … */

@@ -36,8 +36,8 @@ export interface WebAdapter extends Adapter {
   readonly port: WebPort;
 }
 
-/** Pages of history or changes that are looked through for what one person may see. */
-const MOST_LOOKS = 50;
+/** Of texts and what is shown with them, in one answer: all that is read at once is in memory until its reader took it. */
+const MAX_PAGE_BYTES = 1_000_000;
 
 export function createWebAdapter({
   chat,
@@ -75,7 +75,9 @@ export function createWebAdapter({
     },
     async history(person, roomId, beforeId, limit) {
       await rooms.need(person, roomId);
-      return readHistory(chat, person, roomId, beforeId, limit, name);
+      const page = { readerId: person.id, beforeId, limit, maxBytes: MAX_PAGE_BYTES };
+      const { messages, more } = await chat.history(roomId, page);
+      return { messages: messages.map(view(person)), more };
     },
     async attachment(person, messageId, index) {
       const { row } = await inbound.findMessage(parts, person, messageId);
@@ -98,12 +100,12 @@ export function createWebAdapter({
     commands: () => online().gateway.commands(),
     lastSeq: () => chat.lastSeq(),
     async changes(person, afterSeq, limit) {
-      const changes = await chat.changesAfter(afterSeq, limit);
+      const { changes, more } = await chat.changesAfter(afterSeq, { limit, maxBytes: MAX_PAGE_BYTES });
       const visible = new Set((await chat.rooms()).filter((room) => maySeeRoom(person, room)).map(({ id }) => id));
       const shown: PageChange[] = changes
         .filter(({ message }) => visible.has(message.roomId) && maySeeMessage(person, message))
         .map(({ seq, message }) => ({ seq, message: view(person)(message) }));
-      return { seq: changes.at(-1)?.seq ?? afterSeq, changes: shown, done: changes.length < limit };
+      return { seq: changes.at(-1)?.seq ?? afterSeq, changes: shown, done: !more };
     },
     subscribe: (listener) => feed.subscribe(listener),
   };
@@ -145,31 +147,6 @@ export function createWebAdapter({
       return send({ store: chat, rooms, feed, serial, clock: running.clock }, operation);
     },
     openThread: async (at, messageId) => ({ ...at, threadId: messageId }),
-  };
-}
-
-/** The newest `limit` that the person may see; looks further back when much of a page is private to others. */
-async function readHistory(
-  chat: WebChatStore,
-  person: WebPerson,
-  roomId: string,
-  beforeId: number | undefined,
-  limit: number,
-  gatewayName: string,
-) {
-  const found: WebChatMessage[] = [];
-  let before = beforeId;
-  let more = true;
-  for (let look = 0; look < MOST_LOOKS && more && found.length < limit; look++) {
-    const page = await chat.history(roomId, before, limit);
-    more = page.length === limit;
-    before = page[0]?.id ?? before;
-    found.unshift(...page.filter((row) => maySeeMessage(person, row)));
-  }
-  const kept = found.slice(-limit);
-  return {
-    messages: kept.map((row) => viewMessage(person, row, gatewayName)),
-    more: more || kept.length < found.length,
   };
 }
 

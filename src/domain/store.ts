@@ -472,6 +472,12 @@ export interface WebChatChange {
   message: WebChatMessage;
 }
 
+/** Where a list ends: after so many, or before it has more bytes than that. It has one at least, whatever its length. */
+export interface Most {
+  limit: number;
+  maxBytes?: number;
+}
+
 export interface WebChatStore {
   rooms(): Promise<WebRoom[]>;
   saveRoom(room: WebRoom): Promise<void>;
@@ -484,10 +490,15 @@ export interface WebChatStore {
   ): Promise<WebChatChange | undefined>;
   remove(id: number, at: number): Promise<WebChatChange | undefined>;
   get(id: number): Promise<WebChatMessage | undefined>;
-  /** Newest `limit` before `beforeId`, oldest first. */
-  history(roomId: string, beforeId: number | undefined, limit: number): Promise<WebChatMessage[]>;
-  /** Changes after `seq`, oldest first. */
-  changesAfter(seq: number, limit: number): Promise<WebChatChange[]>;
+  /** The newest before `beforeId` that the reader may see (absent: all), oldest first. `more`: there are others before them. */
+  history(
+    roomId: string,
+    from: Most & { readerId?: string; beforeId?: number | undefined },
+  ): Promise<{ messages: WebChatMessage[]; more: boolean }>;
+  /** The newest message that the reader may see. */
+  newestId(roomId: string, readerId: string): Promise<number | undefined>;
+  /** Changes after `seq`, oldest first. `more`: there are others after them. */
+  changesAfter(seq: number, most: Most): Promise<{ changes: WebChatChange[]; more: boolean }>;
   lastSeq(): Promise<number>;
 }
 

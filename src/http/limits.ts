@@ -1,10 +1,11 @@
 /**
- * What one person may do in a minute, and how many malformed requests one address may send. Owners are not limited: they may run programs
+ * What one person may do in a minute and at once, and how many malformed requests one address may send. Owners are not limited: they may run programs
  * here anyway.
  */
+import type { ServerResponse } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { Gateway } from "../gateway/gateway.js";
-import type { HookgateError } from "../lib/errors.js";
+import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { PerMinute } from "../lib/per-minute.js";
 import type { HttpConfig } from "./config.js";
@@ -16,6 +17,8 @@ export type Counted = "messages" | "uploads" | "commands";
 export interface Limits {
   /** Throws RATE_LIMITED. */
   count(what: Counted, person: Person): void;
+  /** One more long answer to a person, until it is sent or its connection ends. Throws TOO_MANY_READS. */
+  answering(person: Person, response: ServerResponse): void;
   /** Throws RATE_LIMITED while the address has sent too many malformed requests. Not for loopback: there a bad script would lock the owner out. */
   checkMalformed(request: FastifyRequest): void;
   /** Counts one more; RATE_LIMITED when the address has sent too many. */
@@ -31,6 +34,8 @@ interface LimitsParts {
   logger: Logger;
 }
 
+/** Long answers to one person that are made or not taken yet: each is in memory. A browser asks for six at once. */
+const MAX_READS = 20;
 /** Malformed requests a minute from one address. */
 const MAX_MALFORMED = 20;
 
@@ -40,6 +45,7 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
     uploads: config.uploads_per_minute,
     commands: commandsPerMinute,
   };
+  const reads = new Map<string, number>();
   const malformedOf = ({ ip }: FastifyRequest) => `malformed:${ip}`;
   const tooMalformed = (request: FastifyRequest) =>
     perMinute.exceeded(malformedOf(request), "malformed requests from this address");
@@ -57,6 +63,22 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
           "too many malformed requests: they are refused for a minute",
         );
       return tooMalformed(request);
+    },
+    answering({ id }, response) {
+      const open = reads.get(id) ?? 0;
+      if (open >= MAX_READS && gateway.identify("web", id) !== "owner")
+        throw new HookgateError({
+          code: "TOO_MANY_READS",
+          message: `${MAX_READS} of your requests wait for their answers, which is the most`,
+          hint: "Read these answers, or close their connections, before you ask for more.",
+          retryable: true,
+        });
+      reads.set(id, open + 1);
+      response.once("close", () => {
+        const left = (reads.get(id) ?? 1) - 1;
+        if (left === 0) reads.delete(id);
+        else reads.set(id, left);
+      });
     },
     count(what, { id }) {
       const key = `${what}:${id}`;

@@ -66,6 +66,8 @@ export interface Route {
   perMinute?: number;
   /** What it counts as, of what one person may do in a minute. */
   counts?: Counted;
+  /** Its answer can be long: one person may have few of them under way. */
+  isLong?: boolean;
   /** How long its body may take to arrive; 30 s when absent. */
   bodyWithinMs?: number;
   /** The body is bytes, given as a stream. */
@@ -100,6 +102,7 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
     async run(parts, request, reply) {
       const person = await parts.auth.need(request);
       if (rest.counts !== undefined) parts.limits.count(rest.counts, person);
+      if (rest.isLong) parts.limits.answering(person, reply.raw);
       const input = read({ params, query, body }, request);
       return handle(parts, { ...input, person, request, reply });
     },

@@ -1,5 +1,5 @@
 /** The web chat's rooms and messages. A change to a message gets a new number; following the numbers is following the chat. */
-import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../domain/store.js";
+import type { Most, WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 
 interface MessageRecord {
@@ -63,8 +63,16 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
   const remove = database.prepare<[number, number], MessageRecord>(
     `UPDATE web_messages SET text = '', body = NULL, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
   );
-  const history = database.prepare<[string, number, number], MessageRecord>(
-    `SELECT ${COLUMNS} FROM web_messages WHERE room_id = ? AND id < ? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?`,
+  const visible = "(@readerId IS NULL OR visible_to IS NULL OR visible_to = @readerId)";
+  const history = database.prepare<
+    [{ roomId: string; readerId: string | null; beforeId: number; rows: number }],
+    MessageRecord
+  >(
+    `SELECT ${COLUMNS} FROM web_messages
+     WHERE room_id = @roomId AND id < @beforeId AND deleted_at IS NULL AND ${visible} ORDER BY id DESC LIMIT @rows`,
+  );
+  const newest = database.prepare<[{ roomId: string; readerId: string }], { id: number }>(
+    `SELECT id FROM web_messages WHERE room_id = @roomId AND deleted_at IS NULL AND ${visible} ORDER BY id DESC LIMIT 1`,
   );
   const changes = database.prepare<[number, number], MessageRecord & { seq: number }>(
     `SELECT seq, ${COLUMNS} FROM web_changes JOIN web_messages ON web_messages.id = message_id
@@ -118,17 +126,32 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
         const record = byId.get(id);
         return record && toMessage(record);
       }),
-    history: (roomId, beforeId, limit) =>
-      read(() =>
-        history
-          .all(roomId, beforeId ?? Number.MAX_SAFE_INTEGER, limit)
-          .map(toMessage)
-          .reverse(),
-      ),
-    changesAfter: (seq, limit) =>
-      read(() => changes.all(seq, limit).map((record) => ({ seq: record.seq, message: toMessage(record) }))),
+    history: (roomId, { readerId, beforeId, ...most }) =>
+      read(() => {
+        const from = { roomId, readerId: readerId ?? null, beforeId: beforeId ?? Number.MAX_SAFE_INTEGER };
+        const { records, more } = firstOf(history.iterate({ ...from, rows: most.limit + 1 }), most);
+        return { messages: records.map(toMessage).reverse(), more };
+      }),
+    newestId: (roomId, readerId) => read(() => newest.get({ roomId, readerId })?.id),
+    changesAfter: (seq, most) =>
+      read(() => {
+        const { records, more } = firstOf(changes.iterate(seq, most.limit + 1), most);
+        return { changes: records.map((record) => ({ seq: record.seq, message: toMessage(record) })), more };
+      }),
     lastSeq: () => read(() => lastSeq.get()?.seq ?? 0),
   };
+}
+
+/** Reads no more rows than it gives, and one: a row can have many bytes. */
+function firstOf<T extends MessageRecord>(rows: Iterable<T>, { limit, maxBytes = Number.POSITIVE_INFINITY }: Most) {
+  const records: T[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += Buffer.byteLength(row.text) + Buffer.byteLength(row.body ?? "");
+    if (records.length === limit || (records.length > 0 && bytes > maxBytes)) return { records, more: true };
+    records.push(row);
+  }
+  return { records, more: false };
 }
 
 function toRoom({ id, name, is_dm, owner_id }: RoomRecord): WebRoom {

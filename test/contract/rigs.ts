@@ -31,7 +31,7 @@ export const rigs: Record<"web" | "discord" | "telegram", (store: Store) => Prom
     const person = { id: "2", name: "Grace" };
     const options = { chat: store.web, name: "Hookgate", rooms: [{ id: "general", name: "General" }], maxText: 32_000 };
     let adapter = createWebAdapter(options);
-    const rows = () => store.web.history("general", undefined, 1000);
+    const rows = async () => (await store.web.history("general", { limit: 1000 })).messages;
     return {
       create: () => {
         adapter = createWebAdapter(options);

@@ -213,8 +213,8 @@ async function countPlatform(
 /** The gateway is stopped by now: what its own web chat shows is read from the store. */
 async function seenOf(stack: Stack, store: Store, name: PlatformName, place: Place): Promise<string[]> {
   if (name !== "web") return (await stack.platforms[name].seen(place)).map(({ text }) => text);
-  const rows = await store.web.history(place.chatId, undefined, 1_000_000);
-  return rows
+  const { messages } = await store.web.history(place.chatId, { limit: 1_000_000 });
+  return messages
     .filter(({ userId, threadId }) => userId === undefined && threadId === place.threadId)
     .map(({ text }) => text);
 }

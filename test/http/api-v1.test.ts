@@ -145,8 +145,13 @@ describe("who may", () => {
 
 describe("/api/v1/openapi.json", () => {
   it("describes every endpoint, for anyone, with what each takes and answers", async () => {
-    const { status, body } = await app.call(undefined, "GET", "/api/v1/openapi.json");
+    const { status, body, headers } = await app.call(undefined, "GET", "/api/v1/openapi.json");
     expect(status).toBe(200);
+    const known = { "if-none-match": String(headers.get("etag")) };
+    expect(await app.call(undefined, "GET", "/api/v1/openapi.json", undefined, known)).toMatchObject({
+      status: 304,
+      body: "",
+    });
     expect(body.openapi).toBe("3.1.0");
     const described = Object.entries<Record<string, { operationId: string }>>(body.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),

@@ -182,6 +182,30 @@ describe("a gateway that other machines reach", () => {
   });
 });
 
+/** More than 1 MB as it is shown. */
+const LONG_MESSAGES = 9;
+
+async function longHistory(): Promise<RunningApp> {
+  const one = await runApp({ http: { messages_per_minute: 100 }, gateway: { unanswered_note: false } });
+  onTestFinished(() => one.close());
+  for (let n = 1; n <= LONG_MESSAGES; n++)
+    await one.call(BOB, "POST", "/api/rooms/dm-2/messages", { text: "<".repeat(32_000), nonce: `long-message-${n}` });
+  return one;
+}
+
+/** The same request many times on one connection, before any of the answers is read. */
+async function pipelined(url: string, times: number, path: string, token: string): Promise<number[]> {
+  const { hostname, port, host } = new URL(url);
+  const head = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n`;
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(`${head}\r\n`.repeat(times - 1));
+  socket.write(`${head}connection: close\r\n\r\n`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString("latin1");
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+}
+
 describe("one person", () => {
   it("may write and send files up to a limit; an owner is not limited", async () => {
     for (let i = 0; i < 5; i++) expect((await say(BOB)).status).toBe(201);
@@ -209,6 +233,33 @@ describe("one person", () => {
       ).status;
     expect([await upload(BOB), await upload(BOB), await upload(OWNER)]).toEqual([201, 413, 201]);
     expect([await upload(BOB), await upload(BOB)]).toEqual([413, 429]);
+  });
+
+  it("reads a bounded number of bytes in one answer, and pages on from there", async () => {
+    const one = await longHistory();
+    const ids: number[] = [];
+    let before = "";
+    let answer: Awaited<ReturnType<RunningApp["call"]>>;
+    do {
+      answer = await one.call(BOB, "GET", `/api/rooms/dm-2/messages?limit=200${before}`);
+      expect(Number(answer.headers.get("content-length"))).toBeLessThan(1_200_000);
+      ids.unshift(...answer.body.messages.map(({ id }: { id: number }) => id));
+      before = `&before=${ids[0]}`;
+    } while (answer.body.more);
+    expect(before).not.toBe(`&before=${answer.body.messages.length}`);
+    expect(ids).toEqual(Array.from({ length: LONG_MESSAGES }, (_, i) => i + 1));
+    const [room] = (await one.call(BOB, "GET", "/api/rooms")).body.rooms.filter(({ isDm }: { isDm: boolean }) => isDm);
+    expect(room.lastMessageId).toBe(LONG_MESSAGES);
+  });
+
+  it("may have a bounded number of long answers under way, and more when they are read", async () => {
+    const one = await longHistory();
+    const statuses = await pipelined(one.url, 30, "/api/rooms/dm-2/messages?limit=200", BOB);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(20);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect((await one.call(BOB, "GET", "/api/rooms/dm-2/messages")).status).toBe(200);
+    const ofOwner = await pipelined(one.url, 30, "/api/rooms/general/messages", OWNER);
+    expect(new Set(ofOwner)).toEqual(new Set([200]));
   });
 
   it("may have a bounded number of live pages", async () => {

@@ -124,7 +124,7 @@ describe("web chat", () => {
     const [first, second] = await Promise.all([web.post(post, "n1"), web.post({ ...post, text: "again" }, "n1")]);
     expect(second).toEqual(first);
     expect(first).toEqual({ seq: 1, message: { id: 1, ...post } });
-    expect(await web.history("r", undefined, 9)).toHaveLength(1);
+    expect((await web.history("r", { limit: 9 })).messages).toHaveLength(1);
     expect(await web.lastSeq()).toBe(1);
   });
 
@@ -144,8 +144,10 @@ describe("web chat", () => {
       message: { editedAt: 2000, body: { likes: 1 } },
     });
     expect(await web.remove(message.id, 3000)).toMatchObject({ seq: 5, message: { text: "", deletedAt: 3000 } });
-    expect((await web.changesAfter(1, 2)).map((change) => change.seq)).toEqual([2, 3]);
-    expect((await web.changesAfter(4, 9)).map((change) => [change.seq, change.message.deletedAt])).toEqual([[5, 3000]]);
+    const following = await web.changesAfter(1, { limit: 2 });
+    expect([following.changes.map((change) => change.seq), following.more]).toEqual([[2, 3], true]);
+    const last = await web.changesAfter(4, { limit: 9 });
+    expect(last).toMatchObject({ changes: [{ seq: 5, message: { deletedAt: 3000 } }], more: false });
     expect(await web.edit(message.id, { text: "too late", at: 4000 })).toBeUndefined();
     expect(await web.remove(message.id, 4000)).toBeUndefined();
     expect(await web.edit(999, { text: "x", at: 4000 })).toBeUndefined();
@@ -155,11 +157,42 @@ describe("web chat", () => {
     const { web } = await openTestStore();
     for (let i = 1; i <= 6; i++) await web.post({ ...post, text: `t${i}`, roomId: i === 3 ? "other" : "r" }, `n${i}`);
     await web.remove(5, 2000);
-    const texts = async (before: number | undefined, limit: number) =>
-      (await web.history("r", before, limit)).map((message) => message.text);
-    expect(await texts(undefined, 3)).toEqual(["t2", "t4", "t6"]);
-    expect(await texts(4, 9)).toEqual(["t1", "t2"]);
+    const texts = async (from: Parameters<typeof web.history>[1]) =>
+      (await web.history("r", from)).messages.map((message) => message.text);
+    expect(await texts({ limit: 3 })).toEqual(["t2", "t4", "t6"]);
+    expect(await texts({ beforeId: 4, limit: 9 })).toEqual(["t1", "t2"]);
     expect(await web.get(5)).toMatchObject({ deletedAt: 2000 });
+  });
+
+  test("history and changes end before they have more bytes than asked for, and have one message at least", async () => {
+    const { web } = await openTestStore();
+    for (let i = 1; i <= 4; i++)
+      await web.post({ ...post, text: "é".repeat(50), body: { html: "x".repeat(80) } }, `n${i}`);
+    const pages: [number[], boolean][] = [];
+    for (let beforeId: number | undefined; pages.at(-1)?.[1] !== false; beforeId = pages.at(-1)?.[0][0]) {
+      const { messages, more } = await web.history("r", { beforeId, limit: 9, maxBytes: 600 });
+      pages.push([messages.map(({ id }) => id), more]);
+    }
+    expect(pages).toEqual([
+      [[2, 3, 4], true],
+      [[1], false],
+    ]);
+    expect(await web.history("r", { limit: 9, maxBytes: 1 })).toMatchObject({ messages: [{ id: 4 }], more: true });
+    expect(await web.changesAfter(1, { limit: 9, maxBytes: 400 })).toMatchObject({
+      changes: [{ seq: 2 }, { seq: 3 }],
+      more: true,
+    });
+  });
+
+  test("history is what its reader may see, and so is the newest of a room", async () => {
+    const { web } = await openTestStore();
+    await web.post(post, "n1");
+    await web.post({ ...post, visibleTo: "2" }, "n2");
+    const idsFor = async (readerId: string) =>
+      (await web.history("r", { readerId, limit: 9 })).messages.map(({ id }) => id);
+    expect([await idsFor("1"), await idsFor("2")]).toEqual([[1], [1, 2]]);
+    expect([await web.newestId("r", "1"), await web.newestId("r", "2")]).toEqual([1, 2]);
+    expect(await web.newestId("empty", "1")).toBeUndefined();
   });
 
   test("rooms are saved and renamed", async () => {

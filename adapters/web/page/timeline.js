@@ -114,6 +114,8 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     else if (grewAbove) scroller.scrollTop = scroller.scrollHeight - fromEnd;
     else if (isNew) jump.hidden = false;
     lastSaid = said;
+    // What was read may stand in threads, or be few long messages: nobody can scroll up for more then.
+    if (scroller.clientHeight > 0 && scroller.scrollHeight <= scroller.clientHeight) onOlder?.();
   }
 
   function keyed(message, before) {

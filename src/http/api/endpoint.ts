@@ -68,6 +68,7 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
   const route = personRoute<P, Q, B>({
     ...rest,
     counts: "commands",
+    isLong: declaration.method === "GET",
     path: `${API_ROOT}${declaration.path}`,
     async handle({ gateway, causeOf, wishes }, { person, request, params, query, body }) {
       // Looking at something sets nothing off.

@@ -40,7 +40,9 @@ export const roomRoutes = [
   personRoute({
     method: "GET",
     path: "/api/rooms/:room/messages",
-    summary: "`?before=ID&limit=N`: the newest messages before one, threads included, oldest first.",
+    summary:
+      "`?before=ID&limit=N`: the newest messages before one, threads included, oldest first. Fewer than `limit`, with `more: true`, when they have more than 1 MB.",
+    isLong: true,
     params: room,
     query: z.object({
       before: z.coerce.number().int().positive().optional(),

@@ -199,7 +199,8 @@ describe("nothing is lost", () => {
     await chat.port.say(ada, saying("safe"));
     chat.gatewayFails = true;
     await expect(chat.port.say(ada, saying("endangered"))).rejects.toMatchObject({ code: "STORE_FULL" });
-    const { id } = await chat.store.web.history("general", undefined, 1).then(([row]) => row ?? { id: 0 });
+    const { messages } = await chat.store.web.history("general", { limit: 1 });
+    const id = messages[0]?.id;
     await chat.crash();
     expect(chat.events.map((event) => "message" in event && event.message.text)).toEqual(["safe", "endangered"]);
     // The page tries again, too: the same row, the same event.
