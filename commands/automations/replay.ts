@@ -32,7 +32,7 @@ export async function replayConfigured(
   const then = await dispatchThen(deps, definition, past);
   if (then && isLive) await needToReplayLive(deps, context, then);
   const whole = await fireConfigured({ ...deps, automations }, context, definition, {
-    payload: { ...(then?.payload as object | undefined) },
+    payload: { ...(isStartedAlone(definition) ? inputOf(then?.payload) : (then?.payload as object | undefined)) },
     source: "last",
     dryRun: !isLive,
   });
@@ -85,9 +85,12 @@ async function dispatchThen(
   definition: Definition,
   { dispatchId, payload, id }: AutomationRun,
 ): Promise<DispatchRecord | undefined> {
-  if (isStartedAlone(definition) && !hasInput(payload)) return undefined;
+  if (isStartedAlone(definition) && inputOf(payload) === undefined) return undefined;
   await catchUp(deps);
-  const dispatch = dispatchId === undefined ? undefined : await deps.store.journal.get(dispatchId);
+  const { journal } = deps.store;
+  // A run that a person fired is of no dispatch: its first attempt is on record.
+  const dispatch =
+    (dispatchId === undefined ? undefined : await journal.get(dispatchId)) ?? (await journal.get(`${id}:1`));
   if (dispatch && typeof dispatch.payload === "object" && dispatch.payload !== null) return dispatch;
   throw new HookgateError({
     code: "NOT_REPLAYABLE",
@@ -96,7 +99,8 @@ async function dispatchThen(
   });
 }
 
-function hasInput(payload: unknown): boolean {
+/** What a person gave to a hook that no payload starts. */
+function inputOf(payload: unknown): object | undefined {
   const input = typeof payload === "object" && payload !== null && "input" in payload ? payload.input : undefined;
-  return typeof input === "object" && input !== null && Object.keys(input).length > 0;
+  return typeof input === "object" && input !== null && Object.keys(input).length > 0 ? input : undefined;
 }

@@ -119,6 +119,31 @@ hooks:
   for (const id of ["wipe", "nightly"]) expect(await live.runs(id)).toEqual([]);
 });
 
+test("a run that a person fired is replayed with what it was given", async () => {
+  const to = "web:web:dm-1";
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: tell, trigger: manual, run: { chat: { to: "${to}", text: "the word is {{ event.input.word }}" } } }
+  - { id: heard, on: message_received, run: { chat: { to: "${to}", text: "heard {{ event.message.text }}" } } }
+`,
+  });
+  const ask = asking(live);
+  for (const [id, payload, said] of [
+    ["tell", '{"word":"blue"}', "the word is blue"],
+    ["heard", "example", /^heard /],
+  ] as const) {
+    await ask(`/fire-hook ${id} ${payload} live=true`);
+    const run = await live.ended(id);
+    expect(await ask(`/replay ${run.id}`)).toContain("Replayed, dry");
+    expect(await ask(`/replay ${run.id} live=true`)).toContain("It came to the same end as then.");
+    await until(
+      async () => (await live.room("dm-1")).filter((text) => text.match(said)).length === 2,
+      `${id} posting twice`,
+    );
+  }
+});
+
 test("what fails or succeeds by hand, alone or with its point, is not counted by the breaker of real messages", async () => {
   const live = await liveApp({
     "hookgate.yaml": `
