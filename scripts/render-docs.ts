@@ -114,7 +114,17 @@ const pointSection = (point: HookPoint) =>
     "```json",
     JSON.stringify(point.example, null, 2),
     "```",
+    ...valuesText(point),
   ].join("\n");
+
+/** The values of its own fields that take only some. */
+function valuesText({ payload }: HookPoint): string[] {
+  const { properties = {} } = z.toJSONSchema(payload, { io: "output", unrepresentable: "any", reused: "inline" });
+  const values = Object.entries(properties).flatMap(([field, type]) =>
+    typeof type === "object" && type.enum && type.enum.length > 1 ? [`\`${field}\`: \`${typeText(type)}\``] : [],
+  );
+  return values.length === 0 ? [] : ["", `Values: ${values.join("; ")}.`];
+}
 
 /** A meaning that starts with actions (`add: the title; assign: the assignee`) becomes a sentence for each of them. */
 function meaningOf({ summary, also = [] }: OptionSpec, actions: readonly string[]): string {
