@@ -217,7 +217,11 @@ function needs(examined: Examined): ListedProblem[] {
       return { file, line, column, path: "", message: `hook ${id}: ${message}`, of };
     };
     const never = stuck.filter((one) => one.hookId === id && one.isNote !== true);
-    return [...messages.map((message) => list("needs", message)), ...never.map((one) => list("trigger", one.message))];
+    // Two steps may lack the same file.
+    return [
+      ...[...new Set(messages)].map((message) => list("needs", message)),
+      ...never.map((one) => list("trigger", one.message)),
+    ];
   });
 }
 

@@ -7,7 +7,7 @@ import { plansOf, surroundings } from "../app/missions.js";
 import { movesOf } from "../app/moved-settings.js";
 import { webRooms } from "../app/people.js";
 import { faultsOf, type ListedProblem, problemsOf } from "../app/problems.js";
-import { loopNotes, unguardedNotes } from "../automations/definition/check-match.js";
+import { idleNotes, loopNotes, unguardedNotes } from "../automations/definition/check-match.js";
 import { asideNotes } from "../automations/definition/sources.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
@@ -80,7 +80,11 @@ async function staged(
   for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
   for (const definition of definitions) {
     const point = registry.point(definition.point);
-    for (const message of [...unguardedNotes(definition, point), ...loopNotes(definition, point)])
+    for (const message of [
+      ...unguardedNotes(definition, point),
+      ...loopNotes(definition, point),
+      ...idleNotes(definition),
+    ])
       warning(`hook ${definition.id}: ${message}.`);
   }
   for (const readable of readableRoomNotes(config)) note(readable);

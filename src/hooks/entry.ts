@@ -297,7 +297,8 @@ function checkFallback(
   if (point.model === "void") throw invalid(id, "failurePolicy: a void hook has no result for a fallback to replace");
   if (fallback === undefined) throw invalid(id, "fallback: expected the result to use instead");
   try {
-    if (point.model === "modifying") checkPatch(fallback, point.result, () => undefined);
+    // A part that it leaves out is that of the payload, as it will be then.
+    if (point.model === "modifying") checkPatch(fallback, point.result, (key) => (point.example as Fields)[key]);
     if (point.model === "claiming") checkClaim(fallback, point.result);
     if (point.model === "turn") checkContributions(fallback, capabilities, execution);
     if (point.model === "lifecycle") checkLifecycleFallback(fallback, point);

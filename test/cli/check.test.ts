@@ -763,6 +763,31 @@ test("a hook that its own runs or messages start is a warning, which breaks noth
   expect(code).toBe(0);
 });
 
+test("an agent that only answers, in a hook that nothing waits for, is a warning", async () => {
+  const hook = (id: string, more: object, options: object = {}) => ({
+    id,
+    on: "message_received",
+    run: { agent: { prompt: "x", model: "cheap", ...options } },
+    ...more,
+  });
+  write({
+    config: {
+      models: { available: { cheap: { provider: "openai-compatible", model: "tiny" } } },
+      hooks: [
+        hook("idle", {}),
+        hook("acts", {}, { tools: ["send_message"] }),
+        hook("noted", { notify: { on: ["succeeded"], to: ["web:web:general"] } }),
+      ],
+    },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(err).toContain(
+    "warning: hook idle: its agent sends nothing, and no event waits for its answer: give it a tool that acts",
+  );
+  expect(err).not.toMatch(/hook (acts|noted)/);
+  expect(code).toBe(0);
+});
+
 test("a plugin hook that may be overruled is a warning, which breaks nothing", async () => {
   const source = `export default { id: "p", setup(api) {
     api.hooks.registerModifying("message_sending", () => ({ text: "a" }), { id: "first", priority: 2 });

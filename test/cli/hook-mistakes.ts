@@ -939,6 +939,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { on: "message_sending", on_failure: "fallback", fallback: {} },
     /fallback: .*this fallback changes nothing.*write on_failure: open/,
   ),
+  "a fallback that cancels nothing": hook(
+    { on: "message_sending", on_failure: "fallback", fallback: { cancel: false } },
+    /fallback: .*this fallback changes nothing.*write on_failure: open/,
+  ),
   "a fallback with a deadline that is no time": hook(
     { on: "task:create", phase: "before", on_failure: "fallback", fallback: { deadline: "soon" } },
     /fallback\.deadline: .*expected a time such as .*got "soon"$/,

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { definePoint, HookFailedError, HookRegistry } from "../../src/index.js";
+import { silentLogger } from "../../src/lib/logger.js";
 import { gate, never, outcomes, sending, setUp } from "./points.js";
 
 describe("modifying hooks", () => {
@@ -281,6 +282,17 @@ describe("modifying hooks", () => {
     });
     expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "instead" });
     expect(records[0]?.runs[0]?.outcome).toBe("failed");
+  });
+
+  it("take a fallback that removes a part of the message", async () => {
+    const hooks = new HookRegistry({ logger: silentLogger });
+    const example = hooks.point("message_sending").example as object;
+    const sent = { ...example, message: { text: "hello", card: { title: "x" } } };
+    hooks.registerModifying("message_sending", () => Promise.reject(new Error("x")), {
+      failurePolicy: "fallback",
+      fallback: { message: { card: null } } as never,
+    });
+    expect(await hooks.fireModifying("message_sending", sent as never)).toEqual({ message: { text: "hello" } });
   });
 
   it("refuse a fallback that is no result", () => {

@@ -79,7 +79,9 @@ function templatesIn(value: unknown, path: (string | number)[]): (string | numbe
 function changesNothing(fallback: unknown, { model }: AnyPoint): boolean {
   if (typeof fallback !== "object" || fallback === null) return false;
   if (model === "claiming") return "handled" in fallback && fallback.handled === false;
-  return (model === "modifying" || model === "lifecycle") && Object.keys(fallback).length === 0;
+  const isNothing = ([field, value]: [string, unknown]) => field === "cancel" && value === false;
+  if (model === "modifying") return Object.entries(fallback).every(isNothing);
+  return model === "lifecycle" && Object.keys(fallback).length === 0;
 }
 
 export function checkEffects(checked: CheckedForm, issues: Issue[]): void {

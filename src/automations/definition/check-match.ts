@@ -79,6 +79,14 @@ export function loopNotes({ id, match, run, enabled }: Definition, { name }: Any
   return [`what it posts starts it again, until that is cut: narrow it with match.chats or match.when`];
 }
 
+/** `notify` sends what the agent answered, or at least that it ran. */
+export function idleNotes({ enabled, notify, isIdle }: Definition): string[] {
+  if (!enabled || notify !== undefined || !isIdle) return [];
+  return [
+    "its agent sends nothing, and no event waits for its answer: give it a tool that acts, `tools: [send_message]`",
+  ];
+}
+
 /** One sentence for each field of `match.when` that the payload may lack and that no `has(…)` protects. */
 export function unguardedNotes({ match, onFailure }: Definition, point: AnyPoint): string[] {
   if (match?.when === undefined) return [];

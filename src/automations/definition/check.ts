@@ -141,6 +141,7 @@ export function checkDefinition(
         }),
       faults: async () => (await body.run?.handler.faults?.(body.run.options, where.folder)) ?? [],
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
+      isIdle: !isWaitedFor(execution) && body.run?.handler.idle?.(body.run.options, true) !== undefined,
       assignees: body.context.flatMap((one) => {
         const assignee = one?.step.assignee?.(one.options);
         if (assignee === undefined) return [];

@@ -118,6 +118,8 @@ export interface Definition {
   faults(): Promise<readonly string[]>;
   /** A step or its handler runs what only an owner may run. */
   readonly ownerOnly: boolean;
+  /** Its handler only answers, and nothing waits for the answer. */
+  readonly isIdle: boolean;
   /** The runners and people to whom its steps give work. Undefined among them: the one that its event names. */
   readonly assignees: readonly (string | undefined)[];
 }

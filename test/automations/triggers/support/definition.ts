@@ -39,6 +39,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     missing: () => [],
     mayPostIn: () => false,
     ownerOnly: false,
+    isIdle: false,
     assignees: [],
   };
 }
