@@ -118,7 +118,8 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   }
   if (!isThere) {
     try {
-      await telling.send(at, message, { cause, deliveryId: card.deliveryId, isCourtesy });
+      // Who must act reads it before the messages of people that wait for the limit of the chat, such as copies.
+      await telling.send(at, message, { cause, deliveryId: card.deliveryId, isCourtesy, urgency: "urgent" });
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
