@@ -345,7 +345,7 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
     [
       "hooks/guard.yaml",
       "a link to a device",
-      "guard.yaml: cannot be read: it is a device. Put a regular file",
+      "it is a device. Put a regular file in its place. No hook of this file",
       device,
     ],
     ["hookgate.yaml", "UTF-16", "hookgate.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],

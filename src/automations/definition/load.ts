@@ -63,7 +63,8 @@ function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
   const byFile = new Map<string, BrokenHook>();
   for (const { message: why, critical, ...place } of problems) {
     const names = critical === true ? ", and it names a critical hook" : "";
-    const message = critical === undefined ? why : `${why}. No hook of this file can be read${names}`;
+    const message =
+      critical === undefined ? why : `${why.replace(/\.$/, "")}. No hook of this file can be read${names}`;
     const problem = { ...place, path: "", message };
     const known = byFile.get(place.file);
     if (known === undefined)
