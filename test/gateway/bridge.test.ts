@@ -105,8 +105,9 @@ describe("a bridge", () => {
     expect(rig.platform.texts("desk")[1]).toBe("**Ada** in a room: and where?");
   });
 
-  it("passes on what an operator replies to an answer of an operator, and no other reply to what people wrote", async () => {
+  it("passes on what an operator replies to an own answer, and no other reply to what people wrote", async () => {
     const rig = await startRig({
+      operators: { owner: ["loop:1"], operator: ["loop:2"] },
       gateway: { default_route: { forward: "loop::desk" }, unanswered_note: false },
       access: { loop: { dms: "everyone", chats: ["*"], mention: "required" } },
     });
@@ -120,6 +121,7 @@ describe("a bridge", () => {
     await rig.say("no: on Tuesday", { ...atDesk, messageId: "m4", replyToId: "m3" });
     await rig.say("/statos", { ...atDesk, messageId: "m5", replyToId: "m3" });
     await rig.say("really?", { ...atDesk, messageId: "m6", userId: "8", replyToId: "m3" });
+    await rig.say("well said", { ...atDesk, messageId: "m10", userId: "2", replyToId: "m3" });
     await rig.say("talk", { ...atDesk, messageId: "m7" });
     await rig.say("more talk", { ...atDesk, messageId: "m8", replyToId: "m7" });
     await rig.say("by noon", { ...atDesk, messageId: "m9", replyToId: "m4" });
@@ -130,6 +132,7 @@ describe("a bridge", () => {
     expect(sent.map(({ body }) => body.replyToId)).toEqual(["m1", sent[0]?.id, sent[1]?.id]);
     expect(rig.platform.texts("room")).toEqual([]);
     expect(await rig.settled("m6", "desk")).toMatchObject({ outcome: "denied" });
+    expect(await rig.settled("m10", "desk")).toMatchObject({ outcome: "denied" });
     expect(await rig.settled("m5", "desk")).toMatchObject({ outcome: "command" });
   });
 

@@ -168,8 +168,8 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
 }
 
 /**
- * Where a reply to one of our copies is meant for; what stands in a thread on a copy is a reply to it. So is the reply of an operator to
- * what an operator answered in this way: a correction, or more of the answer.
+ * Where a reply to one of our copies is meant for; what stands in a thread on a copy is a reply to it. So is what an operator
+ * replies to an own answer: a correction, or more of it. The reply of a colleague is talk.
  */
 export async function originOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
   for (const [at, messageId] of answeredBy(message)) {
@@ -179,19 +179,16 @@ export async function originOf(message: InboundMessage, inbound: Inbound): Promi
   return answerOf(message, inbound);
 }
 
-/** The answer of an operator that this reply of an operator continues, where it was passed on to. */
+/** The answer that this reply of the same operator continues, where it was passed on to. */
 async function answerOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
   const { store } = inbound;
-  if (message.replyToId === undefined || !isOperator(message, inbound)) return undefined;
+  if (message.replyToId === undefined || !hasRole(judge(message, inbound).operator.role, "operator")) return undefined;
   const answer = await store.inbox.find(messageAddress(message), message.replyToId);
   if (answer?.outcome !== "returned" || !("message" in answer.event)) return undefined;
-  if (!isOperator(answer.event.message, inbound)) return undefined;
+  if (answer.event.message.userId !== message.userId) return undefined;
   const copy = await store.outbox.get(answerId(causeId(answer), MARK));
   return copy && { address: copy.address, messageId: copy.parts.find(({ messageId }) => messageId)?.messageId };
 }
-
-const isOperator = (message: InboundMessage, inbound: Inbound) =>
-  hasRole(judge(message, inbound).operator.role, "operator");
 
 /** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
 export async function withAddressing(message: InboundMessage, inbound: Inbound): Promise<InboundMessage> {
