@@ -102,6 +102,7 @@ export interface WebPort {
     beforeId: number | undefined,
     limit: number,
   ): Promise<{ messages: PageMessage[]; more: boolean }>;
+  roomOf(person: WebPerson, messageId: number): Promise<string>;
   /** The attachment with its real place, for download. */
   attachment(person: WebPerson, messageId: number, index: number): Promise<Attachment>;
   say(person: WebPerson, saying: Saying): Promise<PageMessage>;

@@ -79,6 +79,7 @@ export function createWebAdapter({
       const { messages, more } = await chat.history(roomId, page);
       return { messages: messages.map(view(person)), more };
     },
+    roomOf: async (person, messageId) => (await inbound.findMessage(parts, person, messageId)).row.roomId,
     async attachment(person, messageId, index) {
       const { row } = await inbound.findMessage(parts, person, messageId);
       const file = row.deletedAt === undefined ? readBody(row).attachments?.[index] : undefined;

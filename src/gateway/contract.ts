@@ -30,6 +30,12 @@ export interface GatewaySettings {
   access: Readonly<Record<string, AccessConfig>>;
 }
 
+/** To whom a reply is sent, or the room where it is posted for all to read. */
+export interface AnswersTo {
+  author: string;
+  room?: string | undefined;
+}
+
 export interface GatewayOptions {
   store: Store;
   moves: MovedChats;
@@ -137,6 +143,10 @@ export interface Gateway {
   refuseClaim(claim: Readonly<Record<string, unknown>>): string | undefined;
   /** How messages of this person are treated there. */
   listens(platform: string, userId: string, place: Place): Listens;
+  /** The default route forwards messages to this chat. */
+  takesCopies(at: Address): boolean;
+  /** Where the answer to this message of ours goes, when it is the copy of another. */
+  answersTo(at: Address, messageId: string): Promise<AnswersTo | undefined>;
   /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
   release(deliveryId: string, confirmed?: boolean): Promise<boolean>;
   /**

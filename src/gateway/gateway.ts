@@ -1,6 +1,6 @@
 /** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
 import type { GatewayPort } from "../domain/adapter.js";
-import type { Address } from "../domain/address.js";
+import { type Address, formatAddress } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
 import { DELIVERY_ENDS } from "../domain/pending.js";
@@ -17,12 +17,13 @@ import { Background } from "./background.js";
 import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
 import { completeAddress } from "./complete-address.js";
-import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
+import type { AnswersTo, Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
 import { Conversations, newlyStored } from "./conversation.js";
 import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
+import { answersTo } from "./inbound/forward.js";
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { Suspects } from "./inbound/suspects.js";
@@ -288,6 +289,16 @@ class RunningGateway implements Gateway {
 
   listens(platform: string, userId: string, place: Place): Listens {
     return listensAt(this.#parts.access[platform], place, this.identify(platform, userId));
+  }
+
+  takesCopies(at: Address): boolean {
+    const { default_route: route } = this.#parts.config;
+    if (typeof route === "string" || !("forward" in route)) return false;
+    return formatAddress(completeAddress(route.forward, this.#parts)) === formatAddress(at);
+  }
+
+  answersTo(at: Address, messageId: string): Promise<AnswersTo | undefined> {
+    return answersTo(at, messageId, this.#parts);
   }
 
   invoke(invocation: Invocation): Promise<CommandAnswer> {

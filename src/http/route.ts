@@ -23,7 +23,7 @@ import type { Wishes } from "./wishes.js";
 /** What routes work with. */
 export interface HttpParts {
   config: HttpConfig;
-  gateway: Pick<Gateway, "invoke" | "status" | "identify" | "listens">;
+  gateway: Pick<Gateway, "invoke" | "status" | "identify" | "listens" | "takesCopies" | "answersTo">;
   /** Rejects with the error that writes would meet. */
   checkStore(): Promise<void>;
   /** All is up: triggers watch, timers run. */

@@ -359,6 +359,49 @@ describe("the page", () => {
   });
 });
 
+describe("the page, where messages are copied to a room", () => {
+  it("shows in the copy, the room and the thread where an answer goes", async () => {
+    const desk = await runApp({
+      gateway: { default_route: { forward: "web:web:desk" } },
+      web: {
+        rooms: [
+          { id: "general", name: "General" },
+          { id: "desk", name: "Desk" },
+        ],
+        access: { dms: "everyone", chats: ["*"], mention: "required" },
+      },
+    });
+    const inDesk = await browser.newContext({ viewport: { width: 1200, height: 800 } });
+    try {
+      for (const [room, text] of [
+        ["dm-2", "Where is it?"],
+        ["general", "@Hookgate Where is it?"],
+      ])
+        await desk.call(BOB, "POST", `/api/rooms/${room}/messages`, { text, nonce: `nonce-for-${room}` });
+      const ann = await inDesk.newPage();
+      await ann.goto(desk.url);
+      await login(ann, OWNER, "Ann");
+      await ann.getByRole("button", { name: "Desk" }).click();
+      const notice = (pane: string) => ann.locator(`${pane} .notice`).textContent();
+      const mention = "Mention @Hookgate to talk to it here.";
+      expect(await notice(".room-pane")).toBe(`To answer a copied message, reply to it. ${mention}`);
+      for (const [copy, where] of [
+        ["Bob: Where is it?", "What you write here is sent to Bob."],
+        ["Bob in General: Where is it?", "What you write here is posted in General, for everyone there to read."],
+      ] as const) {
+        await press(message(copy, ann), "Reply in thread");
+        await until(async () => (await notice(".thread-pane")) === where, where);
+      }
+      await ann.getByRole("button", { name: "General" }).click();
+      await press(message("@Hookgate Where is it?", ann), "Reply in thread");
+      await until(async () => (await notice(".thread-pane")) === mention, mention);
+    } finally {
+      await inDesk.close();
+      await desk.close();
+    }
+  });
+});
+
 describe("the page, where only operators and mentions are answered", () => {
   it("shows at every width when a mention or a role is needed, below messages too", async () => {
     const strict = await runApp({ web: { access: { dms: "operators", chats: ["general"], mention: "required" } } });

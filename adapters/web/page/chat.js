@@ -319,6 +319,11 @@ export class Chat {
     return request("POST", `/api/messages/${messageId}/press`, { token, nonce, values });
   }
 
+  /** `{ author, room? }` when a reply to this message, or a thread on it, goes there. */
+  answersTo(messageId) {
+    return request("GET", `/api/messages/${messageId}/answers-to`);
+  }
+
   upload(file) {
     return request("POST", `/api/uploads?filename=${encodeURIComponent(file.name || "file")}`, file).then(
       ({ upload }) => upload,

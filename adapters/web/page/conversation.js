@@ -72,9 +72,23 @@ export function createConversation({ chat, keep, place, onThread, name }) {
     else render();
   });
 
+  /** Where messages of this thread go; undefined while that is not known. */
+  let goesTo = place.threadId === undefined ? { author: undefined, room: undefined } : undefined;
+  let isAsking = false;
+
+  async function askWhereTo() {
+    if (goesTo || isAsking) return;
+    isAsking = true;
+    // Without an answer it is asked again when the connection is back.
+    goesTo = await chat.answersTo(place.threadId).catch(() => undefined);
+    isAsking = false;
+    if (goesTo) renderNotice();
+  }
+
   function renderNotice() {
     const room = chat.rooms.get(place.roomId);
-    notice.textContent = room ? noticeOf(chat, room) : "";
+    void askWhereTo();
+    notice.textContent = room && goesTo ? noticeOf(chat, room, goesTo) : "";
     notice.hidden = notice.textContent === "";
   }
 
@@ -125,12 +139,15 @@ export function createConversation({ chat, keep, place, onThread, name }) {
 }
 
 /** Why messages stay unanswered here, and what to do; empty when nothing is needed. */
-function noticeOf({ gatewayName, role }, { isDm, listens }) {
+function noticeOf({ gatewayName, role }, { isDm, listens, takesCopies }, { author, room }) {
   if (listens === "never" && !isDm)
     return `${gatewayName} does not answer here: web.access.chats in hookgate.yaml does not list this room.`;
   if (listens === "never" && role !== null)
     return `${gatewayName} answers only commands here: web.access.dms in hookgate.yaml switches direct messages off.`;
-  const how = listens === "mention" ? `Mention @${gatewayName} to talk to it here.` : "";
+  if (room) return `What you write here is posted in ${room}, for everyone there to read.`;
+  if (author) return `What you write here is sent to ${author}.`;
+  const mention = listens === "mention" ? `Mention @${gatewayName} to talk to it here.` : "";
+  const how = takesCopies ? `To answer a copied message, reply to it. ${mention}`.trim() : mention;
   // Where everyone may write privately, no one needs a role to be answered.
   if (role !== null || (isDm && listens === "always")) return how;
   const answers = listens === "never" ? "does not answer you here" : "may not answer you";

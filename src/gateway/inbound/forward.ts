@@ -14,6 +14,7 @@ import { escapeMarkdown } from "../../lib/markdown/escape.js";
 import { shownName } from "../../lib/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
+import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
 import { judge } from "./judge.js";
 import { answeredBy, attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -125,18 +126,37 @@ export function asCopy(
 ): OutboundMessage {
   const isElsewhere = message.platform !== to.platform;
   const readable = isElsewhere ? adapters.get(message.platform)?.traits.readableText?.(message) : undefined;
-  const author = message.displayName ?? message.username ?? message.userId;
+  const author = nameOf(message);
   const reachable = message.attachments.filter((file) => file.url !== "" || message.platform === to.platform);
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
   const text = [readable ?? message.text, ...lost].filter((line) => line !== "").join("\n");
-  const name = shownName(offers.placeName(messageAddress(message)) ?? "");
-  const room = `${name === undefined ? "a room" : escapeMarkdown(name)}${isElsewhere ? ` on ${message.platform}` : ""}`;
-  const place = isPlaced && !message.isDm ? ` in ${room}` : "";
+  const place = isPlaced && !message.isDm ? ` in ${escapeMarkdown(roomOf(message, to, offers))}` : "";
   return {
     text: `**${escapeMarkdown(author)}**${place}:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,
     showAddresses: true,
     attachments: reachable.length > 0 ? reachable.map((file) => ({ ...file, platform: message.platform })) : undefined,
   };
+}
+
+/** Where an answer to one of our messages goes, when that is a copy: to its author, or for all to read into the room where it was written. */
+export async function answersTo(
+  at: Address,
+  messageId: string,
+  { store, offers }: Pick<Inbound, "store" | "offers">,
+): Promise<AnswersTo | undefined> {
+  const origin = (await store.links.find(at, messageId)).find((link) => link.isOrigin);
+  if (origin === undefined) return undefined;
+  const event = (await store.inbox.find(origin.address, origin.messageId))?.event;
+  if (event === undefined || !("message" in event)) return { author: "its author" }; // deleted after the retention
+  const { message } = event;
+  return { author: nameOf(message), room: message.isDm ? undefined : roomOf(message, at, offers) };
+}
+
+const nameOf = ({ displayName, username, userId }: InboundMessage) => displayName ?? username ?? userId;
+
+function roomOf(message: InboundMessage, { platform }: Pick<Address, "platform">, offers: Inbound["offers"]): string {
+  const name = shownName(offers.placeName(messageAddress(message)) ?? "") ?? "a room";
+  return message.platform === platform ? name : `${name} on ${message.platform}`;
 }
 
 /** As `asCopy` began it; an author's name has no bare `*` in it. */

@@ -4,12 +4,14 @@ import { needWeb, personRoute } from "../route.js";
 
 const room = z.object({ room: z.string().min(1).max(100) });
 
+const addressOf = (chatId: string) => ({ platform: "web", botId: "web", chatId });
+
 export const roomRoutes = [
   personRoute({
     method: "GET",
     path: "/api/rooms",
     summary:
-      "The rooms that the current user can see, with `listens`: `always`, `mention` (only messages that mention the gateway are answered) or `never`; and `seq`, the place from which `/api/events?after=` continues.",
+      "The rooms that the current user can see, with `listens`: `always`, `mention` (only messages that mention the gateway are answered) or `never`; with `takesCopies`, when `gateway.default_route` forwards messages to it; and `seq`, the place from which `/api/events?after=` continues.",
     async handle(parts, { person }) {
       const web = needWeb(parts);
       // First the place in the changes, then what is there: what comes in between is told twice, never lost.
@@ -19,6 +21,7 @@ export const roomRoutes = [
         seq,
         rooms: rooms.map((one) => ({
           ...one,
+          takesCopies: parts.gateway.takesCopies(addressOf(one.id)),
           listens: parts.gateway.listens("web", person.id, { chatId: one.id, isDm: one.isDm }),
         })),
       };
@@ -50,6 +53,17 @@ export const roomRoutes = [
     }),
     async handle(parts, { person, params, query }) {
       return needWeb(parts).history(person, params.room, query.before, query.limit);
+    },
+  }),
+  personRoute({
+    method: "GET",
+    path: "/api/messages/:message/answers-to",
+    summary:
+      "For the copy of another message: the `author` to whom a reply is sent, or the `room` where the reply is posted. Empty for any other message.",
+    params: z.object({ message: z.coerce.number().int().positive() }),
+    async handle(parts, { person, params }) {
+      const roomId = await needWeb(parts).roomOf(person, params.message);
+      return (await parts.gateway.answersTo(addressOf(roomId), String(params.message))) ?? {};
     },
   }),
 ];
