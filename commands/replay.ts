@@ -72,7 +72,8 @@ export const replay = defineCommand({
         ...effectTexts(record, effects),
         changes.length > 0
           ? `**Different from then**\n${changes.join("\n")}`
-          : `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
+          : uncalled.length < record.runs.length &&
+            `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
         uncalled.length > 0 && `Not compared, because a dry run does not call it: ${uncalled.join(", ")}.`,
         ...runDetails(record, false),
         isLive

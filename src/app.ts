@@ -24,7 +24,7 @@ import { assembleMissions, plansOf, startMission, surroundings } from "./app/mis
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
-import { CONSOLE, keepFile, placeNames, shownPaths, uploadsFolder } from "./app/people.js";
+import { CONSOLE, keepFile, needPerson, placeNames, shownPaths, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { createProblemList } from "./app/problem-list.js";
 import { hookReader } from "./app/read-hooks.js";
@@ -196,7 +196,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       processes,
       models,
       startMission: (planId, start) => startMission(missions, planId, start),
-      createTask: (input, actor, origin) => orchestrator.create(input, actor, origin),
+      async createTask(input, actor, origin) {
+        needPerson(input.assignTo, config);
+        return orchestrator.create(input, actor, origin);
+      },
       mask,
       shown,
       keepSwitch,

@@ -97,9 +97,11 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
  * may quote what the hook was given, in forms that no mask finds.
  */
 async function withheldOf(deps: CommandDeps, context: Reader, of: About): Promise<string | undefined> {
-  if (!maySeeReasons(context)) return REASON_WITHHELD;
   const role = await deps.roleToHear(of);
-  return hasRole(context.operator.role, role) ? undefined : `for ${role}s: ${MAY_QUOTE}`;
+  // To viewers, too, it names who may see it.
+  if (!hasRole("operator", role))
+    return hasRole(context.operator.role, role) ? undefined : `for ${role}s: ${MAY_QUOTE}`;
+  return maySeeReasons(context) ? undefined : REASON_WITHHELD;
 }
 
 const MAY_QUOTE = "it may quote the runner of a task, or the answer to a command";

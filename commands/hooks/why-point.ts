@@ -90,7 +90,7 @@ export async function explainPointNow(
       last ? lastFired(deps, point, last.at, cut !== undefined) : !cut && notFired(deps, point),
       last && (await dispatchText(deps, last, now)),
       cut,
-      `${code(`/hooks why ${point} m5`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
+      `${code(`/hooks why ${point} MESSAGE`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
     ],
     data: {
       point,

@@ -52,7 +52,7 @@ export async function explainRemoved(
         `It was last skipped ${ago(skipped.at, now)}, at ${code(skipped.point)}${reason ? `: ${plain(reason)}` : ""}.`,
       effect?.text,
       messageId === undefined
-        ? `${code(`/hooks why ${hookId} m5`)} answers for one message.`
+        ? `${code(`/hooks why ${hookId} MESSAGE`)} answers for one message.`
         : `No run of it is on record for ${code(messageId)}.`,
     ],
     data: { id: hookId, registered: false, lastRunAt, lastDispatchId: lastId, ...effectData(effect) },

@@ -10,6 +10,7 @@ import type { Config } from "../config/schema.js";
 import type { AdapterTraits } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
 import { type RelativePaths, relativePaths } from "../lib/relative-paths.js";
@@ -48,6 +49,13 @@ export function nameIn({ web }: Pick<Config, "web">, ref: string): string | unde
 export function personProblem(assignTo: string, config: Pick<Config, "web">): string | undefined {
   const [, account] = /^person:(.*)$/.exec(assignTo) ?? [];
   return account === undefined ? undefined : accountProblem(account, config, "person:");
+}
+
+/** Throws TASK_ASSIGNEE for a person who does not exist, as far as is known: a template may have named any. */
+export function needPerson(assignTo: string, config: Pick<Config, "web">): void {
+  const problem = personProblem(assignTo, config);
+  if (problem === undefined) return;
+  throw new HookgateError({ code: "TASK_ASSIGNEE", message: `No task can be given to "${assignTo}": ${problem}.` });
 }
 
 /**

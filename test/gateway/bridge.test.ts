@@ -260,7 +260,7 @@ describe("a bridge", () => {
       near.script = () => result;
       const rig = await startRig({
         gateway: { unanswered_note: false },
-        operators: { operator: ["far:7"] },
+        operators: { operator: ["far:7"], viewer: ["far:9"] },
         platforms: [near, far],
         hooks: toFar,
       });
@@ -278,6 +278,10 @@ describe("a bridge", () => {
       expect(notice).toContain(what);
       expect(notice).toContain(result.error);
       expect(notice).toContain(next);
+      expect(notice).not.toContain("(operators)");
+      await rig.say("a viewer's answer", { ...lobby, messageId: "f3", userId: "9", replyToId });
+      await rig.idle();
+      expect(far.texts("dm-9")[0]).toMatch(/`\/outbox (retry|release) d_m\d+f` .* \(operators\)\.$/);
     },
   );
 

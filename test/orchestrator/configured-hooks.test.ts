@@ -51,6 +51,29 @@ it("a hook on the failure of a task makes another one, once, and knows what fail
   expect((await app.command("/task list all")).data.total).toBe(2);
 });
 
+it("a hook whose template names a person who does not exist makes no task, and its run has failed with why", async () => {
+  const app = await taskedApp({
+    orchestrator: { runners: { no: { shell: { sh: "exit 1" } } } },
+    config: {
+      hooks: [
+        {
+          id: "giver",
+          on: "task.failed",
+          context: [{ create_task: { title: "Look into it", to: "person:web:{{ event.task.title }}" } }],
+          run: { shell: { sh: "true" } },
+        },
+      ],
+    },
+  });
+  await app.add("/task add no 99");
+  const [run] = await until(async () => {
+    const { runs } = (await app.command("/runs giver")).data as { runs: { id: string; status: string }[] };
+    return runs[0]?.status === "failed" && runs;
+  }, "the run having failed");
+  expect((await app.command(`/run ${run?.id}`)).text).toContain("there is no person 99 in the web chat");
+  expect((await app.command("/task list all")).data.total).toBe(1);
+});
+
 it("an agent gets what a hook's templates put into its task as data, and people read it without marks", async () => {
   const server = new LLMock({ port: 0 });
   await server.start();

@@ -83,7 +83,8 @@ interface End {
 }
 
 function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { offers }: Outbound): string {
-  const { id, address, operation } = delivery;
+  const { id, address, operation, answers } = delivery;
+  const byOperators = hasRole(answers?.role, "operator") ? "" : " (operators)";
   const place = offers.placeName(address) ?? formatAddress(address);
   const { doubted, failed, does, unchanged } = CHANGES[operation];
   const what = isInDoubt
@@ -91,11 +92,11 @@ function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { o
     : `${failed} in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
   const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}`;
   const next = isInDoubt
-    ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not.`
+    ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
     : ending === "held"
-      ? `\`/outbox release ${id}\` ${does} it.`
+      ? `\`/outbox release ${id}\` ${does} it${byOperators}.`
       : ending === "dead"
-        ? `\`/outbox retry ${id}\` tries it again.`
+        ? `\`/outbox retry ${id}\` tries it again${byOperators}.`
         : operation === "send"
           ? "To answer, write another message."
           : "";

@@ -223,7 +223,10 @@ function illegal(task: Task, to: TaskStatus): HookgateError {
   const ways = TASK_TRANSITIONS[task.status];
   return new HookgateError({
     code: "TASK_TRANSITION",
-    message: `"${task.title}" is ${wordOf(task.status)} and cannot become ${wordOf(to)}.`,
+    message:
+      task.status === to
+        ? `"${task.title}" is ${wordOf(to)} already.`
+        : `"${task.title}" is ${wordOf(task.status)} and cannot become ${wordOf(to)}.`,
     hint:
       ways.length === 0
         ? "What is done stays done; add another task."
