@@ -608,6 +608,42 @@ describe("many at once", () => {
     await expect(desk.say("/ack d_unknown")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
+  it("are one page, which says how long each waits, and changes when one of them is answered, acknowledged or snoozed", async () => {
+    const on = await watch(
+      route({ alone: 9, remind: { times: 0 }, escalate: [{ after: "10m", mention: ["loop:7"] }] }),
+    );
+    const clock = { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
+    const about = (n: number) => {
+      const [id, title] = [`replies:${n}`, `Cus ${n}`];
+      const entity = { type: "conversation" as const, id, title, status: "waiting", createdAt: START, facts: {} };
+      return { fingerprint: id, title: `${title}: first response overdue`, clock, entity, at: START };
+    };
+    const ids = await Promise.all([0, 1, 2, 3].map(async (n) => (await on.raise(about(n))).id));
+    await on.advance(11 * MINUTE);
+    const page = () => on.posted().find(({ text }) => text.includes("**4 alerts**"));
+    const waits = (n: number) => `**Cus ${n} waits 1 h 10 min for a first response (target 1 h)**`;
+    for (const n of [0, 1, 2, 3]) expect(page()?.text).toContain(waits(n));
+    const count = on.posted().length;
+
+    await on.raise({ ...about(0), title: "Cus 0: first response", state: "resolved", reason: "answered by Ben" });
+    await on.alerts.act(ids[1] ?? "", { kind: "ack" }, ANN);
+    await on.advance(2_000);
+    expect(page()?.text).toMatch(/^\*\*4 alerts\*\* · Escalated: step 1 of 1/);
+    expect(page()?.text).toMatch(/✅ \*\*Cus 0: first response\*\*\n.*answered by Ben/);
+    expect(page()?.text).toMatch(/👀 \*\*Cus 1: first response overdue\*\*\nAcknowledged by Ann/);
+    for (const n of [2, 3]) expect(page()?.text).toContain(`🔶 **Cus ${n} waits 1 h 11 min`);
+    const labels = [...JSON.stringify(page()?.body.buttons).matchAll(/"label":"([^"]+)"/g)].map(([, label]) => label);
+    expect(labels).toEqual(["Acknowledge all", "Show all"]);
+
+    await on.alerts.act(ids[2] ?? "", { kind: "snooze", until: on.clock.now() + HOUR }, ANN);
+    await on.advance(2_000);
+    expect(page()?.text).toMatch(/💤 \*\*Cus 2: first response overdue\*\*\nSnoozed until/);
+    await on.alerts.act(ids[3] ?? "", { kind: "ack" }, ANN);
+    await on.advance(2_000);
+    expect(on.posted().find(({ text }) => text.includes("Cus 0") && text.includes("Cus 3"))?.body.buttons).toEqual([]);
+    expect(on.posted()).toHaveLength(count);
+  });
+
   it("are one reminder; after one press for all it counts how they stand and names a few, and nothing is added", async () => {
     const on = await watch(route({ alone: 0, remind: { every: "10m", times: 1 } }));
     const all = Array.from({ length: 40 }, (_, n) => signal({ fingerprint: `replies:${n}`, title: `Reply to ${n}` }));

@@ -6,14 +6,17 @@
 import { createHash } from "node:crypto";
 import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WORDS } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
+import { isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { type At, lateOf, stateLine } from "../card/alert-card.js";
+import { alertLine } from "../card/alert-line.js";
 import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, moment, NAMED } from "../card/words.js";
 import { isOfWoken } from "../steps/breach.js";
 import { routeAt } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
+import { pageButtons } from "./page-buttons.js";
 import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 200;
@@ -41,7 +44,7 @@ export async function closeNotices({ id, destination, shownAt }: AlertCard, tell
 /** It still needs a person, or may again without one. */
 const isWaiting = ({ state }: Pick<Alert, "state">) => isOpen(state) && state !== "acked" && state !== "snoozed";
 
-/** A message about several alerts changes when none of them needs a person any more, and when one of them does again after that. */
+/** A message about several alerts changes with each of those that it names. */
 async function redrawNotices(
   deliveryId: string,
   notices: readonly Notice[],
@@ -50,26 +53,27 @@ async function redrawNotices(
 ): Promise<void> {
   const { store, config, edit, deliveryOf } = telling;
   // A notice that was withdrawn is posted later than it was enqueued first.
-  const postedAt = (await deliveryOf(deliveryId))?.createdAt ?? Number.POSITIVE_INFINITY;
+  const delivery = await deliveryOf(deliveryId);
+  const postedAt = delivery?.createdAt ?? Number.POSITIVE_INFINITY;
   const alerts: Alert[] = [];
   for (const id of new Set(notices.map(({ alertId }) => alertId))) {
     const alert = await store.get(id);
-    if (alert === undefined) continue;
-    if (notices.some((notice) => isOfWoken(notice, alert))) return;
-    // The page is newer than what the operator did: it calls people until one of them acts.
-    if (isOpen(alert.state) && alert.called !== undefined && postedAt >= alert.called.at) return;
-    if (isWaiting(alert) && !(await wasHeld(alert, postedAt, telling))) return;
-    alerts.push(alert);
+    if (alert !== undefined) alerts.push(alert);
   }
+  const changed = new Set<string>();
+  for (const alert of alerts.slice(0, NAMED))
+    if (await hasChanged(alert, notices, postedAt, telling)) changed.add(alert.id);
+  if (changed.size === 0) return;
+  // One that still waits is taken back when none of its alerts needs a person, and its edits must not wait behind it.
+  if (alerts.length > 1 && alerts.some(isWaiting) && delivery && isUnderWay(delivery)) return;
   const timezone = config.destinations[destination]?.timezone;
-  const text = await endsOf(alerts, timezone, telling);
+  const text = await textOf(alerts, { changed, notices, timezone }, telling);
   const ended = alerts.map(({ id, state, since }) => `${id}|${state}|${since}`).join();
   const digest = createHash("sha256").update(`${deliveryId}|${ended}`).digest("base64url");
   const cause = { kind: "alert" as const, id: alerts[0]?.id ?? "", depth: 0 };
   try {
     const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true, urgency: "last" as const };
-    const [only] = alerts.length === 1 ? alerts : [];
-    const buttons = only === undefined ? [] : await buttonsOf(only, destination, telling);
+    const buttons = await buttonsOf(alerts, deliveryId, destination, telling);
     await edit(deliveryId, { text, buttons }, options);
   } catch (error) {
     // So old that the outbox has forgotten it.
@@ -77,22 +81,61 @@ async function redrawNotices(
   }
 }
 
+/** What the message says of it is not so any more. */
+async function hasChanged(
+  alert: Alert,
+  notices: readonly Notice[],
+  postedAt: number,
+  telling: Telling,
+): Promise<boolean> {
+  if (notices.some((notice) => isOfWoken(notice, alert))) return false;
+  // The page is newer than what the operator did: it calls people until one of them acts.
+  if (isOpen(alert.state) && alert.called !== undefined && postedAt >= alert.called.at) return false;
+  return !isWaiting(alert) || wasHeld(alert, postedAt, telling);
+}
+
 /** A person had it, or it had ended, since the message was posted. */
 async function wasHeld({ id }: Alert, postedAt: number, { store }: Telling): Promise<boolean> {
   return (await store.history(id, HISTORY_MAX)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
 }
 
-/** Those of its card, as long as it is open. */
-async function buttonsOf(alert: Alert, destination: string, telling: Telling): Promise<Button[][]> {
-  if (!isOpen(alert.state)) return [];
+/** Of one alert those of its card, as long as it is open; of several, as long as one of them needs a person. */
+async function buttonsOf(
+  alerts: readonly Alert[],
+  deliveryId: string,
+  destination: string,
+  telling: Telling,
+): Promise<Button[][]> {
+  const [alert, another] = alerts;
+  if (another !== undefined) return alerts.some(isWaiting) ? pageButtons(alerts, deliveryId, destination, telling) : [];
+  if (alert === undefined || !isOpen(alert.state)) return [];
   const standing = await standingOf(alert, telling);
   return cardButtons(alert, routeAt(alert, destination, telling).settings, standing);
 }
 
+interface Changes {
+  /** The ids of those that are not as the message said. */
+  changed: ReadonlySet<string>;
+  notices: readonly Notice[];
+  timezone: string | undefined;
+}
+
 /** How each of a few stands; of many, how many stand how, and the first of them: an edit that is too long for one message adds others. */
-async function endsOf(alerts: readonly Alert[], timezone: string | undefined, telling: Telling): Promise<string> {
-  const ends = await Promise.all(alerts.slice(0, NAMED).map((alert) => endOf(alert, timezone, telling)));
-  if (alerts.length <= NAMED) return ends.join("\n");
+async function textOf(
+  alerts: readonly Alert[],
+  { changed, notices, timezone }: Changes,
+  telling: Telling,
+): Promise<string> {
+  const shown = alerts.slice(0, NAMED);
+  const ends = await Promise.all(
+    shown.map((alert) => (changed.has(alert.id) ? endOf(alert, timezone, telling) : alertLine(alert, telling))),
+  );
+  if (alerts.length <= NAMED) {
+    if (changed.size === shown.length) return ends.join("\n");
+    const [text, another] = new Set(notices.map((notice) => notice.text));
+    const common = text === undefined || another !== undefined ? "" : ` · ${inline(text)}.`;
+    return [`**${alerts.length} alerts**${common}`, ...ends].join("\n");
+  }
   const counts = ALERT_STATES.map((state) => ({ state, count: alerts.filter((one) => one.state === state).length }));
   const states = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${STATE_WORDS[state]}`);
   const headline = `**${alerts.length} alerts** · ${states.join(" · ")}`;

@@ -8,7 +8,8 @@ import { newId } from "../../lib/id.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { zoneOf } from "../business-hours.js";
 import { chatLink, copyLine, headline, lateOf, wordsOf } from "../card/alert-card.js";
-import { cardButtons, press } from "../card/buttons.js";
+import { alertLine } from "../card/alert-line.js";
+import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
@@ -39,6 +40,7 @@ import {
 } from "./late.js";
 import { mentionsFor } from "./mentions.js";
 import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
+import { pageButtons } from "./page-buttons.js";
 import { withoutPaged } from "./paged-elsewhere.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
@@ -424,7 +426,8 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   )?.messageId;
   const isSameChat = root !== undefined && telling.chatOf(root.address) === notice.destination;
   const alerts = alertsOf(sayings);
-  const words = alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, telling);
+  const words =
+    alerts.length === 1 ? await aboutOne(alert, sayings, telling) : await aboutMany(alerts, sayings, telling);
   return {
     text: `${prefix}${words.text}`,
     buttons: words.buttons,
@@ -455,23 +458,23 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
 }
 
-function aboutMany(alerts: readonly Alert[], sayings: readonly Saying[], telling: Telling) {
+async function aboutMany(alerts: readonly Alert[], sayings: readonly Saying[], telling: Telling) {
   const { common, of } = textOf(sayings, telling.clock.now());
+  // How long the customers have waited at the end of a pause is not known yet.
+  const isPaused = pauseBefore(sayings, telling) !== undefined;
+  const shown = await Promise.all(
+    alerts.slice(0, NAMED).map(async (one) => {
+      const line = isPaused ? titleOf(one) : await alertLine(one, telling);
+      return `- ${line}${common === undefined ? ` · ${inline(of(one), 200)}` : ""}`;
+    }),
+  );
   const lines = [
     `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}${latenessOf(sayings, telling)}`,
-    ...alerts
-      .slice(0, NAMED)
-      .map((one) => `- ${titleOf(one)}${common === undefined ? ` · ${inline(of(one), 200)}` : ""}`),
+    ...shown,
     ...(alerts.length > NAMED ? [`- and ${alerts.length - NAMED} more: \`/alerts\``] : []),
   ];
   const { deliveryId, destination = "" } = sayings[0]?.notice ?? {};
-  const isAllowed = alerts.every((one) => routeAt(one, destination, telling).settings.buttons.includes("ack"));
-  // Those of this message only: a card may get others, which its reader has not seen.
-  const row = [
-    ...(isAllowed && deliveryId !== undefined ? [press("Acknowledge all", `/ack ${deliveryId}`, "success")] : []),
-    press("Show all", "/alerts open"),
-  ];
-  return { text: lines.join("\n"), buttons: [row] };
+  return { text: lines.join("\n"), buttons: pageButtons(alerts, deliveryId, destination, telling) };
 }
 
 async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unknown> {
