@@ -45,6 +45,25 @@ it("so it does when somebody has it, after a restart with other settings, and ba
   expect(on.platform.messages).toHaveLength(before);
 });
 
+it("an alert that comes back into a card of many leaves its first card with the truth, and an emptied card of many says so", async () => {
+  const on = await watch(to(ROOM));
+  await on.raise();
+  await on.raise({ fingerprint: "b", title: "Reply to Cid" });
+  await on.advance(3_000);
+  await on.reload(to(OPS));
+  await on.advance(3_000);
+  await on.reload({ routes: { default: { to: [ROOM], alone: 0, remind: { times: 0 } } } });
+  await on.advance(3_000);
+  const [first, , ...others] = on.posted();
+  expect(first?.text).toMatch(/Reply to Bob[\s\S]*A newer message in this chat shows this alert/);
+  expect(others.some(({ text }) => text.includes("2 alerts"))).toBe(true);
+  await on.reload(to(OPS));
+  await on.advance(3_000);
+  const emptied = on.posted().find(({ text }) => text.includes("No alert is shown here any more"));
+  expect(emptied?.text).toContain("Moved to");
+  expect(on.posted().some(({ text }) => text.includes("all ended"))).toBe(false);
+});
+
 it("alerts of a common card move together", async () => {
   const on = await watch({ routes: { default: { to: [ROOM], alone: 0, remind: { times: 0 } } } });
   for (let n = 0; n < 5; n++) await on.raise({ fingerprint: `f${n}`, title: `Reply to ${n}` });

@@ -46,6 +46,8 @@ function titleFor(card: AlertCard, total: number, open: number, first: Alert | u
   const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
   // One alert is called by its own title: the group's key means nothing to people.
   const only = total === 1 && first ? first.signal.title : undefined;
+  if (total === 0)
+    return `${markOfCard(card)} No alert is shown here any more${kind === "list" ? groupText(key) : ""}`.slice(0, 250);
   const left = open === 0 ? ", all ended" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
   const what = kind === "rest" ? " at once" : "";
   const group = kind === "list" ? groupText(key) : "";

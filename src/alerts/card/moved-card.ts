@@ -4,11 +4,23 @@ import type { OutboundMessage } from "../../domain/message.js";
 import { markOf } from "./words.js";
 
 export function movedCard(alert: Alert, movedTo: readonly string[]): OutboundMessage {
+  return leftCard(alert, `${movedWords(movedTo)}. What happens to it is shown there.`);
+}
+
+/** Its alert came back to this chat, or is told somewhere else by now: another card has it. */
+export function supersededCard(alert: Alert, isHere: boolean): OutboundMessage {
+  const where = isHere
+    ? "A newer message in this chat shows this alert"
+    : "This alert is not shown in this chat any more";
+  return leftCard(alert, `${where}. \`/alerts show ${alert.id}\` shows it as well.`);
+}
+
+function leftCard(alert: Alert, text: string): OutboundMessage {
   return {
     text: "",
     card: {
       title: `${markOf(alert)} ${alert.signal.title}`.slice(0, 250),
-      text: `${movedWords(movedTo)}. What happens to it is shown there.`,
+      text,
       tone: "neutral",
       footer: alert.id,
     },

@@ -7,7 +7,7 @@ import { waitingPages } from "../tell/waiting-pages.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
 import { alertDetails } from "./details.js";
 import { listCard, markOfCard } from "./list-card.js";
-import { movedCard } from "./moved-card.js";
+import { movedCard, supersededCard } from "./moved-card.js";
 import { standingOf } from "./standing.js";
 
 export async function renderCard(card: AlertCard, telling: Telling): Promise<OutboundMessage> {
@@ -17,8 +17,19 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
   const [moved] = await telling.store.movedFrom(card.id);
   if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo);
-  if (alert === undefined) return { text: "This alert is not kept any more." };
+  if (alert === undefined) return withoutAlert(card, telling);
   return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
+}
+
+/** The alert left this card, and was then put into another. */
+async function withoutAlert({ key, destination }: AlertCard, { store }: Telling): Promise<OutboundMessage> {
+  const alert = await store.latest(key);
+  if (alert === undefined) return { text: "This alert is not kept any more." };
+  const places = await store.placesOf(alert.id);
+  return supersededCard(
+    alert,
+    places.some((one) => one.destination === destination && one.cardId !== undefined),
+  );
 }
 
 /** A card of many with one alert so far says as much of it as a card of its own. */

@@ -37,6 +37,10 @@ export function createCards({ database, read, write }: Connection): Cards {
     `UPDATE alert_places SET is_waiting = 0, card_id = ?, left_card = NULL, moved_to = NULL
      WHERE alert_id = ? AND destination = ? AND is_waiting`,
   );
+  /** The card that it left there says by now where to read of it. */
+  const leftCard = database.prepare<[string, string], { id: string }>(
+    "SELECT left_card AS id FROM alert_places WHERE alert_id = ? AND destination = ? AND is_waiting AND left_card IS NOT NULL",
+  );
   const joined = database.prepare<[string]>("UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0 WHERE id = ?");
   const make = database.prepare<[string, string, string, string, string, string, number, number]>(
     `INSERT INTO alert_cards
@@ -98,6 +102,8 @@ export function createCards({ database, read, write }: Connection): Cards {
         for (const card of made) insert(card);
         const touched = new Set<string>();
         for (const { alertId, destination, cardId } of assigned) {
+          const left = leftCard.get(alertId, destination);
+          if (left) touched.add(left.id);
           assign.run(cardId ?? null, alertId, destination);
           if (cardId !== undefined) touched.add(cardId);
         }
