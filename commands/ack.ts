@@ -1,5 +1,5 @@
 /** `/ack ID`: somebody has it. Of a card or a message of many: all of them. */
-import { done } from "./alerts/done.js";
+import { done, momentText } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, lengthOf, needAlerts } from "./alerts/need.js";
 import { defineCommand } from "./define.js";
 
@@ -10,7 +10,7 @@ export const ack = defineCommand({
   role: "operator",
   options: [
     ALERT_ID,
-    { name: "for", summary: "For how long. Default: the time that its route sets", type: "string" },
+    { name: "for", summary: "For how long, also instead of the time that holds now. Default: the time that its route sets", type: "string" },
     { name: "assign", summary: "Take it as well", type: "boolean" },
   ],
   answersWithNote: () => true,
@@ -29,6 +29,7 @@ export const ack = defineCommand({
       actorOf(context),
       context.operator.role,
     );
-    return done(acted, { verb: "Acknowledged", event: "ack" }, { desk, clock: deps.clock });
+    const until = untilAt === undefined ? undefined : ` until ${momentText(untilAt, desk)}`;
+    return done(acted, { verb: "Acknowledged", event: "ack", until }, { desk, clock: deps.clock });
   },
 });

@@ -1,7 +1,6 @@
 /** `/snooze ID 1h`, `/snooze ID tomorrow 9:00`: not now. `business`: until the next business hour; `off`: now after all. */
 import { formatAddress } from "../src/domain/address.js";
-import { writeMoment } from "../src/lib/markdown/tokens.js";
-import { done } from "./alerts/done.js";
+import { done, momentText } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage } from "./answer.js";
 import { defineCommand } from "./define.js";
@@ -47,7 +46,7 @@ export const snooze = defineCommand({
     const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
     if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
     const acted = await desk.act(id, { kind: "snooze", until }, by);
-    const shown = (atMs: number) => writeMoment({ kind: "moment", atMs, style: "f", timezone: desk.timezone() });
+    const shown = (atMs: number) => momentText(atMs, desk);
     const [alert] = acted.alerts;
     // A silence, a window or another alert keeps it quiet, which may last longer than the snooze.
     const silence = desk.silences.list().find(({ id }) => alert?.state === "silenced" && id === alert.quietBy);

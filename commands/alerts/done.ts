@@ -3,6 +3,7 @@ import { type Alert, stateWord } from "../../src/domain/alert.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { writeMoment } from "../../src/lib/markdown/tokens.js";
 import type { AlertDesk } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { alertData } from "./need.js";
@@ -27,7 +28,7 @@ export interface Deed {
 export async function done(
   acted: Acted,
   deed: Deed,
-  { desk, clock }: { desk: Pick<AlertDesk, "history">; clock: Clock },
+  { desk, clock }: { desk: Pick<AlertDesk, "history" | "timezone">; clock: Clock },
 ): Promise<CommandAnswer> {
   const { alerts, changed, note } = acted;
   const [first] = alerts;
@@ -47,15 +48,20 @@ export async function done(
   };
 }
 
+/** In the time zone of the alerts. */
+export const momentText = (atMs: number, desk: Pick<AlertDesk, "timezone">): string =>
+  writeMoment({ kind: "moment", atMs, style: "f", timezone: desk.timezone() });
+
 /** A second press, or somebody else was quicker. */
 async function already(
   alert: Alert,
   { verb, event, past = verb.toLowerCase() }: Deed,
-  desk: Pick<AlertDesk, "history">,
+  desk: Pick<AlertDesk, "history" | "timezone">,
   now: number,
 ): Promise<string> {
   const { id, signal } = alert;
-  const state = stateWord(alert);
+  const end = alert.state === "acked" ? alert.ack?.until : undefined;
+  const state = end === undefined ? stateWord(alert) : `${stateWord(alert)} until ${momentText(end, desk)}`;
   const before = (await desk.history(id)).findLast((one) => one.event === event || one.event === "resolve");
   const title = plain(signal.title, 120);
   if (before === undefined) return `Nothing to do: ${title} is ${state}.`;

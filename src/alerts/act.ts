@@ -34,6 +34,10 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
         plan.record("ack", by);
         alert.since = now;
         delete alert.called;
+      } else if (alert.state === "acked" && action.untilAt !== undefined && action.untilAt !== before?.until) {
+        // Who names a time has it from now on, for that long.
+        plan.record("ack", by, `until ${new Date(action.untilAt).toISOString()}`);
+        alert.since = now;
       } else if (!plan.move("ack", by)) {
         // Acknowledged already: the first word holds.
         if (before) alert.ack = before;

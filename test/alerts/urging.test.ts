@@ -181,6 +181,19 @@ describe("escalation", () => {
     expect(steps()).toBe(2);
   });
 
+  it("may be acknowledged again for another time, which holds from then on", async () => {
+    const on = await watch(route({ remind: { times: 0 } }));
+    const { id } = await on.raise();
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    expect((await on.alerts.act(id, { kind: "ack" }, ANN)).changed).toBe(0);
+    const taken = await on.alerts.act(id, { kind: "ack", untilAt: on.clock.now() + 5 * MINUTE }, ANN);
+    expect(taken.changed).toBe(1);
+    await on.advance(4 * MINUTE);
+    expect(await on.alerts.get(id)).toMatchObject({ state: "acked" });
+    await on.advance(2 * MINUTE);
+    expect(await on.alerts.get(id)).toMatchObject({ state: "firing" });
+  });
+
   it("is not the last word: the end of a snooze is a new message, and reminders begin anew", async () => {
     const on = await watch(route({ escalate: [{ after: "1m" }], remind: { every: "10m", times: 1 } }));
     const { id } = await on.raise();

@@ -395,9 +395,12 @@ describe("later, and in words", () => {
     expect(await runCli(["do", "ack", alertId], { cwd, env })).toMatchObject({ code: 0 });
     expect(await lastOf(alertId, "ack")).toMatchObject({ actor: { name: "Owner", source: "cli" } });
     const again = await run(`/ack ${alertId}`);
-    expect(again.text).toMatch(/was acknowledged by Owner \d+ s ago; it is acknowledged/);
+    expect(again.text).toMatch(/was acknowledged by Owner \d+ s ago; it is acknowledged until .+\./);
     expect((again.data as { changed: number }).changed).toBe(0);
     expect((await history(alertId)).filter(({ event }) => event === "ack")).toHaveLength(1);
+    const taken = await run(`/ack ${alertId} for=15m`);
+    expect(taken.text).toMatch(/^✓ Acknowledged: .* is acknowledged until .+\./);
+    expect(await lastOf(alertId, "ack")).toMatchObject({ reason: expect.stringMatching(/^until 20/) });
   });
 });
 
