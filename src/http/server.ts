@@ -179,6 +179,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
     );
     if (options.webhook) unguarded.add(options.webhook.path);
+    // No one reads the answer: its connection ended, or had too many requests under way.
+    app.addHook("onRequest", (request, reply, done) => {
+      if (request.raw.socket.destroyed) reply.hijack();
+      else done();
+    });
     app.addHook("onRequest", async (request) => {
       if (!unguarded.has(request.routeOptions.url ?? "")) guard.checkHost(request);
     });

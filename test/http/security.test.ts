@@ -254,12 +254,21 @@ describe("one person", () => {
 
   it("may have a bounded number of long answers under way, and more when they are read", async () => {
     const one = await longHistory();
-    const statuses = await pipelined(one.url, 30, "/api/rooms/dm-2/messages?limit=200", BOB);
+    const three = async (path: string, token: string) =>
+      (await Promise.all([1, 2, 3].map(() => pipelined(one.url, 10, path, token)))).flat();
+    const statuses = await three("/api/rooms/dm-2/messages?limit=200", BOB);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(20);
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect((await one.call(BOB, "GET", "/api/rooms/dm-2/messages")).status).toBe(200);
-    const ofOwner = await pipelined(one.url, 30, "/api/rooms/general/messages", OWNER);
+    const ofOwner = await three("/api/rooms/general/messages", OWNER);
     expect(new Set(ofOwner)).toEqual(new Set([200]));
+  });
+
+  it("may not have many requests under way on one connection: that connection ends, and no other", async () => {
+    expect(await pipelined(app.url, 16, "/healthz", "x")).toHaveLength(16);
+    const many = await pipelined(app.url, 2_000, "/", "x").catch(() => []);
+    expect(many.length).toBeLessThan(16);
+    expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
   });
 
   it("may have a bounded number of live pages", async () => {
