@@ -227,7 +227,7 @@ function configuration(): string {
     });
   return `# Configuration\n\n${GENERATED}
 Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`npx hookgate check\` shows every
-problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; one that is a link to nothing is refused. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\nA reload reads \`.env\` again: hooks, models, runners and events use the new value of a variable at once. A variable that the process was
+problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; one that is a link to nothing is refused. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\nA saved \`.env\` is reloaded like \`hookgate.yaml\` (\`automations.watch\`): hooks, models, runners and events use the new value of a variable at once. A variable that the process was
 given is never replaced, and one that is removed from \`.env\` stays set until a restart. \`/status\` lists what needs a restart.
 
 Each section below is a key of \`hookgate.yaml\`. In a path, \`[]\` is each entry of a list, and \`<name>\` a name of yours.\n\n## Environment\n\n${variables}\n\n${sections.join("\n\n")}\n`;

@@ -4,6 +4,7 @@
  * restart can apply.
  */
 
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
@@ -42,8 +43,10 @@ export interface TakenOver {
   hooks: Reloaded;
   /** Sections and variables that changed, and that only a restart applies. */
   needRestart: string[];
-  /** What is broken since this reload, one line per problem; it is not in force. */
+  /** What is wrong since this reload, one line per problem. */
   problems: string[];
+  /** The same for people: what was not applied, and what was and lacks something. Empty when nothing is wrong. */
+  report: string;
 }
 
 interface Parts {
@@ -123,12 +126,12 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     }
     const hooks = await automations.settle(swapped, next.file);
     const found = (await parts.problems()).filter((problem) => !known.has(formatProblem(problem)));
+    const report = mask(reloadText(found));
     if (found.length > 0) {
-      const message = mask(reloadText(found));
-      logger.error({ file, problems: found.length }, message);
-      await notifier.alert("reload", `⚠ ${message}`);
+      logger.error({ file, problems: found.length }, report);
+      await notifier.alert("reload", `⚠ ${report}`);
     }
-    return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem) };
+    return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem), report };
   } catch (error) {
     const message = mask(errorMessage(error)).slice(0, 1500);
     parts.rejected({ file, message });
@@ -239,14 +242,16 @@ interface WatchParts {
 
 /** How the files of a configuration were when they were read. To be called before those under `hooks/` are read. */
 export async function asRead(loaded: LoadedConfig): Promise<Marks> {
-  const marks = await marksOf(placeOfConfig(loaded), hooksFolder(loaded.file));
+  const marks = await marksOf(watched(placeOfConfig(loaded)));
   return { ...marks, file: loaded.mark ?? marks.file };
 }
 
-/** Applies changes of the file, which may not be there yet, and of those under `hooks/` beside it as they are saved. */
+const watched = (file: string) => ({ file, folder: hooksFolder(file), variables: resolve(".env") });
+
+/** Applies changes of the file, which may not be there yet, and of those under `hooks/` beside it and `.env` as they are saved. */
 export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
   const { read, reread, reload, isWanted, clock, logger } = parts;
-  const watch = await watchDefinitions({ file, folder: hooksFolder(file), read }, { clock, logger }, () => {
+  const watch = await watchDefinitions({ ...watched(file), read }, { clock, logger }, () => {
     if (!isWanted()) return;
     reload(reread, { plugins: "changed" }).catch((error: unknown) =>
       logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),

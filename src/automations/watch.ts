@@ -1,4 +1,4 @@
-/** Notifies when the configuration or a file under `hooks/` was changed: once, when it has been quiet for a moment. */
+/** Notifies when the configuration, a file under `hooks/` or `.env` was changed: once, when it has been quiet for a moment. */
 import { realpath } from "node:fs/promises";
 import type { FSWatcher } from "chokidar";
 import type { Clock, Timer } from "../lib/clock.js";
@@ -21,10 +21,11 @@ export interface DefinitionWatch {
 
 /** Resolves when it watches; what is no longer as it was `read` is a change. Folders and files that are not there yet are seen when they appear. */
 export async function watchDefinitions(
-  { file, folder, read }: { file: string; folder: string; read: Marks },
+  { read, ...watched }: Watched & { read: Marks },
   { clock, logger }: { clock: Clock; logger: Logger },
   changed: () => void,
 ): Promise<DefinitionWatch> {
+  const { file, folder } = watched;
   const { watch } = await import("chokidar");
   let quiet: Timer | undefined;
   let isStopped = false;
@@ -73,7 +74,7 @@ export async function watchDefinitions(
 
   async function notify(): Promise<void> {
     // Before the files are read: what changes while they are read is found at the next comparison.
-    seen = { ...(await marksOf(file, folder)), place: seen.place };
+    seen = { ...(await marksOf(watched)), place: seen.place };
     if (!isStopped) changed();
   }
 
@@ -88,12 +89,12 @@ export async function watchDefinitions(
 
   async function compare(): Promise<void> {
     const before = seen;
-    seen = await marksOf(file, folder, before);
+    seen = await marksOf(watched, before);
     if (seen.place !== before.place) {
       await watcher.close();
       if (!isStopped) watcher = await open();
     }
-    if (seen.place !== before.place || seen.file !== before.file || seen.hooks !== before.hooks) onChange();
+    if (HELD_AGAINST.some((one) => seen[one] !== before[one])) onChange();
   }
 
   return {
@@ -107,9 +108,19 @@ export async function watchDefinitions(
   };
 }
 
+/** `variables`: the file `.env`, which is compared only. */
+export interface Watched {
+  file: string;
+  folder: string;
+  variables: string;
+}
+
+const HELD_AGAINST = ["place", "file", "hooks", "variables"] as const satisfies readonly (keyof Marks)[];
+
 /** Texts that change with what they are of. */
 export interface Marks {
   file: string;
+  variables: string;
   /** Which file and which folder it is that the system watches. */
   place: string;
   /** The names in the folder, as one text. */
@@ -119,17 +130,18 @@ export interface Marks {
 }
 
 /** To be called before they are read. */
-export async function marksOf(file: string, folder: string, before?: Marks): Promise<Marks> {
-  const [ofFile, ofFolder, ...places] = await Promise.all([
+export async function marksOf({ file, folder, variables }: Watched, before?: Marks): Promise<Marks> {
+  const [ofFile, ofFolder, ofVariables, ...places] = await Promise.all([
     fileMark(file),
     fileMark(folder),
+    fileMark(variables),
     placeOf(file),
     placeOf(folder),
   ]);
   const names = markText(ofFolder);
   const place = `${places.join("\n")}\n${ofFolder.identity}`;
   const hooks = before?.names === names ? before.hooks : await hooksMark(folder);
-  return { file: markText(ofFile), place, names, hooks };
+  return { file: markText(ofFile), variables: markText(ofVariables), place, names, hooks };
 }
 
 async function hooksMark(folder: string): Promise<string> {

@@ -125,10 +125,10 @@ function reloadOnHangup(
   const reload = async () => {
     if (stopping.aborted) return;
     try {
-      const { plugins, hooks, needRestart, problems } = await app.reload(loadConfig(options));
+      const { plugins, hooks, needRestart, report } = await app.reload(loadConfig(options));
       const loaded = plugins.filter(({ state, reason }) => state === "loaded" && reason === undefined);
       terminal.error(`Reloaded: ${counted(loaded.length, "plugin")}, ${counted(hooks.hooks, "configured hook")}.`);
-      if (problems.length > 0) terminal.error(`Not applied, because it is broken:\n${problems.join("\n")}`);
+      if (report !== "") terminal.error(report);
       if (needRestart.length > 0) terminal.error(`Restart required to apply: ${needRestart.join(", ")}.`);
     } catch (error) {
       // Nothing was changed: the gateway goes on as it was.

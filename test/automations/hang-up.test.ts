@@ -67,3 +67,31 @@ it("a reload reads .env again: a new variable and a changed one are used; a remo
     await product.close();
   }
 });
+
+it("a saved .env is applied without a signal, and the report tells what is in force from what is not", async () => {
+  const shell = { sh: 'echo "$KEY" >> heard.log', secrets: ["KEY"] };
+  const dotEnv = (folder: string, value: string) =>
+    writeFileSync(join(folder, ".env"), `KEY=${value}\n`, { mode: 0o600 });
+  const product = await startProduct(
+    { hooks: [{ id: "first", on: "message_received", run: { shell } }] },
+    {},
+    (folder) => dotEnv(folder, "the first value"),
+  );
+  try {
+    const heard = () => linesOf(join(product.folder, "heard.log"));
+    dotEnv(product.folder, "the second value");
+    await until(async () => {
+      await product.say("hello");
+      return heard().includes("the second value");
+    }, "the new value being used");
+    const file = join(product.folder, "hookgate.yaml");
+    const config = JSON.parse(readFileSync(file, "utf8"));
+    const lacking = { id: "second", on: "message_received", run: { chat: { to: "web:web:nowhere", text: "x" } } };
+    writeFileSync(file, JSON.stringify({ ...config, hooks: [...config.hooks, lacking] }));
+    product.hangUp();
+    await until(() => product.output().includes("These hooks were applied and lack something"), "the report");
+    expect(product.output()).not.toContain("Not applied");
+  } finally {
+    await product.close();
+  }
+});
