@@ -156,6 +156,15 @@ export function dotEnvFile(): string {
 const fromDotEnv = new Map<string, string | undefined>();
 const isFromDotEnv = (name: string) => fromDotEnv.has(name) && process.env[name] === fromDotEnv.get(name);
 
+/** Lines that set nothing are left out by the parser: after a power cut, those are the tokens and the place of the database. */
+function damageOf(text: string): string | undefined {
+  if (/[\0\uFFFD]/.test(text)) return "is damaged: it has bytes that are no text. Write it again, or restore a copy.";
+  // A value in quotes may have several lines.
+  const bare = text.replace(/=[ \t]*(["'`])[\s\S]*?\1/g, (value) => `=${value.replace(/[^\n]/g, "")}`);
+  const line = bare.split("\n").findIndex((one) => !/^\s*(#|$|(export\s+)?[^\s=#]+\s*=)/.test(one));
+  return line < 0 ? undefined : `line ${line + 1} sets no variable. Write NAME=value, or # before a comment.`;
+}
+
 /** A variable that is no longer in `.env` stays set until the process ends. */
 function loadDotEnv(): { names: ReadonlySet<string>; problem?: string } {
   const names = new Set<string>();
@@ -163,7 +172,10 @@ function loadDotEnv(): { names: ReadonlySet<string>; problem?: string } {
   if (dead) return { names, problem: dead.message };
   if (!existsSync(".env")) return { names };
   try {
-    for (const [name, value] of Object.entries(parseEnv(readTextFile(".env")))) {
+    const text = readTextFile(".env");
+    const damage = damageOf(text);
+    if (damage !== undefined) return { names, problem: damage };
+    for (const [name, value] of Object.entries(parseEnv(text))) {
       names.add(name);
       if (process.env[name] !== undefined && !isFromDotEnv(name)) continue;
       process.env[name] = value;

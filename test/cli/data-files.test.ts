@@ -337,6 +337,8 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
     ["hooks/loop", "a link to its own folder", "hooks/loop: is a link to ", (path) => symlinkSync(".", path)],
     [".env", "a folder", ".env: cannot be read: it is a folder. Put a regular file", (path) => mkdirSync(path)],
     [".env", "a pipe", ".env: cannot be read: it is a pipe", pipe],
+    [".env", "zero bytes", ".env: is damaged: it has bytes", (path) => writeFileSync(path, "\0\0\0\0")],
+    [".env", "no variables", ".env: line 4 sets no variable", (path) => writeFileSync(path, `# it's\nA="1\n2"\nB`)],
     [".env", "a device", ".env: cannot be read: it is a device. Put a regular file", device],
     ["missions", "a link to nothing", "missions: is a link to ", (path) => symlinkSync("volume", path)],
     ["hookgate.yaml", "a pipe", "hookgate.yaml: cannot be read: it is a pipe", pipe],
