@@ -10,7 +10,11 @@ export const ack = defineCommand({
   role: "operator",
   options: [
     ALERT_ID,
-    { name: "for", summary: "For how long, also instead of the time that holds now. Default: the time that its route sets", type: "string" },
+    {
+      name: "for",
+      summary: "For how long, also when a time holds already. Default: as the route sets",
+      type: "string",
+    },
     { name: "assign", summary: "Take it as well", type: "boolean" },
   ],
   answersWithNote: () => true,
