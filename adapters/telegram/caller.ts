@@ -2,7 +2,8 @@
 import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
 import type { Aborts } from "../../src/fast/aborts.js";
-import { ANSWER_TOO_LARGE, type ExchangeError, exchange } from "../../src/fast/exchange.js";
+import { ANSWER_TOO_LARGE, ExchangeError, exchange } from "../../src/fast/exchange.js";
+import { formatDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
@@ -11,6 +12,8 @@ const POLL_CONNECTIONS = 2;
 const JSON_TYPE = { "content-type": "application/json" };
 /** What a poll may take beyond the time that Telegram was asked to hold it. */
 const POLL_SLACK_MS = 15_000;
+/** The codes of undici for a server that sent nothing in its time. */
+const SILENT: ReadonlySet<string | undefined> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 /** The name of the part that holds the file of an upload. */
 const FILE = "file";
 
@@ -20,6 +23,7 @@ export interface CallerOptions {
   pollTimeoutMs: number;
   requestTimeoutMs: number;
   uploadTimeoutMs: number;
+  fileSilenceMs: number;
 }
 
 /** A file that goes with a request. Where the method takes a file, the payload names it by `ATTACHED`. */
@@ -76,7 +80,7 @@ export interface Caller {
     signal?: AbortSignal,
     upload?: Upload,
   ): Promise<ReturnType<ApiMethods[M]>>;
-  /** The bytes of a file that `getFile` gave the path of; rejects above `maxBytes`. */
+  /** The bytes of a file that `getFile` gave the path of; rejects above `maxBytes`, and when its server is silent or takes too long. */
   download(filePath: string, maxBytes: number, signal: AbortSignal): Promise<Buffer>;
   /** Ends what is under way. */
   close(): Promise<void>;
@@ -110,12 +114,15 @@ export function openCaller(options: CallerOptions, aborts: Aborts): Caller {
     },
     async download(filePath, maxBytes, signal) {
       const path = `${prefix}/file/bot${options.token}/${filePath}`;
-      const request = { path, method: "GET" as const, ...within(options.uploadTimeoutMs) };
-      const { status, body } = await exchange(pool, request, { aborts, signal, maxBytes }).catch(
-        (error: ExchangeError) => {
-          throw error.code === ANSWER_TOO_LARGE ? tooLarge(maxBytes) : error;
-        },
-      );
+      const request = { path, method: "GET" as const, ...within(options.fileSilenceMs) };
+      const timeUp = AbortSignal.timeout(options.uploadTimeoutMs);
+      const limits = { signal: AbortSignal.any([signal, timeUp]), maxBytes };
+      const { status, body } = await exchange(pool, request, limits).catch((error: ExchangeError) => {
+        if (error.code === ANSWER_TOO_LARGE) throw tooLarge(maxBytes);
+        if (SILENT.has(error.code))
+          throw notGiven(`its server sent nothing for ${formatDuration(options.fileSilenceMs)}`);
+        throw timeUp.aborted ? notGiven(`it did not arrive within ${formatDuration(options.uploadTimeoutMs)}`) : error;
+      });
       if (status !== 200) throw new UnusableAnswer(`the file was answered with HTTP ${status}`, status);
       return body;
     },
@@ -133,6 +140,8 @@ function formOf(payload: object, { bytes, name }: Upload): FormData {
   form.append(FILE, new Blob([new Uint8Array(bytes)]), name);
   return form;
 }
+
+const notGiven = (why: string) => new ExchangeError(why, true);
 
 function tooLarge(maxBytes: number): HookgateError {
   return new HookgateError({ code: "FILE_UNAVAILABLE", message: `the file is larger than ${maxBytes} bytes` });

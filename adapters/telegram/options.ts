@@ -13,6 +13,8 @@ export interface TelegramOptions {
   pollTimeoutMs: number;
   requestTimeoutMs: number;
   uploadTimeoutMs: number;
+  /** A server of a file that sends nothing for so long counts as one that does not answer: what follows in the chat waits for it. */
+  fileSilenceMs: number;
   maxFileBytes: number;
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
@@ -28,6 +30,7 @@ export interface WebhookOptions {
 }
 
 const API_URL = "https://api.telegram.org";
+const FILE_SILENCE_MS = 15_000;
 
 /** What the options need besides the `telegram:` section. */
 export interface TelegramSurroundings {
@@ -50,6 +53,7 @@ export function telegramOptions(config: TelegramConfig, surroundings: TelegramSu
     pollTimeoutMs: config.poll_timeout,
     requestTimeoutMs: config.request_timeout,
     uploadTimeoutMs: config.upload_timeout,
+    fileSilenceMs: FILE_SILENCE_MS,
     maxFileBytes: config.max_file_bytes,
     outgoing,
     limits: {

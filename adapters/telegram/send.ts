@@ -19,6 +19,7 @@ export interface SendContext {
   floods: Floods;
   clock: Clock;
   uploadTimeoutMs: number;
+  fileSilenceMs: number;
   maxFileBytes: number;
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
@@ -28,8 +29,6 @@ export interface SendContext {
 
 /** https://core.telegram.org/bots/api#answercallbackquery */
 const NOTICE_MAX = 200;
-/** A server of a file that sends nothing for so long counts as one that does not answer: what follows in the chat waits for it. */
-const SILENCE_MS = 15_000;
 
 /** The topic is closed or gone, or the chat has none any more. */
 const NO_TOPIC =
@@ -325,10 +324,10 @@ function accessTo(
   context: SendContext,
   { signal, isLastAttempt = false, fetch }: FileAttempt,
 ): FileAccess {
-  const { uploadTimeoutMs, maxFileBytes, outgoing, logger } = context;
+  const { uploadTimeoutMs, fileSilenceMs: silenceMs, maxFileBytes, outgoing, logger } = context;
   const timeoutMs = Math.min(uploadTimeoutMs, fetch?.withinMs ?? uploadTimeoutMs);
   const ask = file.platform === undefined ? undefined : context.freshLink;
   const freshLink = ask && (() => ask(file, signal));
-  const limits = { maxBytes: maxFileBytes, timeoutMs, silenceMs: SILENCE_MS, allow: outgoing, signal, freshLink };
+  const limits = { maxBytes: maxFileBytes, timeoutMs, silenceMs, allow: outgoing, signal, freshLink };
   return { limits, isLastAttempt, onEnd: () => fetch?.onEnd(), logger };
 }

@@ -100,8 +100,9 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
         await serve(options, context, caller, signal, contest, (intake) => {
           const { clock, logger } = context;
           const { freshLink } = context.gateway;
-          const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
-          const sending = { caller, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing, freshLink, logger };
+          const { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing } = options;
+          const files = { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing, freshLink };
+          const sending = { caller, floods, clock, ...files, logger };
           running = {
             caller,
             intake,

@@ -188,7 +188,7 @@ function unhandledText(
         ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, putOffBy.get(ahead.id), now)}.`
         : `${subject} waits for the messages before it.`;
     case "running":
-      return `${subject} is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.`;
+      return `${subject} is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.${why && ` The attempt before failed${why}.`}`;
     case "deferred": {
       const last = why === "" ? putOffs(dispatches).at(-1) : undefined;
       if (last) return `${subject} was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;
@@ -200,7 +200,8 @@ function unhandledText(
 }
 
 function stateOf({ status, error, dueAt }: InboxRow, hookId: string | undefined, now: number): string {
-  if (status === "running") return "is being handled now";
+  if (status === "running")
+    return `is being handled now${error === undefined ? "" : `, after an attempt that failed (${plain(error)})`}`;
   if (status !== "deferred") return "waits itself";
   return error === undefined
     ? `${hookId === undefined ? "a hook" : code(hookId)} put off, ${untilText(dueAt, now)}`

@@ -482,3 +482,25 @@ hooks:
   expect(first(own)).toBe("in ran for the last file.changed.");
   expect(own).not.toContain("is none of");
 });
+
+it("a message that is being handled again shows why the attempt before failed, and so does one that waits for it", async () => {
+  const flaky =
+    "if [ -e tried ]; then until [ -e go ]; do sleep 0.05; done; else touch tried; echo the pot is empty >&2; exit 1; fi";
+  const { live, ask } = await lab(`
+hooks:
+  - { id: flaky, on: inbound_claim, on_failure: closed, run: { shell: { sh: "${flaky}" } } }
+`);
+  await live.say("one");
+  const row = await until(async () => {
+    const now = await ask("/hooks why last");
+    return /is being handled now: .* The attempt before failed: .*the pot is empty/.test(now) ? idIn(now) : undefined;
+  }, "the second attempt with the reason of the first");
+  await live.say("two");
+  await until(
+    async () =>
+      /handled now, after an attempt that failed \(.*the pot is empty.*\)\./.test(await ask("/hooks why last")),
+    `the reason that ${row} is waited for`,
+  );
+  live.write("go", "");
+  await until(async () => !/handled now|waits/.test(await ask("/hooks why last")), "their end");
+});

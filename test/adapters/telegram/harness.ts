@@ -116,6 +116,8 @@ export interface Setup {
   secret?: string;
   /** Where attachments may be fetched besides public addresses. */
   outgoing?: string[];
+  /** How long the server of a file may send nothing. */
+  fileSilenceMs?: number;
   /** Do not wait for it to be online. */
   isTroubled?: boolean;
 }
@@ -129,14 +131,14 @@ export async function newFake(options: FakeTelegramOptions = {}): Promise<FakeTe
 export async function startAdapter(setup: Setup = {}): Promise<Running> {
   const fake = setup.fake ?? (await newFake(setup.fakeOptions));
   const config: TelegramConfig = telegramConfig.parse({ request_timeout: "2s", ...setup.config });
-  const adapter = createTelegramAdapter(
-    telegramOptions(config, {
-      token: setup.token ?? fake.token,
-      apiUrl: setup.apiUrl ?? fake.apiUrl,
-      webhookSecret: setup.secret,
-      outgoing: parseDestinations(setup.outgoing ?? []),
-    }),
-  );
+  const options = telegramOptions(config, {
+    token: setup.token ?? fake.token,
+    apiUrl: setup.apiUrl ?? fake.apiUrl,
+    webhookSecret: setup.secret,
+    outgoing: parseDestinations(setup.outgoing ?? []),
+  });
+  const { fileSilenceMs = options.fileSilenceMs } = setup;
+  const adapter = createTelegramAdapter({ ...options, fileSilenceMs });
   const gateway = setup.gateway ?? new Recorder();
   const cursors = setup.cursors ?? new MemoryCursors();
   const lines: string[] = [];

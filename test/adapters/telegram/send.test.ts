@@ -279,6 +279,22 @@ describe("files", () => {
     expect(posted(running)[0]?.text).toMatch(/^words\n\[file: a\.txt could not be fetched: .*\]$/);
   });
 
+  it.each([
+    ["silent", { fileSilenceMs: 50 }, "its server sent nothing for 50 ms"],
+    ["slow", { config: { upload_timeout: "50ms" } }, "it did not arrive within 50 ms"],
+  ])("of Telegram for another platform are asked for again soon when their server is %s", async (_, setup, why) => {
+    const { adapter, fake } = await startAdapter(setup);
+    const { file_id: ref } = fake.world.addFile({ kind: "document", bytes: Buffer.from("bytes") });
+    const file: Attachment = { type: "file", ref, url: "", mimeType: "text/plain" };
+    const ask = () => adapter.fetchAttachment?.(file, new AbortController().signal);
+    fake.fail({ method: "download", action: { kind: "hang" } });
+    await expect(ask()).rejects.toMatchObject({
+      retryable: true,
+      message: `Telegram does not give the file: ${why}`,
+    });
+    expect(String(await ask())).toBe("bytes");
+  });
+
   it("that were given up after their fetch are not posted late", async () => {
     const running = await startAdapter();
     const givenUp = new AbortController();

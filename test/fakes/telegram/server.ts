@@ -128,7 +128,9 @@ export class FakeTelegram {
     }
   }
 
+  /** A fault of the method `download` leaves it without an answer. */
   #download(response: ServerResponse, path: string): void {
+    if (this.faults.take(({ method }) => method === "download")) return;
     for (const file of this.world.files.values())
       if (file.file_path === path)
         return void response.writeHead(200, { "content-type": "application/octet-stream" }).end(file.bytes);
