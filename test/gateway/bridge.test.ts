@@ -105,7 +105,7 @@ describe("a bridge", () => {
     expect(rig.platform.texts("desk")[1]).toBe("**Ada** in a room: and where?");
   });
 
-  it("passes on what an operator replies to an own answer, and no other reply to what people wrote", async () => {
+  it("passes on what a person replies to an own answer, with or without a role, and no other reply to what people wrote", async () => {
     const rig = await startRig({
       operators: { owner: ["loop:1"], operator: ["loop:2"] },
       gateway: { default_route: { forward: "loop::desk" }, unanswered_note: false },
@@ -126,10 +126,20 @@ describe("a bridge", () => {
     await rig.say("more talk", { ...atDesk, messageId: "m8", replyToId: "m7" });
     await rig.say("by noon", { ...atDesk, messageId: "m9", replyToId: "m4" });
     await rig.say("me again", { chatId: "room", userId: "6", isGroupMention: false, replyToId: "m2" });
+    const guest = { ...atDesk, userId: "8", displayName: "Guest" };
+    await rig.say("5 EUR", { ...guest, messageId: "m11", isGroupMention: true, replyToId: copy });
+    await rig.idle();
+    await rig.say("no: 9 EUR", { ...guest, messageId: "m12", replyToId: "m11" });
     await rig.idle();
     const sent = rig.platform.messages.filter(({ chatId }) => chatId === "dm-5");
-    expect(sent.map(({ text }) => text)).toEqual(["**Op**: on Monday", "**Op**: no: on Tuesday", "**Op**: by noon"]);
-    expect(sent.map(({ body }) => body.replyToId)).toEqual(["m1", sent[0]?.id, sent[1]?.id]);
+    expect(sent.map(({ text }) => text)).toEqual([
+      "**Op**: on Monday",
+      "**Op**: no: on Tuesday",
+      "**Op**: by noon",
+      "**Guest**: 5 EUR",
+      "**Guest**: no: 9 EUR",
+    ]);
+    expect(sent.map(({ body }) => body.replyToId)).toEqual(["m1", sent[0]?.id, sent[1]?.id, "m1", sent[3]?.id]);
     expect(rig.platform.texts("room")).toEqual([]);
     expect(await rig.settled("m6", "desk")).toMatchObject({ outcome: "denied" });
     expect(await rig.settled("m10", "desk")).toMatchObject({ outcome: "denied" });

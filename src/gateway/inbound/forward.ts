@@ -5,7 +5,6 @@
 
 import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
-import { hasRole } from "../../domain/identity.js";
 import { answerId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
@@ -31,6 +30,8 @@ export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): 
 export interface Origin {
   address: Address;
   messageId: string | undefined;
+  /** Of what continues an answer: that answer named no room. */
+  isPrivate?: boolean;
 }
 
 /** Undefined when the address is the message's own conversation: that would be an echo. `answering`: what it answers there. */
@@ -52,7 +53,8 @@ export async function forward(
   const answered = answering ? answering.messageId : await counterpart(message, from, address, inbound);
   const replyToId = isOutOfReach ? undefined : answered;
   const { role } = judge(message, inbound).operator;
-  const isAnswer = answering !== undefined && (role !== undefined || (await isDirect(answering, inbound)));
+  const isAnswer =
+    answering !== undefined && (role !== undefined || (answering.isPrivate ?? (await isDirect(answering, inbound))));
   const copy = newDelivery(
     row,
     MARK,
@@ -188,7 +190,7 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
 }
 
 /**
- * Where a reply to one of our copies is meant for; what stands in a thread on a copy is a reply to it. So is what an operator
+ * Where a reply to one of our copies is meant for; what stands in a thread on a copy is a reply to it. So is what a person
  * replies to an own answer: a correction, or more of it. The reply of a colleague is talk.
  */
 export async function originOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
@@ -199,15 +201,16 @@ export async function originOf(message: InboundMessage, inbound: Inbound): Promi
   return answerOf(message, inbound);
 }
 
-/** The answer that this reply of the same operator continues, where it was passed on to. */
-async function answerOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
-  const { store } = inbound;
-  if (message.replyToId === undefined || !hasRole(judge(message, inbound).operator.role, "operator")) return undefined;
+/** The answer that this reply of the same person continues, where it was passed on to. */
+async function answerOf(message: InboundMessage, { store }: Inbound): Promise<Origin | undefined> {
+  if (message.replyToId === undefined) return undefined;
   const answer = await store.inbox.find(messageAddress(message), message.replyToId);
   if (answer?.outcome !== "returned" || !("message" in answer.event)) return undefined;
   if (answer.event.message.userId !== message.userId) return undefined;
   const copy = await store.outbox.get(answerId(causeId(answer), MARK));
-  return copy && { address: copy.address, messageId: copy.parts.find(({ messageId }) => messageId)?.messageId };
+  if (!copy) return undefined;
+  const messageId = copy.parts.find((part) => part.messageId)?.messageId;
+  return { address: copy.address, messageId, isPrivate: !namesPlace(copy) };
 }
 
 /** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
