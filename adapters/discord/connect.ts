@@ -75,13 +75,15 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
       unread: (shardId, sequence, text) => context.intake.takeLater(context.session(shardId), sequence, text),
       online: (shardId) => watch.online(shardId),
       closed(shardId, code) {
+        if (code === GatewayCloseCodes.AuthenticationFailed)
+          return void tokenError(`close code ${code}`, caller, signal).then(fail);
         const fatal = fatalClose(code);
         if (fatal) return fail(fatal);
         if (SESSION_OVER.has(code)) context.session(shardId).drop();
         logger.info({ shardId, code }, "the Discord connection closed; reconnecting");
         watch.offline(shardId);
         if (watch.shortConnections >= SHORT_CONNECTIONS) return fail(unsteady(code));
-        const why = code === RESUMING ? ": Discord asked for a new one, or did not answer heartbeats" : "";
+        const why = code === RESUMING ? `: ${RESUMING_WHY}` : "";
         context.onReconnecting(`connection closed (${code})${why}`);
       },
     },
@@ -238,10 +240,20 @@ class Watch {
 }
 
 function unsteady(code: number): HookgateError {
+  const [message, check] =
+    code === RESUMING
+      ? [
+          `Hookgate gave up ${SHORT_CONNECTIONS} connections in a row soon after they were made: ${RESUMING_WHY}`,
+          "Check the network, proxy and firewall between Hookgate and Discord.",
+        ]
+      : [
+          `Discord closed ${SHORT_CONNECTIONS} connections in a row soon after they were made (close code ${code})`,
+          "Check whether another program uses the same bot token.",
+        ];
   return new HookgateError({
     code: "DISCORD_UNSTEADY",
-    message: `Discord closed ${SHORT_CONNECTIONS} connections in a row soon after they were made (close code ${code})`,
-    hint: "Hookgate connects again by itself after a pause; no message is lost. Check whether another program uses the same bot token.",
+    message,
+    hint: `Hookgate connects again by itself after a pause; no message is lost. ${check}`,
     retryable: true,
   });
 }
@@ -249,8 +261,6 @@ function unsteady(code: number): HookgateError {
 /** Why a close code means that trying again soon is no use. */
 function fatalClose(code: number): HookgateError | undefined {
   switch (code) {
-    case GatewayCloseCodes.AuthenticationFailed:
-      return wrongToken();
     case GatewayCloseCodes.DisallowedIntents:
       return new HookgateError({
         code: "DISCORD_INTENT",
@@ -288,6 +298,7 @@ function refusedConnection(code: number, why: string): HookgateError {
 
 /** @discordjs/ws closed it itself, to resume the session. */
 const RESUMING = 4200;
+const RESUMING_WHY = "Discord asked for a new one, or did not answer heartbeats";
 
 /** A token that is refused may be accepted again: it is tried so often. */
 const TOKEN_PAUSE_MS = 60_000;
@@ -309,6 +320,18 @@ export function isRefusedAgain(caller: Caller, signal: AbortSignal): Promise<boo
   return caller.get(Routes.user(), { signal }).then(() => false, isTokenRefused);
 }
 
+/** After one refusal of the token. */
+async function tokenError(how: string, caller: Caller, signal: AbortSignal, cause?: unknown): Promise<HookgateError> {
+  if (await isRefusedAgain(caller, signal)) return wrongToken();
+  return new HookgateError({
+    code: "DISCORD_REFUSED_ONCE",
+    message: `Discord refused the token once (${how}), and took it when it was asked again`,
+    hint: "Hookgate connects again by itself. If this happens again, check the network, proxy and firewall between Hookgate and Discord.",
+    retryable: true,
+    cause,
+  });
+}
+
 /** What kept the connection from being tried: the token, a limit, the network, or the daily number of sessions. */
 async function connectError(
   error: unknown,
@@ -316,16 +339,7 @@ async function connectError(
   signal: AbortSignal,
 ): Promise<HookgateError> {
   if (error instanceof HookgateError) return error;
-  if (isTokenRefused(error))
-    return (await isRefusedAgain(caller, signal))
-      ? wrongToken()
-      : new HookgateError({
-          code: "DISCORD_REFUSED_ONCE",
-          message: "Discord refused the token once (401), and took it when it was asked again",
-          hint: "Hookgate connects again by itself. If this happens again, check the network, proxy and firewall between Hookgate and Discord.",
-          retryable: true,
-          cause: error,
-        });
+  if (isTokenRefused(error)) return await tokenError("401", caller, signal, error);
   const message = describeFailure(error);
   if (error instanceof OwnLimit)
     return new HookgateError({ code: "DISCORD_PAUSED", message, retryable: true, cause: error });

@@ -588,15 +588,26 @@ describe("the watch", () => {
     expect(await failureOf(rig)).toMatchObject({ code: "DISCORD_UNREACHABLE", retryable: true });
   });
 
+  const REFUSED = { kind: "status", status: 401, body: { message: "401: Unauthorized", code: 0 } } as const;
+
   it("a wrong token is final, whether REST or the gateway says so", async () => {
     const rest = await start({ isOnlineAwaited: false, options: { token: "wrong" } });
     expect(await failureOf(rest)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
     const rig = await start();
+    fake.fail({ path: "/users/@me", action: REFUSED });
     fake.gateway.closeAll(4004);
     expect(await failureOf(rig)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
   });
 
-  const REFUSED = { kind: "status", status: 401, body: { message: "401: Unauthorized", code: 0 } } as const;
+  it("a connection that is closed as with a wrong token is tried again soon when REST takes the token", async () => {
+    const rig = await start();
+    fake.gateway.closeAll(4004);
+    expect(await failureOf(rig)).toMatchObject({
+      code: "DISCORD_REFUSED_ONCE",
+      message: expect.stringContaining("close code 4004"),
+      retryable: true,
+    });
+  });
 
   it("one refused start is tried again soon; a token refused twice is tried again after a minute", async () => {
     fake.fail({ path: "/gateway/bot", action: REFUSED });
@@ -664,6 +675,18 @@ describe("the watch", () => {
     fake.gateway.behaviour.noAck = false;
     fake.people.says("still here");
     await until(() => rig.gateway.texts.includes("still here"));
+  });
+
+  it("acknowledgements that are missed on five connections in a row are no sign of another program", async () => {
+    await Promise.all(rigs.splice(0).map((rig) => rig.stop()));
+    await fake.stop();
+    fake = await startFakeDiscord({ heartbeatIntervalMs: 80 });
+    const rig = await start();
+    fake.gateway.behaviour.noAck = true;
+    const { code, message, hint } = await failureOf(rig);
+    expect(code).toBe("DISCORD_UNSTEADY");
+    expect(message).toContain("did not answer heartbeats");
+    expect(hint).not.toContain("another program");
   });
 
   it("stopping while a connection is half open ends the run and leaves no connection behind", async () => {
