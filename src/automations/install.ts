@@ -29,7 +29,7 @@ export function install(
   next: LoadedHooks,
   run: Runner,
 ): Installed {
-  const live = new Map<string, Live>();
+  let live = new Map<string, Live>();
   const broken = [...next.broken];
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
   for (const { definition } of before.values())
@@ -48,6 +48,7 @@ export function install(
   }
   takeOutUnfit();
   putBack();
+  live = inOrder(live, before, next);
   // Among equals of priority the order is the file's, regardless of which one a reload changed.
   registry.arrange([...live.keys()], "last");
   return { live, broken, ...difference(before, live, replaced) };
@@ -79,7 +80,7 @@ export function install(
   function putBack(): void {
     for (const { id } of broken) {
       const old = before.get(id)?.definition;
-      if (old === undefined || live.has(id) || old === wanted.get(id)) continue;
+      if (old === undefined || live.has(id)) continue;
       try {
         live.set(id, { definition: old, unregister: registerDefinition(registry, old, run) });
       } catch {
@@ -91,6 +92,34 @@ export function install(
       live.delete(id);
     }
   }
+}
+
+/**
+ * In the order of the files. A previous version stands where its new version is written; where that cannot be read, after the hook of
+ * its file that it stood after.
+ */
+function inOrder(
+  live: ReadonlyMap<string, Live>,
+  before: ReadonlyMap<string, Live>,
+  { written, files }: LoadedHooks,
+): Map<string, Live> {
+  const fileOrder = new Map(files.map((file, index) => [file, index]));
+  const placeIn = (file: string, index: number) => ({ file: fileOrder.get(file) ?? files.length, index });
+  const places = new Map([...written].map(([id, { file }], index) => [id, placeIn(file, index)]));
+  const lastIn = new Map<number, number>();
+  for (const [id, { definition }] of before) {
+    const { file } = placeIn(definition.place.file, 0);
+    const place = places.get(id) ?? { file, index: Math.floor(lastIn.get(file) ?? -1) + 0.5 };
+    places.set(id, place);
+    if (place.file === file) lastIn.set(file, place.index);
+  }
+  const placeOf = (id: string) => places.get(id) ?? placeIn("", 0);
+  return new Map(
+    [...live].sort(([one], [other]) => {
+      const [a, b] = [placeOf(one), placeOf(other)];
+      return a.file - b.file || a.index - b.index;
+    }),
+  );
 }
 
 /** Its definition is missing only because its file, or the new version of it, is broken; it was not removed. */

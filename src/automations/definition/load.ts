@@ -5,7 +5,7 @@ import type { Position } from "../../lib/yaml-source.js";
 import { checkDefinition, type Surroundings } from "./check.js";
 import type { Definition, Place } from "./definition.js";
 import { parseDefinition, type Tables } from "./parse.js";
-import type { Source, SourceProblem } from "./sources.js";
+import type { Source, SourceProblem, Sources } from "./sources.js";
 
 export interface DefinitionProblem extends Place {
   /** The hook's id, where it has one. */
@@ -30,12 +30,16 @@ export interface BrokenHook {
 export interface LoadedHooks {
   definitions: Definition[];
   broken: BrokenHook[];
+  /** Where each id is written, broken ones included, in the order of the files. */
+  written: ReadonlyMap<string, Place>;
+  /** In order; those that cannot be read included. */
+  files: readonly string[];
   /** Names of the events that are in force; undefined: nothing is known of them. */
   events?: readonly string[];
 }
 
 export function loadDefinitions(
-  { sources, problems }: { sources: readonly Source[]; problems: readonly SourceProblem[] },
+  { sources, problems, files }: Sources,
   tables: Tables,
   around: Surroundings,
 ): LoadedHooks {
@@ -55,7 +59,7 @@ export function loadDefinitions(
     if ("definition" in outcome && issues.length === 0) definitions.push(outcome.definition);
     else broken.push(brokenHook(other === undefined ? id : undefined, place, issues, source));
   }
-  return { definitions, broken };
+  return { definitions, broken, written: taken, files };
 }
 
 /** One for each file, however many errors it has. */

@@ -44,15 +44,23 @@ export interface ConfigHooks {
   placeOf?: ((path: YamlPath, ofKey?: boolean) => Position) | undefined;
 }
 
-export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: Source[]; problems: SourceProblem[] } {
-  const found = { sources: [] as Source[], problems: [] as SourceProblem[] };
+export interface Sources {
+  sources: Source[];
+  problems: SourceProblem[];
+  /** All files that were read or tried, in order. */
+  files: string[];
+}
+
+export function readSources({ file, hooks, placeOf }: ConfigHooks): Sources {
+  const files = filesIn(hooksFolder(file));
+  const found: Sources = { sources: [], problems: [], files: file === undefined ? files : [file, ...files] };
   for (const [index, value] of file === undefined ? [] : hooks.entries())
     found.sources.push({
       value,
       file: file as string,
       placeOf: (path, ofKey) => placeOf?.(["hooks", index, ...path], ofKey) ?? {},
     });
-  for (const path of filesIn(hooksFolder(file))) {
+  for (const path of files) {
     const unread = whyUnread(path);
     if (unread !== undefined) found.problems.push({ file: path, message: unread });
     if (isHookFile(path)) readHookFile(path, found);
