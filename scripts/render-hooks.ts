@@ -86,13 +86,13 @@ Definitions are written under \`hooks:\` of hookgate.yaml, or in YAML files of t
 every problem at once, with its line, by the rules of a start and a reload.
 
 - A broken definition stops no other. It is listed in \`/status\`, \`/hooks broken\`, \`npx hookgate doctor\` and as \`degraded\` in
-  \`/readyz\` until it is fixed. After a reload the previous version of the hook stays in force; after a start the hook is absent. A
-  hook with \`critical: true\` refuses the start or the reload instead.
+  \`/readyz\` until it is fixed. After a reload the previous version of the hook stays in force, at its place in the order; after a start
+  the hook is absent. A hook with \`critical: true\` refuses the start or the reload instead.
 - A slip in the YAML of a file breaks the entry in which it is; the other entries that can be read stay in force. A broken entry, or a
   file of which nothing can be read, that contains \`critical: true\` refuses the start. An emptied file is reported, and starts.
 - When \`hooks\` itself is a file or a link that leads nowhere, guards may be missing: the start and the reload are refused.
 - A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`
-  applies.
+  applies. A hook whose \`after\` or \`before\` names a hook that is broken or absent is listed and stays in force, without that order.
 
 ${renderProtocol(table)}
 

@@ -16,7 +16,7 @@ import type { Rejection, Valid } from "./reload.js";
 interface Parts {
   /** As it is now: a reload changes it. */
   valid(): Valid;
-  registry: Pick<HookRegistry, "list">;
+  registry: Pick<HookRegistry, "list" | "validate">;
   plugins(): Pick<Plugins, "list" | "commands">;
   automations: Pick<Automations, "list" | "broken" | "problems">;
   plans: Pick<Plans, "list">;
@@ -60,6 +60,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
         config,
       ),
       moves: parts.moves,
+      taken: parts.registry.validate(),
       stuck: parts.automations.problems(),
     });
     if (rejection === undefined) return problems;

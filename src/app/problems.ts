@@ -23,6 +23,7 @@ import type { Matcher } from "../hooks/matcher.js";
 import { payloadSchema } from "../hooks/payload-schema.js";
 import { failureStopsNothing } from "../hooks/point.js";
 import type { HookInfo } from "../hooks/registration.js";
+import { isDangling, type Problem } from "../hooks/validate.js";
 import { systemClock } from "../lib/clock.js";
 import { nearest } from "../lib/nearest.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
@@ -55,6 +56,8 @@ export interface Examined {
   rooms: ReadonlySet<string> | undefined;
   /** Chats that got another id. */
   moves: Moves;
+  /** What the registry finds wrong with all hooks taken together. */
+  taken: readonly Problem[];
   /** Triggers that cannot fire. */
   stuck: readonly TriggerProblem[];
 }
@@ -205,6 +208,7 @@ function needs(examined: Examined): ListedProblem[] {
       ...(faults.get(id) ?? []),
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
       ...lostPoint(definition, examined),
+      ...danglingOrder(definition, examined),
       ...unknownHooks(definition, examined),
       ...unknownInCondition(definition, examined),
       ...unknownPlaces(definition, examined),
@@ -266,6 +270,19 @@ function lostPoint({ point }: Definition, { plugins }: Examined): string[] {
     `no loaded plugin declares ${point} any more, so the hook never runs: declare the point in the plugin "${owner}" again, or remove the hook`,
   ];
 }
+
+/** `after` and `before` that name a hook that is broken, away or at another point: the hook runs without that order. */
+function danglingOrder({ id, after }: Definition, { taken, broken }: Examined): string[] {
+  return taken
+    .filter((problem) => isDangling(problem) && problem.ids[0] === id)
+    .map(({ message, ids: [, other = ""] }) => {
+      if (!broken.some((one) => one.id === other)) return `${message}. Correct the name or remove it; ${WITHOUT_ORDER}`;
+      const option = after.includes(other) ? "after" : "before";
+      return `it is to run ${option} "${other}", which is broken. Fix "${other}"; ${WITHOUT_ORDER}`;
+    });
+}
+
+const WITHOUT_ORDER = "until then this hook runs without that order";
 
 function unknownHooks({ match, trigger }: Definition, examined: Examined): string[] {
   // The watch of a `files` hook is its own.

@@ -3,7 +3,7 @@
  * registration; what the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
  */
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
-import { isError } from "../hooks/validate.js";
+import { isDangling, isError } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Definition } from "./definition/definition.js";
 import type { BrokenHook, LoadedHooks } from "./definition/load.js";
@@ -61,10 +61,10 @@ export function install(
     }
   }
 
-  /** Dependencies on nothing, circles, and what else only shows when all are there. Taking one out may unfit another. */
+  /** Circles, and what else only shows when all are there. Taking one out may unfit another. */
   function takeOutUnfit(): void {
     for (let round = 0; round <= live.size; round++) {
-      const byHook = problemsByHook(registry.validate().filter(isError), live);
+      const byHook = problemsByHook(registry.validate().filter(isUnfit), live);
       if (byHook.size === 0) return;
       for (const [id, messages] of byHook) {
         const one = live.get(id);
@@ -87,12 +87,15 @@ export function install(
         // Its problems are listed already, as those of the new version.
       }
     }
-    for (const [id] of problemsByHook(registry.validate().filter(isError), live)) {
+    for (const [id] of problemsByHook(registry.validate().filter(isUnfit), live)) {
       live.get(id)?.unregister();
       live.delete(id);
     }
   }
 }
+
+/** A hook whose `after` or `before` leads to nothing is in force: what it guards is not without a guard because another hook is gone. */
+const isUnfit = (problem: Problem) => isError(problem) && !isDangling(problem);
 
 /**
  * In the order of the files. A previous version stands where its new version is written; where that cannot be read, after the hook of

@@ -117,6 +117,7 @@ async function staged(
     faults,
     rooms: rooms && webRooms([...rooms], config),
     moves: movesOf((prefix) => readCursors(database, "gateway", prefix)),
+    taken: registry.validate(),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
   const infos = plugins.list();

@@ -16,6 +16,10 @@ export interface Problem {
 
 export const isError = ({ isWarning }: Problem): boolean => isWarning !== true;
 
+/** `after` or `before` names a hook that is not there, or not at that point: the hook can run, without that order. */
+export const isDangling = ({ code }: Problem): boolean =>
+  code === "DEPENDENCY_MISSING" || code === "DEPENDENCY_ELSEWHERE";
+
 export function validateEntries(entries: readonly Entry[]): Problem[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const problems = entries.flatMap((entry) => [...dependencyProblems(entry, byId), ...policyProblems(entry)]);

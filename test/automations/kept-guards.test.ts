@@ -1,6 +1,7 @@
 /** A guard stays in force, and where it is in the order, while it or another hook that it names is broken or gone. */
 import { expect, test } from "vitest";
-import { type LiveApp, liveApp } from "./support/live-app.js";
+import { runCli } from "../cli/run-cli.js";
+import { type LiveApp, liveApp, TOKEN } from "./support/live-app.js";
 
 const OFF = "automations: { watch: false }\n";
 const guard = (more = "") =>
@@ -16,6 +17,8 @@ async function order(live: LiveApp) {
   const { data } = (await live.post("/api/command", { line: "/hooks order inbound_claim" })) as unknown as Order;
   return data.orders.flatMap(({ hooks }) => hooks.map(({ id }) => id));
 }
+const broken = async (live: LiveApp) =>
+  ((await live.post("/api/command", { line: "/hooks broken" })) as unknown as { text: string }).text;
 const reloaded = (live: LiveApp) => live.app.reload(live.read());
 async function expectGuarded(live: LiveApp) {
   const runs = (await live.runs("guard")).length;
@@ -62,4 +65,53 @@ test("previous versions of a file that hides hooks stand where they stood in it"
   await reloaded(live);
   expect(live.app.automations.broken().map(({ id }) => id)).toEqual(["two"]);
   expect(await order(live)).toEqual(["one", "two", "three", "four", "new", "last"]);
+});
+
+test.each([
+  ["removed", "", /after "helper", which is not registered/],
+  ["renamed", helper().replace("helper", "helpers"), /"helper", which is not registered \(did you mean "helpers"\?\)/],
+  ["at another point", helper("", "before_dispatch"), /"helper", which is at before_dispatch/],
+])(
+  "a guard stays in force when the hook that its order names is %s, and says so until that is fixed",
+  async (_what, next, why) => {
+    const b = `${helper(" before: [helper],").replace("helper", "other")}${guard(" critical: true, after: [helper],")}${ANSWER}`;
+    const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": helper(), "hooks/b.yaml": b });
+    await expectGuarded(live);
+    live.write("hooks/a.yaml", next || "# none");
+    const { hooks, problems } = await reloaded(live);
+    expect(hooks.removed).toEqual(next.includes("helper,") ? [] : ["helper"]);
+    expect(problems).toHaveLength(2);
+    expect(problems.join("\n")).toMatch(why);
+    expect(problems.join("\n")).toMatch(/b\.yaml:2:\d+: hook guard: .*this hook runs without that order/);
+    expect(problems.join("\n")).toMatch(/b\.yaml:1:\d+: hook other: .*before "helper"/);
+    expect(await broken(live)).toMatch(/hook guard: .*"helper"/);
+    expect(await live.get("/readyz")).toMatchObject({ ready: true, state: "degraded" });
+    await expectGuarded(live);
+    live.write("hooks/a.yaml", helper());
+    await reloaded(live);
+    expect(await broken(live)).toBe("No configured hook is broken.");
+  },
+);
+
+test("a hook that is broken at the start takes no other with it, and each that names it says which one to fix", async () => {
+  const files = {
+    "hookgate.yaml": OFF,
+    "hooks/a.yaml": helper(" timeuot: 2s,"),
+    "hooks/b.yaml": `${guard(" after: [helper],")}${ANSWER}${helper(" before: [helper],").replace("helper", "second")}${helper(" after: [guard],").replace("helper", "third")}`,
+  };
+  const live = await liveApp(files, { mayBreak: true });
+  expect(live.app.automations.broken().map(({ id }) => id)).toEqual(["helper"]);
+  await expectGuarded(live);
+  const found = [
+    /hook helper: unknown setting "timeuot"/,
+    /hook guard: it is to run after "helper", which is broken\. Fix "helper"; until then/,
+    /hook second: it is to run before "helper", which is broken/,
+  ];
+  const { code, err } = await runCli(["check"], { cwd: live.folder, env: { HOOKGATE_TOKEN: TOKEN } });
+  expect(code).toBe(2);
+  expect(err).toContain("3 problems.");
+  for (const text of found) expect(err).toMatch(text);
+  const shown = await broken(live);
+  expect(shown).toContain("1 hook not in force");
+  for (const text of found.slice(1)) expect(shown).toMatch(text);
 });
