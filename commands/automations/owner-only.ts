@@ -3,6 +3,7 @@
  * that give work to a runner: who may not give it tasks does not fire or enable them.
  */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
+import { WITHDRAWN_BY } from "../../src/domain/given-up.js";
 import type { About } from "../../src/domain/hearing.js";
 import { hasRole, type Role } from "../../src/domain/identity.js";
 import { type DispatchRecord, namedBy, type RunRecord } from "../../src/domain/journal.js";
@@ -246,7 +247,7 @@ function readableReason(
   if (withheld === undefined) return reason;
   const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
   if (by !== undefined) return `${by} (${withheld})`;
-  const isOfHook = status === "cancelled" && reason !== "a hook cancelled it" && !reason.startsWith("withdrawn by ");
+  const isOfHook = status === "cancelled" && reason !== "a hook cancelled it" && !reason.startsWith(WITHDRAWN_BY);
   return isOfHook ? withheld : reason;
 }
 

@@ -1,4 +1,5 @@
 /** `/outbox purge waiting|ID [chat older reason] [yes]`: ends what waits for its turn, such as a flood, or one message that is partly sent. It stays in the outbox as cancelled. */
+import { WITHDRAWN_BY } from "../../src/domain/given-up.js";
 import type { CancelledRest, Delivery } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
@@ -50,7 +51,7 @@ export async function withdrawOne(
   { id, conversation, parts }: Delivery,
 ): Promise<CommandAnswer> {
   if (context.options.yes === true) {
-    const rest = await deps.cancelRest(id, `withdrawn by ${operatorName(context.operator)}`);
+    const rest = await deps.cancelRest(id, `${WITHDRAWN_BY}${operatorName(context.operator)}`);
     return answer({ text: [restText(id, rest)], data: { withdrawn: rest ? 1 : 0, ...rest } });
   }
   return answer({
@@ -89,7 +90,7 @@ function restText(id: string, rest: CancelledRest | undefined): string {
 }
 
 async function withdrawAll(deps: CommandDeps, { operator, signal }: CommandContext, ids: readonly string[]) {
-  const reason = `withdrawn by ${operatorName(operator)}`;
+  const reason = `${WITHDRAWN_BY}${operatorName(operator)}`;
   let withdrawn = 0;
   for (let at = 0; at < ids.length; at += AT_A_TIME) {
     signal.throwIfAborted();

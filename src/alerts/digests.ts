@@ -16,7 +16,7 @@ import { fallbacks } from "./steps/route.js";
 import { mentionsFor } from "./tell/mentions.js";
 import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
-import { nowhere, raiseUndelivered } from "./tell/undelivered.js";
+import { isLost, nowhere, raiseUndelivered } from "./tell/undelivered.js";
 import { watchRotas } from "./watch-rotas.js";
 
 const SCOPE = "alerts.digests";
@@ -130,8 +130,8 @@ export function createDigests(
         continue;
       }
       // Not enqueued: its platform is not switched on.
-      const isLost = delivery === undefined || waits || delivery.status === "dead" || delivery.status === "held";
-      if (isLost) await postElsewhere(one, delivery?.reason ?? "it could not be enqueued");
+      if (delivery === undefined || waits || isLost(delivery))
+        await postElsewhere(one, delivery?.reason ?? "it could not be enqueued");
       const left = (await unsettled()).filter(({ deliveryId }) => deliveryId !== one.deliveryId);
       await keyValue.set(SCOPE, UNSETTLED, left);
     }

@@ -17,6 +17,9 @@ export const mayHaveArrived = (part: DeliveryPart): boolean => part.operation ==
 export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
   status !== "sent" && operation !== "delete" && isMarked === true;
 
+/** How the reason of a delivery starts that an operator withdrew. */
+export const WITHDRAWN_BY = "withdrawn by ";
+
 type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "isCourtesy">;
 
 /** A courtesy is not held or dead then, but cancelled. */
@@ -41,4 +44,10 @@ export function hasExpired(ended: Ended): boolean {
   const { status, expiresAt, settledAt = 0, reason = "" } = ended;
   if (status === "held" || expiresAt === undefined || !isGivenUp(ended)) return false;
   return expiresAt <= settledAt || reason.includes(GIVEN_UP);
+}
+
+/** Hooks were asked about it, and decided that it is not sent. What the gateway withdraws while they are asked is not told apart: its caller knows its reason. */
+export function isWithheldByHook({ status, asked, parts, reason = "" }: Delivery): boolean {
+  if (status === "suppressed") return true;
+  return status === "cancelled" && asked > 0 && parts.length === 0 && !reason.startsWith(WITHDRAWN_BY);
 }

@@ -6,7 +6,7 @@ import type { Loss } from "../plan.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
-import { isLostCourtesy, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered } from "./undelivered.js";
+import { isLost, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -33,9 +33,10 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
         break;
       }
       case "cancelled":
+      case "suppressed":
       case "dead":
       case "held":
-        if (delivery.status === "cancelled" && !isLostCourtesy(delivery)) {
+        if (!isLost(delivery)) {
           await store.saveCard(settled);
           break;
         }
@@ -51,7 +52,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
         } else if (card.failedAt !== undefined) await testAgain(destination, telling);
         break;
       }
-      // Hooks decided so, a newer change took its place, or the outbox has forgotten it.
+      // A newer change took its place, or the outbox has forgotten it.
       default:
         await store.saveCard(settled);
     }

@@ -13,7 +13,7 @@ import { isElsewhere } from "./is-elsewhere.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
 import { mentionsOthers, withoutPaged } from "./paged-elsewhere.js";
 import type { Telling } from "./telling.js";
-import { isLostCourtesy, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./undelivered.js";
+import { isLost, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 /** A page that is refused with a short pause has to be enqueued anew before that ends. */
@@ -72,12 +72,11 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       next = now + ASK_AGAIN_MS;
       continue;
     }
-    const isEnded = delivery?.status === "dead" || delivery?.status === "held";
-    const isLost = waits || isEnded || (delivery !== undefined && isLostCourtesy(delivery));
     const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
     if (delivery) noteRefusal(destination, delivery, telling);
-    if (isLost) await lose(destination, notices, lossOf(destination, delivery, telling), telling);
+    if (delivery && (waits || isLost(delivery)))
+      await lose(destination, notices, lossOf(destination, delivery, telling), telling);
     if (delivery?.status === "sent") {
       await noteArrival(destination, telling);
       await recordPosted(notices, delivery, telling);

@@ -1,6 +1,6 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
 import { type Alert, isOpen } from "../../domain/alert.js";
-import { hasExpired, isInDoubt, mayHaveArrived } from "../../domain/given-up.js";
+import { hasExpired, isInDoubt, isWithheldByHook, mayHaveArrived } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
@@ -109,6 +109,7 @@ export function lossOf(destination: string, delivery: Delivery, { pauseOf, confi
   const { reason = isUnderWay(delivery) ? WAITS : delivery.status } = delivery;
   if (isInDoubt(delivery) || (isUnderWay(delivery) && delivery.parts.some(mayHaveArrived)))
     return { fate: "in doubt", reason };
+  if (isWithheldByHook(delivery)) return { fate: "unsent", reason };
   if (isRefused(delivery)) return { fate: "refused", reason };
   const pause = pauseOf(destination);
   if (pause) return { fate: "paused", reason: pausedText(pause, config) };
@@ -118,8 +119,14 @@ export function lossOf(destination: string, delivery: Delivery, { pauseOf, confi
 
 const WAITS = "it waits for its platform, or behind other messages of its chat";
 
+/** It ended and did not arrive. What the gateway or an operator withdrew is not lost. */
+export function isLost(delivery: Delivery): boolean {
+  const { status } = delivery;
+  return status === "dead" || status === "held" || isLostCourtesy(delivery) || isWithheldByHook(delivery);
+}
+
 /** It was tried, and the platform refused it or may have. (What hooks cancel is never tried.) */
-export function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
+function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
   return status === "cancelled" && isCourtesy === true && parts.length > 0;
 }
 

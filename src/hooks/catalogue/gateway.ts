@@ -135,7 +135,7 @@ export const messageSending = ownPoint({
     return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
   },
   summary:
-    "Fires before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. A hook may rewrite or cancel the message. Hooks are not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
+    "Fires before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. A hook may rewrite or cancel the message. A card, reminder or escalation of an alert that a hook cancels is posted at `alerts.fallback`. Hooks are not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
   example: { ...sent, message: { text: "hello back" } },
 });
 
