@@ -13,7 +13,7 @@ export interface RoomsParts {
   configured: readonly { id: string; name: string }[];
   gatewayName: string;
   /** Whose direct conversations are there before they first look: alerts go there. */
-  people: readonly string[];
+  people?: readonly string[] | undefined;
   /** How many rooms one person can add. */
   perPerson: number;
 }
@@ -34,7 +34,7 @@ export function directRoomId(personId: string): string {
   return `dm-${personId}`;
 }
 
-export function createRooms({ store, configured, gatewayName, people, perPerson }: RoomsParts): Rooms {
+export function createRooms({ store, configured, gatewayName, people = [], perPerson }: RoomsParts): Rooms {
   const find = async (roomId: string) => (await store.rooms()).find(({ id }) => id === roomId);
 
   const directOf = (personId: string): WebRoom => ({

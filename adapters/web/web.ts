@@ -45,7 +45,7 @@ export function createWebAdapter({
   rooms: configured,
   maxText,
   roomsPerPerson = 20,
-  people = [],
+  people,
   pageUrl,
 }: WebAdapterOptions): WebAdapter {
   const feed = createFeed();
@@ -147,6 +147,7 @@ export function createWebAdapter({
       if (!running) return { kind: "retry", error: "the web chat is not running", scope: "bot" };
       return send({ store: chat, rooms, feed, serial, clock: running.clock }, operation);
     },
+    isReader: async (_, userId) => people?.includes(userId),
     openThread: async (at, messageId) => ({ ...at, threadId: messageId }),
   };
 }

@@ -11,7 +11,7 @@ import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { directAddress, directPerson, spelled } from "./direct.js";
 import { adminsOf } from "./hooks.js";
-import { nameIn } from "./people.js";
+import { accountProblem, nameIn } from "./people.js";
 
 interface Parts
   extends Pick<
@@ -45,7 +45,8 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
     nameOf: (ref) => nameIn(config, ref),
     direct(ref) {
       const [platform = "", id, ...more] = ref.split(":");
-      return id === undefined || more.length > 0 ? undefined : directAddress(platform, id, config, env);
+      const isAccount = id !== undefined && more.length === 0 && accountProblem(ref, config) === undefined;
+      return !isAccount ? undefined : directAddress(platform, id, config, env);
     },
     isReader: async (at, userId) =>
       adapters.find(({ platform }) => platform === at.platform)?.isReader?.(at, userId, AbortSignal.timeout(ASK_MS)),

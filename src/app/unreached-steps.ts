@@ -6,6 +6,7 @@ import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { PlatformName } from "../domain/platform.js";
 import { directAddress, directPerson } from "./direct.js";
+import { accountProblem } from "./people.js";
 import type { SettingProblem } from "./setting-problem.js";
 
 type Step = RouteConfig["escalate"][number];
@@ -43,7 +44,8 @@ export function unreachedSteps(config: Config, env: Environment, on: readonly Pl
   /** Everyone on a rota counts: the next person stands in for one without an account. */
   function accountsBehind(mention: string) {
     const rota = config.alerts.rotas[rotaOf(mention) ?? ""];
-    return accountsOf(rota === undefined ? [mention] : peopleOf(rota), config.alerts, 0);
+    const accounts = accountsOf(rota === undefined ? [mention] : peopleOf(rota), config.alerts, 0);
+    return accounts.filter(({ ref }) => accountProblem(ref, config) === undefined);
   }
 
   function whyNot(mention: string): string {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const mentions = ["gap", "away", "both", "empty"];
   app = await runApp({
     alerts: {
-      people: { Ann: ["discord:7"], Ben: ["web:2"], Cid: ["web:3"] },
+      people: { Ann: ["discord:7"], Ben: ["web:2"], Cid: ["web:1"] },
       rotas: {
         gap: rota(["Ann", "Ben"], 1),
         away: rota(["Ann", "Cid", "Ben"], -1),

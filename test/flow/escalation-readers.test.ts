@@ -17,7 +17,7 @@ const rota = (people: string[]) => ({
   rotate: { people, from: new Date(Date.now() - 24 * 60 * 60_000).toISOString().slice(0, 16), every: "7d" },
 });
 
-async function start(name: "discord" | "telegram", settings: (around: Around) => Record<string, unknown>) {
+async function start(name: "web" | "discord" | "telegram", settings: (around: Around) => Record<string, unknown>) {
   stack = await startStack({
     // Nothing answers the customer.
     withFlow: false,
@@ -41,7 +41,7 @@ async function start(name: "discord" | "telegram", settings: (around: Around) =>
   });
 }
 
-async function escalated(name: "discord" | "telegram") {
+async function escalated(name: "web" | "discord" | "telegram") {
   await platform("web").say(platform("web").places[1], "guest", "Where is my order?");
   const seen = async () => (await platform(name).seen(room(name))).find(({ text }) => text.includes("Escalated: step"));
   return (await until(seen, "the escalation", 30_000)).text.replaceAll("\\", "");
@@ -81,6 +81,29 @@ it("Telegram: whoever has left the group is not notified, and what their private
     (await platform("web").seen(room("web"))).find((one) => one.text.includes("Escalated: step"));
   expect((await until(copy, "the copy at the fallback", 30_000)).text).toContain(
     "The private message to Cara did not arrive",
+  );
+});
+
+it("Web: an account that is not in `web.people` is not notified, and the next person on the rota is", async () => {
+  await start("web", () => ({
+    rotas: { nights: rota(["Cara", "Dan"]) },
+    people: { Cara: ["web:999"], Dan: ["web:1"] },
+  }));
+  expect((await run("/oncall who nights")).text).toMatch(/Escalations notify Dan instead/);
+  expect(await escalated("web")).toContain(
+    "Cara cannot read General (web); Dan is the next person who can be notified, and is mentioned",
+  );
+});
+
+it("Web: the other account of a person is used when the one in the web chat was removed", async () => {
+  await start("web", ({ discord }) => ({
+    rotas: { nights: rota(["Cara"]) },
+    people: { Cara: ["web:999", `discord:${discord.userId}`] },
+  }));
+  expect(await escalated("web")).toContain("Cara cannot read General (web) and is notified in a private chat");
+  await until(
+    () => stack.discord.calls.some(({ body }) => JSON.stringify(body ?? {}).includes("Escalated: step")),
+    "the private message",
   );
 });
 
