@@ -45,6 +45,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
         return;
       }
       delete alert.snooze;
+      delete alert.woken;
       beginAnew(alert);
       return;
     }
@@ -55,6 +56,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       if (alert.snooze?.until === action.until) return;
       resumeAfterSnooze(alert, now);
       alert.snooze = { by: by.name, byId: by.id, at: now, until: action.until };
+      delete alert.woken;
       plan.move("snooze", by, `until ${new Date(action.until).toISOString()}`);
       return;
     }

@@ -100,6 +100,8 @@ export interface Alert {
   lapsedAt?: number;
   /** `byId`: the account of that person (`platform:id`), who is mentioned when it ends. */
   snooze?: { by: string; byId?: string; at: number; until: number };
+  /** Its snooze ended by itself, and no message has said so: a rule keeps the alert quiet. */
+  woken?: { by: string; byId?: string };
   /** The silence, window or alert that keeps it quiet. */
   quietBy?: string;
   /** Person who took it: `platform:id`; and as people write it. */

@@ -210,6 +210,38 @@ describe("escalation", () => {
     ]);
   });
 
+  it.each([
+    ["is acknowledged (it is not)", undefined, ["The snooze ended (Ann snoozed it)"]],
+    ["is acknowledged (it is)", { kind: "ack" } as const, []],
+  ])("is announced when a silence that is longer than it ends, unless it %s", async (_, action, announced) => {
+    const on = await watch({
+      ...route({ escalate: [{ after: "1m" }], remind: { times: 0 } }),
+      people: { Ann: ["loop:1"] },
+    });
+    const { id } = await on.raise();
+    await on.advance(2 * MINUTE);
+    const before = on.posted().length;
+    await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + 10 * MINUTE }, ANN);
+    await on.alerts.silences.add(["queue=support"], 14 * MINUTE, "moving", ANN);
+    await on.advance(13 * MINUTE);
+    expect((await on.alerts.get(id))?.state).toBe("silenced");
+    expect(on.posted()).toHaveLength(before);
+    if (action) await on.alerts.act(id, action, ANN);
+    await on.advance(10 * MINUTE);
+    expect(
+      on
+        .posted()
+        .slice(before)
+        .map(({ text }) => /The snooze ended \(.*?\)/.exec(text)?.[0]),
+    ).toEqual(announced);
+    expect(
+      on
+        .posted()
+        .slice(before)
+        .map(({ body }) => body.mentions),
+    ).toEqual(announced.map(() => ({ users: ["1"] })));
+  });
+
   it.each(["escalate", "nothing"])(
     "ends in a message for the person who snoozed an acknowledged alert (%s)",
     async (what) => {

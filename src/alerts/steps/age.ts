@@ -17,8 +17,12 @@ export function age(plan: Plan, { config }: Alerting): void {
   plan.lookAt(expiresAt);
   if (alert.snooze && now >= alert.snooze.until) {
     resumeAfterSnooze(alert, now);
+    const { by, byId } = alert.snooze;
     delete alert.snooze;
-    if (plan.move("wake", CLOCK, "the snooze ended")) remindAnew(alert);
+    if (plan.move("wake", CLOCK, "the snooze ended")) {
+      alert.woken = { by, byId };
+      remindAnew(alert);
+    }
   }
   plan.lookAt(alert.snooze?.until);
   if (alert.ack?.until !== undefined && now >= alert.ack.until) {

@@ -6,7 +6,7 @@ import type { Alert, NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { AlertsConfig } from "../config.js";
 import { accountsOf, knownAs } from "../people.js";
-import { CLOCK, type Plan } from "../plan.js";
+import type { Plan } from "../plan.js";
 import { isAtLeast } from "../quiet-hours.js";
 import { quietEnd } from "./quiet-hours.js";
 
@@ -29,12 +29,13 @@ type Words = Pick<NewNotice, "key" | "text" | "mentions">;
 
 function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | undefined {
   const { alert, now, isNew, events } = plan;
-  const { snooze } = plan.was;
+  const { woken } = alert;
   const isFiring = alert.state === "firing";
-  // The person who wakes an alert knows that it is awake.
-  if (snooze && events.some(({ event, actor }) => event === "wake" && actor === CLOCK)) {
-    const text = `The snooze ended (${snooze.by} snoozed it)`;
-    const mentions = snoozer(snooze, config, now);
+  // The person who wakes an alert knows that it is awake. What a rule keeps quiet is announced when the rule ends.
+  if (woken && alert.state !== "silenced" && alert.state !== "inhibited") {
+    delete alert.woken;
+    const text = `The snooze ended (${woken.by} snoozed it)`;
+    const mentions = snoozer(woken, config, now);
     if (isFiring) return { key: `wake:${now}`, text, mentions };
     // It is acknowledged as before, and who wanted to hear of it later does.
     if (alert.state !== "acked") return undefined;
@@ -69,7 +70,7 @@ export function wokenText(notice: Pick<NewNotice, "key" | "text">, alert: Alert)
 }
 
 /** All accounts of the person, because the alert may be in chats of several platforms. */
-function snoozer({ by, byId }: NonNullable<Alert["snooze"]>, config: AlertsConfig, now: number): string[] {
+function snoozer({ by, byId }: NonNullable<Alert["woken"]>, config: AlertsConfig, now: number): string[] {
   if (byId === undefined) return [];
   const person = knownAs(byId, config);
   const accounts = person === undefined ? [{ ref: byId, name: by }] : accountsOf([person], config, now);
