@@ -1035,9 +1035,11 @@ describe("what cannot be told", () => {
   it("at a webhook for an hour is an alert, which ends with the next that is taken", async () => {
     let status = 500;
     const { url } = await webhook(() => status);
-    const on = await watch(route({ escalate: [{ webhook: url }], remind: { times: 0 } }));
+    const config = route({ escalate: [{ webhook: url }], remind: { times: 0 } });
+    const on = await watch(config);
     await on.raise();
     await on.advance(62 * MINUTE);
+    await on.reload(config);
     const own = async () =>
       (await on.alerts.list({ limit: 10 })).find(({ signal: { title } }) =>
         title.startsWith("Reminders and escalations"),

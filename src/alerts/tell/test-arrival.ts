@@ -71,7 +71,9 @@ function isUsed(destination: string, { config, admins, personOf }: Telling): boo
     config.fallback.includes(destination) ||
     config.digests.some(({ to }) => to.includes(destination)) ||
     Object.values(config.routes).some(
-      ({ to, escalate }) => to.includes(destination) || escalate.some((step) => step.to.includes(destination)),
+      ({ to, escalate }) =>
+        to.includes(destination) ||
+        escalate.some((step) => step.to.includes(destination) || step.webhook === destination),
     )
   );
 }
