@@ -1051,6 +1051,18 @@ describe("what cannot be told", () => {
     expect(await own()).toMatchObject({ state: "resolved" });
   });
 
+  it("at a webhook that takes others keeps none of them back", async () => {
+    const { url, taken } = await webhook(() => (JSON.stringify(taken.at(-1)).includes("Ann") ? 400 : 204));
+    const on = await watch(route({ escalate: [{ webhook: url }], remind: { times: 0 } }));
+    await on.raise({ fingerprint: "a", title: "Reply to Ann" });
+    await until(() => taken.length === 1, "the first page");
+    await on.settle();
+    const refused = taken[0]?.id;
+    await on.raise({ fingerprint: "b", title: "Reply to Bea" });
+    await until(() => taken.at(-1)?.id !== refused, "the second page, without a wait for the first");
+    expect(JSON.stringify(taken.at(-1)?.body)).toContain("Reply to Bea");
+  });
+
   it.each([
     [404, 1, "with the answer that it will not be taken: at once"],
     [503, 0, "with an answer that may change: after `fallback_after`"],

@@ -73,6 +73,8 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     if (waiting.length === 0) return undefined;
     const now = clock.now();
     let holds = false;
+    // What a webhook does not take keeps back nothing else.
+    let again: number | undefined;
     // Decided before a crash: said in the same words, under the same id.
     for (const group of groupBy(
       waiting.filter((one) => one.deliveryId !== undefined),
@@ -87,8 +89,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
         holds = true;
         continue;
       }
-      const again = await say(destination, sayings, telling);
-      if (again !== undefined) return again;
+      again = earliest(again, await say(destination, sayings, telling));
     }
     const fresh: Notice[] = [];
     for (const one of waiting) {
@@ -114,18 +115,20 @@ export async function sayNotices(destination: string, telling: Telling): Promise
         deliveryId,
       );
       const assigned = group.map((one) => ({ ...one, notice: { ...one.notice, deliveryId } }));
-      const again = await say(destination, assigned, telling);
-      if (again !== undefined) return again;
+      again = earliest(again, await say(destination, assigned, telling));
     }
-    if (waiting.length < PAGE || fresh.length === held.length) {
+    if (again !== undefined || waiting.length < PAGE || fresh.length === held.length) {
       // An alert that needs an operator again wakes the chats that show it, and no webhook.
-      if (holds && isWebhook(destination)) return now + RETRY_WEBHOOK_MS;
+      if (holds && isWebhook(destination)) again = earliest(again, now + RETRY_WEBHOOK_MS);
       const pause = held.length > 0 ? telling.pauseOf(destination) : undefined;
-      const next = waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+      const next = earliest(again, waiting.find(({ dueAt }) => dueAt > now)?.dueAt);
       return pause ? Math.min(next ?? pause.until, lookAtPause(pause, now)) : next;
     }
   }
 }
+
+const earliest = (one: number | undefined, other: number | undefined) =>
+  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 
 /** They are too old to send. For a page, the history shows that it was not posted. */
 async function drop(notices: readonly Notice[], { store, run }: Telling): Promise<void> {
