@@ -126,7 +126,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     }
     const hooks = await automations.settle(swapped, next.file);
     const found = (await parts.problems()).filter((problem) => !known.has(formatProblem(problem)));
-    const report = mask(reloadText(found));
+    const report = mask(reloadText(found, hooks.removed));
     if (found.length > 0) {
       logger.error({ file, problems: found.length }, report);
       await notifier.alert("reload", `⚠ ${report}`);
@@ -143,8 +143,11 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
   }
 }
 
-/** Problems of a reload: parts that were not applied, and hooks that were applied and lack something. */
-function reloadText(problems: readonly ListedProblem[]): string {
+/**
+ * Problems of a reload: parts that were not applied, and hooks that were applied and lack something. `removed`: hooks that are not in
+ * the files any more, maybe because of the same slip.
+ */
+function reloadText(problems: readonly ListedProblem[], removed: readonly string[]): string {
   const isApplied = ({ of }: ListedProblem) => of === "needs" || of === "trigger";
   const listed = (some: readonly ListedProblem[]) => some.map(formatProblem).join("\n").slice(0, 1500);
   const { broken, warned } = splitProblems(problems);
@@ -155,6 +158,9 @@ function reloadText(problems: readonly ListedProblem[]): string {
       `Broken parts of the changed configuration were not applied; the rest is in force.\n${listed(refused)}`,
     applied.length > 0 && `These hooks were applied and lack something:\n${listed(applied)}`,
     warned.length > 0 && `This was applied and works, but should be changed:\n${listed(warned)}`,
+    problems.length > 0 &&
+      removed.length > 0 &&
+      `These hooks are not in the files any more, and were removed: ${removed.join(", ").slice(0, 500)}`,
   ]
     .filter(Boolean)
     .join("\n");
