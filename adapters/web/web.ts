@@ -36,7 +36,7 @@ export interface WebAdapter extends Adapter {
   readonly port: WebPort;
 }
 
-/** Of texts and what is shown with them, in one answer: all that is read at once is in memory until its reader took it. */
+/** The limit for texts and what is shown with them, in one answer: all that is read at once is in memory until its reader took it. */
 const MAX_PAGE_BYTES = 1_000_000;
 
 export function createWebAdapter({

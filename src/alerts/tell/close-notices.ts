@@ -99,7 +99,7 @@ async function wasHeld({ id }: Alert, postedAt: number, { store }: Telling): Pro
   return (await store.history(id, HISTORY_MAX)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
 }
 
-/** Of one alert those of its card, as long as it is open; of several, as long as one of them needs a person. */
+/** A message about one alert has the buttons of its card while the alert is open; one about several, while one of them needs a person. */
 async function buttonsOf(
   alerts: readonly Alert[],
   deliveryId: string,

@@ -30,7 +30,7 @@ export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): 
 export interface Origin {
   address: Address;
   messageId: string | undefined;
-  /** Of what continues an answer: that answer named no room. */
+  /** It continues an answer that named no room. */
   isPrivate?: boolean;
 }
 

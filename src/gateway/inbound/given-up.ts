@@ -1,5 +1,5 @@
 /** A message that became a dead letter: its author waits for an answer that does not come by itself. */
-import { hasRole } from "../../domain/identity.js";
+import { hasRole, type Role } from "../../domain/identity.js";
 import { answerId } from "../../domain/journal.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
@@ -16,7 +16,7 @@ export function givenUpNote(row: LaneRow, inbound: Inbound): NewDelivery | undef
   const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
   const { role } = judge(message, inbound).operator;
   if (!interaction && !isNotified(message, role, inbound)) return undefined;
-  const told = note(row, message, interaction, textFor(row, hasRole(role, "operator")), inbound);
+  const told = note(row, message, interaction, textFor(row, role), inbound);
   // A second try by an operator may answer it, or end in another note.
   const delivery = { ...told, id: answerId(causeId(row), `${MARK}${row.round}`) };
   if (interaction) return delivery;
@@ -31,10 +31,13 @@ export function givenUpNote(row: LaneRow, inbound: Inbound): NewDelivery | undef
 
 const MARK = "g";
 
-function textFor(row: LaneRow, mayRetry: boolean): string {
+function textFor(row: LaneRow, role: Role | undefined): string {
   const id = causeId(row);
   const attempts = attemptOf(row);
   const times = attempts === 1 ? "one attempt" : `${attempts} attempts`;
-  const retry = mayRetry ? ` \`/outbox retry ${id}\` tries it again.` : "";
-  return `Your message was not handled: it was given up after ${times}. \`/hooks why ${id}\` shows why.${retry}`;
+  const what = `Your message was not handled: it was given up after ${times}.`;
+  // Who has no role may give neither command.
+  if (role === undefined) return `${what} Try again later.`;
+  const retry = hasRole(role, "operator") ? ` \`/outbox retry ${id}\` tries it again.` : "";
+  return `${what} \`/hooks why ${id}\` shows why.${retry}`;
 }

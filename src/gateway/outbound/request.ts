@@ -65,7 +65,7 @@ interface UnderWay extends InBag {
   /** On the monotonic clock. */
   dueAt: number;
   resolve(result: SendResult): void;
-  /** Of one with files. */
+  /** For a request with files. */
   aborting: AbortController | undefined;
   /** Its files are being fetched, so nothing was sent. */
   isFetching: boolean;
