@@ -32,8 +32,13 @@ export function install(
   let live = new Map<string, Live>();
   const broken = [...next.broken];
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
-  for (const { definition } of before.values())
-    if (!wanted.has(definition.id) && staysUntilFixed(definition, next)) wanted.set(definition.id, definition);
+  for (const { definition } of before.values()) {
+    if (wanted.has(definition.id)) continue;
+    const why = whyItStays(definition, next);
+    if (why === undefined) continue;
+    wanted.set(definition.id, definition);
+    if (why.id !== definition.id && why.isWholeFile !== true) broken.push(brokenBy(definition, [goneBeside(why)]));
+  }
   const replaced = new Set(
     [...before.values()].filter(({ definition }) => !isSame(wanted.get(definition.id), definition)),
   );
@@ -125,12 +130,21 @@ function inOrder(
   );
 }
 
-/** Its definition is missing only because its file, or the new version of it, is broken; it was not removed. */
-function staysUntilFixed({ id, point, place }: Definition, { broken, events }: LoadedHooks): boolean {
-  if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return false;
-  return broken.some(
-    (one) => one.id === id || ((one.isWholeFile || one.mayHideOthers) === true && one.place.file === place.file),
+/**
+ * The broken entry for which a hook that is missing was not removed: its own new version, its whole file, or an entry of its file that
+ * may have been this hook or may have swallowed it. Undefined: it was removed.
+ */
+function whyItStays({ id, point, place }: Definition, { broken, events }: LoadedHooks): BrokenHook | undefined {
+  if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return undefined;
+  return (
+    broken.find((one) => one.id === id) ??
+    broken.find((one) => (one.isWholeFile ?? one.mayHideOthers) === true && one.place.file === place.file)
   );
+}
+
+function goneBeside({ place: { line } }: BrokenHook): string {
+  const other = line === undefined ? "another entry of it" : `the entry at line ${line}`;
+  return `it is not in its file any more, but ${other} is broken and may have been this hook, or have swallowed it. The previous version stays in force until that entry is corrected`;
 }
 
 function problemsByHook(problems: readonly Problem[], live: ReadonlyMap<string, Live>): Map<string, string[]> {

@@ -63,7 +63,7 @@ test("previous versions of a file that hides hooks stand where they stood in it"
   live.write("hooks/a.yaml", `${passes("one")}${open}${passes("three").replace("-", " ")}${passes("four")}`);
   live.write("hooks/b.yaml", passes("new"));
   await reloaded(live);
-  expect(live.app.automations.broken().map(({ id }) => id)).toEqual(["two"]);
+  expect(live.app.automations.broken().map(({ id }) => id)).toEqual(["two", "three"]);
   expect(await order(live)).toEqual(["one", "two", "three", "four", "new", "last"]);
 });
 
@@ -114,4 +114,60 @@ test("a hook that is broken at the start takes no other with it, and each that n
   const shown = await broken(live);
   expect(shown).toContain("1 hook not in force");
   for (const text of found.slice(1)) expect(shown).toMatch(text);
+});
+
+const BLOCK_GUARD = `- id: guard
+  on: inbound_claim
+  on_failure: closed
+  match: { when: 'payload.message.text.contains("evil")' }
+  run: { shell: { sh: "echo no evil >&2; exit 2" } }
+`;
+const BLOCK_ANSWER = `- id: answer
+  on: inbound_claim
+  run: { shell: { command: [echo, '{"decision":"claim","reply":"answered"}'] } }
+`;
+
+test.each([
+  ["the - before the next hook is lost", BLOCK_GUARD + BLOCK_ANSWER.replace("- id", "  id"), "answer"],
+  ["there is a slip in the word id", BLOCK_GUARD.replace("id:", "di:") + BLOCK_ANSWER, "a.yaml:1"],
+  ["its id is written as that of another", BLOCK_GUARD.replace("guard", "answer") + BLOCK_ANSWER, "a.yaml:6"],
+])(
+  "a guard that a slip took out of its file stays in force and is listed until the slip is corrected: %s",
+  async (_what, slip, other) => {
+    const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": BLOCK_GUARD + BLOCK_ANSWER });
+    for (const text of [slip, `${slip}# saved once more\n`]) {
+      live.write("hooks/a.yaml", text);
+      const { hooks, report } = await reloaded(live);
+      expect(hooks.removed).toEqual([]);
+      if (text === slip)
+        expect(report).toMatch(/hook guard: it is not in its file any more, but the entry at line \d is broken/);
+      expect(
+        live.app.automations
+          .broken()
+          .map(({ id }) => id)
+          .sort(),
+      ).toEqual([other, "guard"].sort());
+      expect(await broken(live)).toMatch(/guard.*: the previous version runs/);
+      await expectGuarded(live);
+    }
+    live.write("hooks/a.yaml", BLOCK_ANSWER);
+    expect((await reloaded(live)).hooks.removed).toEqual(["guard"]);
+    expect(await broken(live)).toBe("No configured hook is broken.");
+  },
+);
+
+test("a hook is removed although another one of its file has a wrong setting, and the report names it", async () => {
+  const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": BLOCK_GUARD + BLOCK_ANSWER });
+  live.write("hooks/a.yaml", BLOCK_ANSWER.replace("on:", "onn:"));
+  const { hooks, report } = await reloaded(live);
+  expect(hooks.removed).toEqual(["guard"]);
+  expect(report).toContain("These hooks are not in the files any more, and were removed: guard");
+});
+
+test("a critical guard that a slip took out of its file refuses the reload", async () => {
+  const critical = BLOCK_GUARD.replace("on:", "critical: true\n  on:");
+  const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": critical + BLOCK_ANSWER });
+  live.write("hooks/a.yaml", critical.replace("id:", "di:").replace("critical: true", "") + BLOCK_ANSWER);
+  await expect(reloaded(live)).rejects.toThrow(/The critical hook guard is broken/);
+  await expectGuarded(live);
 });

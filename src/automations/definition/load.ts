@@ -23,7 +23,7 @@ export interface BrokenHook {
   problems: DefinitionProblem[];
   /** The file cannot be read at all, so it is not known which hooks are in it. */
   isWholeFile?: boolean;
-  /** It is no valid YAML, so it may have swallowed hooks that follow it in its file. */
+  /** It is no valid YAML (a lost `-`) or has no id of its own (`di: guard`): it may have swallowed or been another hook of its file. */
   mayHideOthers?: boolean;
 }
 
@@ -125,7 +125,7 @@ function brokenHook(id: string | undefined, place: Place, issues: readonly Issue
     id: id ?? nameAfter(place),
     place,
     critical: isCritical(source.value) || torn?.critical === true,
-    mayHideOthers: torn?.mayHideOthers === true ? true : undefined,
+    mayHideOthers: torn !== undefined || id === undefined ? true : undefined,
     problems: tornProblems.concat(
       issues.map(({ path, message, ofKey }) => ({
         ...about,
