@@ -17,7 +17,7 @@ export const mission = defineCommand({
     show: { summary: "One mission with its tasks", run: showMission },
     report: { summary: "What a mission achieved, as a report", run: reportMission },
     cancel: { summary: "Stop a mission", role: "operator", run: cancelMission },
-    retry: { summary: "Run its failed tasks again", role: "operator", run: retryMission },
+    retry: { summary: "Call the hooks again that blocked it", role: "operator", run: retryMission },
     plans: { summary: "The plans that can be run", run: listPlans },
   },
   options: [

@@ -161,8 +161,12 @@ function damageOf(text: string): string | undefined {
   if (/[\0\uFFFD]/.test(text)) return "is damaged: it has bytes that are no text. Write it again, or restore a copy.";
   // A value in quotes may have several lines.
   const bare = text.replace(/=[ \t]*(["'`])[\s\S]*?\1/g, (value) => `=${value.replace(/[^\n]/g, "")}`);
-  const line = bare.split("\n").findIndex((one) => !/^\s*(#|$|(export\s+)?[^\s=#]+\s*=)/.test(one));
-  return line < 0 ? undefined : `line ${line + 1} sets no variable. Write NAME=value, or # before a comment.`;
+  for (const [index, line] of bare.split("\n").entries()) {
+    if (!/^\s*(#|$|(export\s+)?[^\s=#]+\s*=)/.test(line))
+      return `line ${index + 1} sets no variable. Write NAME=value, or # before a comment.`;
+    if (/^[^#=]*=[ \t]*["'`]/.test(line)) return `the quote in line ${index + 1} has no end. Write the closing one.`;
+  }
+  return undefined;
 }
 
 /** A variable that is no longer in `.env` stays set until the process ends. */

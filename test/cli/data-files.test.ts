@@ -339,6 +339,12 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
     [".env", "a pipe", ".env: cannot be read: it is a pipe", pipe],
     [".env", "zero bytes", ".env: is damaged: it has bytes", (path) => writeFileSync(path, "\0\0\0\0")],
     [".env", "no variables", ".env: line 4 sets no variable", (path) => writeFileSync(path, `# it's\nA="1\n2"\nB`)],
+    [
+      ".env",
+      "a quote",
+      ".env: the quote in line 3 has no end",
+      (path) => writeFileSync(path, `A="1"\n# "\nB="2\nC=it's`),
+    ],
     [".env", "a device", ".env: cannot be read: it is a device. Put a regular file", device],
     ["missions", "a link to nothing", "missions: is a link to ", (path) => symlinkSync("volume", path)],
     ["hookgate.yaml", "a pipe", "hookgate.yaml: cannot be read: it is a pipe", pipe],
