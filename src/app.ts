@@ -135,7 +135,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides.keep(hookId, enabled);
       // What its trigger missed while it was off comes now.
-      if (enabled) automations.triggers.look(hookId);
+      if (enabled) automations.triggers.wake(hookId);
     };
     const platforms = await createPlatforms(
       platformOptions(loaded, {

@@ -35,16 +35,16 @@ export interface Alerting {
   placeName?(at: Address): string | undefined;
   /** `platform:id` as people write it; as it is when its name is not known. */
   nameOf(ref: string): string;
-  /** Something is to be told there. */
-  lookAt(destination: string): void;
-  /** An alert has to be looked at then. */
+  /** There is something to send to that place. */
+  wakePlace(destination: string): void;
+  /** An alert is due then. */
   wakeAt(at: number): void;
   /** It is not known whether the pages of these chats arrived: a step is repeated as if they had not. */
   readonly inDoubtAt?: readonly string[] | undefined;
   /** These and a chat that refused its page: a fallback among them does not get another. */
   readonly lostAt?: readonly string[];
   /** Other alerts may be kept quiet by it now, or not any more. */
-  lookAtAll(): void;
+  wakeAll(): void;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -169,7 +169,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
   let inhibitors = createInhibitors(config.inhibit);
   const store = parts.store.alerts;
   const silences = createSilences(store, config.maintenance);
-  const work = createWork({ look, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
+  const work = createWork({ processDue, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
   let isStarted = false;
   // Times of open alerts that would lie ahead now are taken back.
   clock.onStep?.((stepMs) => stepMs < 0 && later("settings"));
@@ -196,9 +196,9 @@ export function createAlerts(parts: AlertsParts): Alerts {
       return at && parts.personOf?.(at);
     },
     chatOf,
-    lookAt: (destination) => later(`to ${destination}`),
+    wakePlace: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),
-    lookAtAll: () => later("all"),
+    wakeAll: () => later("all"),
     clock,
     logger,
     pauseOf(destination) {
@@ -229,10 +229,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
 
   /** What is raised before the start is on disk, and told from there. */
   function later(key: string, at?: number): void {
-    if (isStarted) work.look(key, at);
+    if (isStarted) work.wake(key, at);
   }
 
-  async function look(key: string): Promise<number | undefined> {
+  async function processDue(key: string): Promise<number | undefined> {
     if (key.startsWith("to ")) return tell(key.slice(3), telling);
     switch (key) {
       case "time":
@@ -246,18 +246,18 @@ export function createAlerts(parts: AlertsParts): Alerts {
           await retest(page, telling);
           await endUnusedGaps(page, telling);
         });
-        for (const destination of await store.busyDestinations()) telling.lookAt(destination);
+        for (const destination of await store.busyDestinations()) telling.wakePlace(destination);
         return undefined;
       case "silences":
-        telling.lookAtAll();
+        telling.wakeAll();
         return silences.nextChange(clock.now());
       case "digests":
-        return digests.look();
+        return digests.processDue();
       case "heartbeat":
-        return heartbeat.look();
+        return heartbeat.processDue();
       default:
         await watchRotas(telling);
-        return gatewayWatch.look();
+        return gatewayWatch.processDue();
     }
   }
 
@@ -381,10 +381,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     delivered(id) {
       if (id === DIGEST) later("digests");
-      else void (id.startsWith("al_") ? lookAfterNotices(id) : lookAfter(id));
+      else void (id.startsWith("al_") ? wakePlacesOf(id) : wakeCard(id));
     },
     deleted: (cardId) =>
-      void lookAfter(cardId, async ({ isClosed }) => {
+      void wakeCard(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);
       }),
     sendAnew: (deliveryId) => sendAnew(deliveryId, parts.store.outbox, telling),
@@ -402,8 +402,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
       await silences.load();
       isStarted = true;
       warnOfGaps(config, clock, logger);
-      for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
-      for (const destination of await store.busyDestinations()) telling.lookAt(destination);
+      for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) work.wake(key);
+      for (const destination of await store.busyDestinations()) telling.wakePlace(destination);
     },
     async prepare(given) {
       const next = spellChats(given, spell);
@@ -439,21 +439,21 @@ export function createAlerts(parts: AlertsParts): Alerts {
   }
 
   /** The code that settles deliveries does not wait; without this call the card is checked a little later. */
-  async function lookAfter(cardId: string, first?: (card: AlertCard) => Promise<void>): Promise<void> {
+  async function wakeCard(cardId: string, first?: (card: AlertCard) => Promise<void>): Promise<void> {
     try {
       if (await noteTest(cardId, telling)) return;
       const card = await store.card(cardId);
       if (!card) return;
       await first?.(card);
-      telling.lookAt(card.destination);
+      telling.wakePlace(card.destination);
     } catch (error) {
-      logger.warn({ card: cardId, error: errorMessage(error) }, "a card could not be looked after");
+      logger.warn({ card: cardId, error: errorMessage(error) }, "a card could not be followed up");
     }
   }
 
-  async function lookAfterNotices(alertId: string): Promise<void> {
+  async function wakePlacesOf(alertId: string): Promise<void> {
     try {
-      for (const { destination } of await store.placesOf(alertId)) telling.lookAt(destination);
+      for (const { destination } of await store.placesOf(alertId)) telling.wakePlace(destination);
     } catch (error) {
       logger.warn({ alert: alertId, error: errorMessage(error) }, "messages about an alert could not be checked");
     }

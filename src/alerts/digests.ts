@@ -65,7 +65,7 @@ interface About {
 export function createDigests(
   parts: Telling,
   keyValue: KeyValueStore,
-): { now(): Promise<Digest>; look(): Promise<number | undefined> } {
+): { now(): Promise<Digest>; processDue(): Promise<number | undefined> } {
   const { clock, admins, send } = parts;
 
   async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
@@ -119,7 +119,7 @@ export function createDigests(
   const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Sent[];
 
   /** What a chat does not take goes to the fallback. Gives the time of the next check. */
-  async function lookAfter(): Promise<number | undefined> {
+  async function followUp(): Promise<number | undefined> {
     let next: number | undefined;
     for (const one of await unsettled()) {
       const delivery = await parts.deliveryOf(one.deliveryId);
@@ -177,13 +177,13 @@ export function createDigests(
 
   return {
     now: () => write(parts, { title: "Alerts", since: clock.now() - DAY_MS, timezone: undefined }),
-    async look() {
+    async processDue() {
       const times: number[] = [];
       for (const digest of parts.config.digests) {
         const next = await lookAtOne(digest);
         if (next !== undefined) times.push(next);
       }
-      const next = await lookAfter();
+      const next = await followUp();
       if (next !== undefined) times.push(next);
       return times.length === 0 ? undefined : Math.min(...times);
     },

@@ -11,7 +11,10 @@ const SCOPE = "alerts.heartbeat";
 /** Calls that failed in a row before that is an alert. */
 const PATIENCE = 3;
 
-export function createHeartbeat(parts: Telling, keyValue: KeyValueStore): { look(): Promise<number | undefined> } {
+export function createHeartbeat(
+  parts: Telling,
+  keyValue: KeyValueStore,
+): { processDue(): Promise<number | undefined> } {
   const { clock, post, send, edit, raiseOwn, logger } = parts;
   let failures = 0;
 
@@ -55,7 +58,7 @@ export function createHeartbeat(parts: Telling, keyValue: KeyValueStore): { look
   }
 
   return {
-    async look() {
+    async processDue() {
       const { to, every } = parts.config.heartbeat;
       if (to === undefined) return undefined;
       if (isWebhook(to)) await call(to);

@@ -23,7 +23,7 @@ import { ackForOf, route } from "./steps/route.js";
 import { silence } from "./steps/silence.js";
 import { takeRoutes } from "./urging.js";
 
-/** Why an alert is looked at. */
+/** Why an alert is processed. */
 export type Occasion =
   | { kind: "signal"; signal: AlertSignal }
   | { kind: "action"; id: string; action: PersonAction; by: Actor }
@@ -86,14 +86,14 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
 }
 
 /** False when the alert was changed by another caller meanwhile. */
-async function commit(plan: Plan, { store, inhibitors, lookAt, wakeAt, lookAtAll }: Alerting): Promise<boolean> {
+async function commit(plan: Plan, { store, inhibitors, wakePlace, wakeAt, wakeAll }: Alerting): Promise<boolean> {
   const change = plan.change();
   if (change === undefined) return true;
   if (!(await store.commit(change))) return false;
   const { alert } = change;
   const concerned = [...plan.destinations, ...[...change.notices, ...change.left].map((one) => one.destination)];
-  for (const destination of new Set(concerned)) lookAt(destination);
+  for (const destination of new Set(concerned)) wakePlace(destination);
   if (alert.nextAt !== undefined) wakeAt(alert.nextAt);
-  if (inhibitors.note(alert)) lookAtAll();
+  if (inhibitors.note(alert)) wakeAll();
   return true;
 }

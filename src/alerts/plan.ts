@@ -100,8 +100,8 @@ export class Plan {
     this.left.push({ destination, movedTo });
   }
 
-  /** It has to be looked at then, at the latest. */
-  lookAt(at: number | undefined): void {
+  /** It is due then, at the latest. */
+  wakePlace(at: number | undefined): void {
     if (at === undefined) return;
     this.alert.nextAt = Math.min(this.alert.nextAt ?? at, at);
   }
@@ -133,7 +133,7 @@ export class Plan {
   }
 }
 
-/** To compare: when it is looked at again is put in last by every plan. */
+/** To compare: when it is due again is put in last by every plan. */
 const written = ({ nextAt, ...alert }: Alert) => JSON.stringify([alert, nextAt]);
 
 export const CLOCK: Actor = { id: "clock", name: "the clock", source: "clock" };

@@ -12,7 +12,7 @@ import { showCards } from "./tell/show-cards.js";
 import type { Telling } from "./tell/telling.js";
 import { endWithPause } from "./tell/undelivered.js";
 
-/** Gives the time of the next look, if one is needed. */
+/** Gives the time of the next pass, if one is needed. */
 export async function tell(destination: string, telling: Telling): Promise<number | undefined> {
   const laters = [
     await redrawCards(destination, telling),

@@ -27,8 +27,8 @@ export async function firstTime(store: Store, token: string): Promise<string | u
 export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, logger: Logger): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   let minutes = 0;
-  const lookAround = () => {
-    timer = clock.after(MINUTE_MS, lookAround);
+  const eachMinute = () => {
+    timer = clock.after(MINUTE_MS, eachMinute);
     if (minutes++ % SWEEP_EVERY_MINUTES === 0) sweep();
     store
       .verify(clock.now())
@@ -40,7 +40,7 @@ export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, 
       (error: unknown) => logger.warn({ error: errorMessage(error) }, "old rows were not removed"),
     );
   };
-  let timer = clock.after(MINUTE_MS, lookAround);
+  let timer = clock.after(MINUTE_MS, eachMinute);
   return async () => {
     timer.cancel();
     await running;

@@ -29,7 +29,7 @@ export interface AnswerParts {
 }
 
 /** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
-const LOOKED_AT_ONCE = 1_000;
+const ROWS_AT_ONCE = 1_000;
 
 export function answers(parts: AnswerParts): Ask {
   const byName: Record<QueryName, (wanted: Wanted) => Promise<Row[]>> = {
@@ -122,7 +122,7 @@ async function messages({ store }: AnswerParts, { limit, since, text }: Wanted):
   const rows: RowOf<"messages">[] = [];
   const pages = pagesOf<InboxRow>((before) =>
     store.inbox.list({
-      limit: LOOKED_AT_ONCE,
+      limit: ROWS_AT_ONCE,
       status,
       before: before?.id,
     }),
@@ -155,7 +155,7 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
   const rows: RowOf<"deliveries">[] = [];
   const pages = pagesOf<Delivery>((before) =>
     store.outbox.list({
-      limit: LOOKED_AT_ONCE,
+      limit: ROWS_AT_ONCE,
       status,
       before: before?.id,
     }),
@@ -191,7 +191,7 @@ async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>):
     const rows = await page(last);
     yield* rows;
     last = rows.at(-1);
-    if (rows.length < LOOKED_AT_ONCE) return;
+    if (rows.length < ROWS_AT_ONCE) return;
     await setImmediate();
   }
 }

@@ -76,7 +76,7 @@ export interface Automations extends AutomationDesk {
   /** What follows a swap that stays: triggers are synced, `config.reloaded` fires. */
   settle(swapped: Installed, file: string | undefined): Promise<Reloaded>;
   /** Events were stored; a hook was switched on. */
-  readonly triggers: Pick<Triggers, "ingested" | "look">;
+  readonly triggers: Pick<Triggers, "ingested" | "wake">;
   /** For hooks of plugins, which run without gates. */
   readonly pluginBreaker: {
     isWatched(hookId: string): boolean;
@@ -298,7 +298,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       gates.admit();
       // A hook that was removed is not stopped any more: one that comes back under its name starts anew.
       for (const id of removed) void gates.breakers.close(id);
-      queue.look();
+      queue.wake();
       if (isStarted) await sync();
       const reloaded = { hooks: live.size, added, changed, removed };
       logger.info({ file, ...reloaded }, "hooks reloaded");
@@ -314,7 +314,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     runs: historyOf(store.runs),
     fire: async (firing) =>
       shown(await fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock })),
-    gate: async (id) => gates.look(need(id)),
+    gate: async (id) => gates.refusalNow(need(id)),
     next: () => triggers.next(),
     // Those of plugins that were removed are not shown.
     breakers: () => gates.breakers.open().filter(({ hookId }) => registry.get(hookId) !== undefined),
@@ -337,7 +337,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     pause: pause.set,
     async resume() {
       await pause.clear();
-      queue.look();
+      queue.wake();
     },
     triggers,
     async sweep(now) {

@@ -24,7 +24,7 @@ interface Parts {
 }
 
 const DRY_RUN_MS = 300_000;
-const LOOK_AGAIN_MS = 250;
+const CHECK_AGAIN_MS = 250;
 
 export async function fireByHand(definition: Definition, how: HandFiring, at: Parts): Promise<AutomationRun> {
   const row = draftManual(definition, { ...how, payload: payloadOf(definition, how, at) }, at.clock.now());
@@ -57,7 +57,7 @@ async function running({ id }: Definition, { parts, clock }: Parts): Promise<Hoo
 async function untilEnded(row: AutomationRun, { signal }: HandFiring, { parts, clock }: Parts): Promise<AutomationRun> {
   let run = row;
   while (isUnfinished(run.status)) {
-    await wait(clock, LOOK_AGAIN_MS, signal);
+    await wait(clock, CHECK_AGAIN_MS, signal);
     run = (await parts.runs.get(run.id)) ?? run;
   }
   return run;

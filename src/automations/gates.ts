@@ -103,7 +103,7 @@ export class Gates {
   }
 
   /** What would refuse it now, or make it wait for its turn; undefined when nothing would. Takes nothing. For "why". */
-  async look(definition: Definition): Promise<(Refusal & { waits: boolean }) | undefined> {
+  async refusalNow(definition: Definition): Promise<(Refusal & { waits: boolean }) | undefined> {
     await this.#starts.learn(definition.id, this.#now);
     const entrance = { definition, isManual: definition.trigger.kind === "manual", isRetry: false };
     const full = entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition);

@@ -59,7 +59,7 @@ export interface Queue extends BackgroundPort {
   start(): Promise<void>;
   /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
   stop(graceMs: number): Promise<void>;
-  look(): void;
+  wake(): void;
   /** Checks a run that another part stores together with more: gives it as it is to be stored, ended already when its gates refuse it. */
   admit(row: AutomationRun): Promise<Admission>;
   /** Stores a run that a person asked for and starts it ahead of all waiting runs. Resolves with how it ended. */
@@ -91,10 +91,10 @@ export function createQueue(options: QueueOptions): Queue {
     ended: () => {},
   };
   let isStarted = false;
-  const work = createWork({ look: takeAll, maxParallel: 1, clock, logger });
+  const work = createWork({ processDue: takeAll, maxParallel: 1, clock, logger });
 
-  const look = () => {
-    if (isStarted) work.look(KEY);
+  const wake = () => {
+    if (isStarted) work.wake(KEY);
   };
 
   /** Takes what is due while there is room. A number = look again then. */
@@ -141,7 +141,7 @@ export function createQueue(options: QueueOptions): Queue {
         if (outcome.status === "queued") count(hookId, 1);
         for (const ended of listeners.get(row.id)?.ended ?? []) ended(outcome);
         listeners.delete(row.id);
-        look();
+        wake();
       });
   }
 
@@ -200,7 +200,7 @@ export function createQueue(options: QueueOptions): Queue {
       refusal,
       stored() {
         count(row.hookId, 1);
-        look();
+        wake();
       },
     };
   }
@@ -211,7 +211,7 @@ export function createQueue(options: QueueOptions): Queue {
     if (refusal === undefined) {
       count(row.hookId, 1);
       if (!(await insert(row))) count(row.hookId, -1);
-      look();
+      wake();
       return undefined;
     }
     if (!(await runs.insert(run))) return undefined; // it was recorded before, and is what it became
@@ -231,7 +231,7 @@ export function createQueue(options: QueueOptions): Queue {
   return {
     leases,
     stopping: stop.signal,
-    look,
+    wake,
     admit,
     connect: (given) => {
       parts = given;
@@ -271,7 +271,7 @@ export function createQueue(options: QueueOptions): Queue {
       waiting = await runs.waiting();
       isStarted = true;
       leases.start();
-      look();
+      wake();
     },
     async stop(graceMs) {
       isStarted = false;

@@ -282,7 +282,7 @@ export interface AlertStore {
   counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState, number>>>;
   /** Oldest first. */
   history(id: string, limit: number): Promise<AlertEvent[]>;
-  /** What has to be looked at now, soonest first; and when something will be. */
+  /** What is due now, soonest first; and when something will be. */
   due(now: number, limit: number): Promise<string[]>;
   nextDue(): Promise<number | undefined>;
 

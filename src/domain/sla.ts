@@ -249,7 +249,7 @@ export interface SlaStore {
   clocksOf(type: WatchedType, id: string): Promise<SlaClock[]>;
   /** Clocks with something to announce, the most urgent first. */
   due(now: number, limit: number): Promise<SlaClock[]>;
-  /** When the next one is due: one look at an index. */
+  /** When the next one is due: one read of an index. */
   nextDue(): Promise<number | undefined>;
   /** Open ones by their due time, paused ones last; ended ones newest first. */
   list(filter: SlaFilter): Promise<SlaClock[]>;
@@ -298,7 +298,7 @@ export interface SlaStore {
   /** Whether an alert of this episode was raised: only then is there one to end. */
   wasRaised(clockId: string, episode: number): Promise<boolean>;
 
-  /** Conversations with sights that were not looked at. */
+  /** Conversations with sights that were not processed. */
   unseen(limit: number): Promise<string[]>;
   sightsOf(conversation: string, limit: number): Promise<ConversationSight[]>;
   /** The open case of a conversation. */

@@ -37,7 +37,7 @@ export interface TaskFilter {
 export interface TaskTiming {
   /** When the orchestrator is to look at it next; absent: not by time. */
   dueAt?: number;
-  /** It is looked at when it would have been anyway. */
+  /** It is due when it would have been anyway. */
   keepsDue?: true;
   /** The lease of the run that it has under `task.run.owner`; absent: unchanged. */
   leaseUntil?: number;
@@ -52,7 +52,7 @@ export interface TaskStore {
    */
   commit(task: Task, event: TaskEvent, timing: TaskTiming, pending?: readonly NewPending[]): Promise<boolean>;
   /** When to look at it, and nothing else. */
-  look(id: string, dueAt: number | undefined): Promise<void>;
+  setDue(id: string, dueAt: number | undefined): Promise<void>;
   get(id: string): Promise<Task | undefined>;
   /** Whether there is one of this id: at once, for checks in the middle of a dispatch. */
   isKnown(id: string): boolean;

@@ -14,7 +14,7 @@ interface Patience {
   isEnough?(delivery: Delivery): boolean;
 }
 
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 /** Resolves with the delivery once it is settled, and earlier when the time has ended or the delivery is not due within it. */
 export async function watchDelivery(
@@ -27,6 +27,6 @@ export async function watchDelivery(
     const delivery = await outbox.get(id);
     if (delivery === undefined || !isUnderWay(delivery) || isEnough?.(delivery)) return delivery;
     if (Math.max(clock.now(), delivery.dueAt) > until) return delivery;
-    await wait(clock, LOOK_EVERY_MS, signal);
+    await wait(clock, CHECK_EVERY_MS, signal);
   }
 }

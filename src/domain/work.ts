@@ -1,18 +1,18 @@
 /**
- * One seam: "there is something to do for key K at time T, one at a time per key". It says *look*; the store's rows say
- * *what*. In process it is a keyed queue and a timer (`lib/work.ts`); on Postgres it will be a shared queue.
+ * One seam: "there is something to do for key K at time T, one at a time per key". It wakes a key; the store's rows say
+ * what there is to do. In process it is a keyed queue and a timer (`lib/work.ts`); on Postgres it will be a shared queue.
  */
 export interface Work {
   /**
-   * Looks at `key` as soon as there is room, or at `atMs` (ms since the epoch). Looking twice before it began is one look;
-   * a look asked for while the key is under way is done again right after; the earliest time asked for wins.
+   * Processes `key` as soon as there is room, or at `atMs` (ms since the epoch). Two calls before a pass began are one pass; a call
+   * during a pass makes another right after it; the earliest time asked for wins.
    */
-  look(key: string, atMs?: number): void;
+  wake(key: string, atMs?: number): void;
   /** Keys under way and keys waiting for room. */
   readonly depth: { active: number; waiting: number };
-  /** No new looks; resolves when those under way have ended. */
+  /** No new passes; resolves when those under way have ended. */
   stop(): Promise<void>;
 }
 
-/** Does what is due for a key. A number = look again at that time (ms since the epoch). Throwing is reported and the key is looked at again with back-off. */
-export type Look = (key: string) => Promise<number | undefined>;
+/** Does what is due for a key. A number = it is called again at that time (ms since the epoch). Throwing is reported, and it is called again with back-off. */
+export type ProcessDue = (key: string) => Promise<number | undefined>;

@@ -194,7 +194,7 @@ export class DeadlineWheel {
     this.#processorAtMs = this.#clock.processor?.() ?? 0;
     // The fractions that a clock gives do not add up to whole ticks.
     const until = Math.floor(this.#elapsedMs / TICK_MS + 1e-6);
-    while (this.#tick < until) this.#look(++this.#tick);
+    while (this.#tick < until) this.#expire(++this.#tick);
     this.#idleTicks = this.#linked === 0 ? this.#idleTicks + 1 : 0;
     this.#isTurning = this.#idleTicks <= IDLE_TICKS;
     this.#keepsAlive = this.#isClosed || this.#armed > 0;
@@ -204,7 +204,7 @@ export class DeadlineWheel {
   }
 
   /** Two passes: expiring one may arm, disarm or move any other. */
-  #look(tick: number): void {
+  #expire(tick: number): void {
     const slot = this.#slots[tick % SLOTS] as Slot;
     let due: Armed[] | undefined;
     for (let item = slot.next as Armed; item !== slot; ) {

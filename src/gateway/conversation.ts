@@ -85,7 +85,7 @@ export class Lane extends Key {
     this.#shared = shared;
   }
 
-  look(): Promise<number | undefined> {
+  processDue(): Promise<number | undefined> {
     return this.#shared.handle(this);
   }
 
@@ -179,7 +179,7 @@ export class Queue extends Key {
     this.#shared = shared;
   }
 
-  look(): Promise<number | undefined> {
+  processDue(): Promise<number | undefined> {
     return this.#shared.send(this);
   }
 
@@ -368,8 +368,8 @@ export class Conversations {
   }
 
   /** There is something to do in a lane or a queue. */
-  look(key: Lane | Queue, atMs?: number): void {
-    this.#work.look(key, atMs);
+  wake(key: Lane | Queue, atMs?: number): void {
+    this.#work.wake(key, atMs);
   }
 
   /** Takes a queue with nothing open for a delivery that is not stored yet. False when it has to wait for its turn. The taker owes `sendNow`. */

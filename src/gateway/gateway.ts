@@ -131,10 +131,10 @@ class RunningGateway implements Gateway {
       logger,
     });
     const { send_timeout, inbox_attempts } = config.gateway;
-    this.#gate = new SendGate(clock, send_timeout, (queue) => this.#look(queue));
+    this.#gate = new SendGate(clock, send_timeout, (queue) => this.#wakeQueue(queue));
     this.#suspects = new Suspects(
       inbox_attempts,
-      (lane) => this.#conversations.look(lane),
+      (lane) => this.#conversations.wake(lane),
       this.#gate,
       () => store.written(),
     );
@@ -194,7 +194,7 @@ class RunningGateway implements Gateway {
       perMinute: createPerMinute(this.#parts.clock),
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
-      lookOutbox: (queue) => this.#lookAnew(queue),
+      wakeOutbox: (queue) => this.#rereadAndWake(queue),
       conversations: this.#conversations,
       replyAtOnce: (delivery, near) => ReplyAtOnce.decide(delivery, near, this.#out),
     };
@@ -217,7 +217,7 @@ class RunningGateway implements Gateway {
         if (workId !== undefined) this.#pending.finished(workId);
       },
       conversations: this.#conversations,
-      look: (queue) => this.#lookAnew(queue),
+      wake: (queue) => this.#rereadAndWake(queue),
     };
     this.#phase = "running";
     await this.#beforeSending?.();
@@ -314,7 +314,7 @@ class RunningGateway implements Gateway {
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
     if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
-    this.#lookAnew(queueOf(delivery));
+    this.#rereadAndWake(queueOf(delivery));
     const edits = await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS });
     for (const edit of edits.reverse()) if (edit.reason === heldWith(deliveryId)) await this.release(edit.id);
     return true;
@@ -344,7 +344,7 @@ class RunningGateway implements Gateway {
     const row = await store.inbox.get(inboxId);
     if (!row || this.#phase !== "running") return true;
     this.#pressure.add();
-    this.#conversations.look(this.#conversations.laneOf(row.lane).reload());
+    this.#conversations.wake(this.#conversations.laneOf(row.lane).reload());
     return true;
   }
 
@@ -374,7 +374,7 @@ class RunningGateway implements Gateway {
     };
   }
 
-  /** What a stop or a crash left: every lane and every conversation with something unfinished is looked at. */
+  /** What a stop or a crash left: every lane and every conversation with something unfinished is woken. */
   async #resume(): Promise<void> {
     const { inbox, outbox } = this.#parts.store;
     // Before anything new ends.
@@ -384,13 +384,13 @@ class RunningGateway implements Gateway {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {
         this.#pressure.add();
-        this.#conversations.look(this.#conversations.laneOf(row.lane).reload());
+        this.#conversations.wake(this.#conversations.laneOf(row.lane).reload());
       }
       afterId = rows.at(-1)?.id ?? afterId;
       if (rows.length < RESUME_PAGE) break;
     }
     for (const { queue, dueAt } of await outbox.pending()) {
-      this.#conversations.look(this.#conversations.queueOf(queue).read(), this.#boundedDue(dueAt));
+      this.#conversations.wake(this.#conversations.queueOf(queue).read(), this.#boundedDue(dueAt));
     }
   }
 
@@ -405,7 +405,7 @@ class RunningGateway implements Gateway {
     const { inbox, outbox } = this.#parts.store;
     this.#out.startedAt += stepMs;
     await Promise.all([this.#out.pauses.shift(stepMs), this.#conversations.shift(stepMs), inbox.shift(stepMs)]);
-    for (const { queue } of await outbox.pending()) this.#lookAnew(queue);
+    for (const { queue } of await outbox.pending()) this.#rereadAndWake(queue);
   }
 
   chatPause(at: Address): Pause | undefined {
@@ -415,10 +415,10 @@ class RunningGateway implements Gateway {
   async liftPauses(key?: string): Promise<string[]> {
     const { store, clock, adapters } = this.#parts;
     const [lifted, offered] = [await this.#out.pauses.lift(key), await this.#conversations.hurry(key, clock.now())];
-    for (const lane of offered) this.#conversations.look(lane);
+    for (const lane of offered) this.#conversations.wake(lane);
     adapters.pausesLifted(new Set(lifted.map((one) => one.split(":", 1)[0] as string)));
     await Promise.all(lifted.map((one) => store.outbox.dueNow(one, clock.now())));
-    if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#lookAnew(queue);
+    if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#rereadAndWake(queue);
     return [...new Set([...lifted, ...offered.map((lane) => lane.key)])];
   }
 
@@ -453,17 +453,17 @@ class RunningGateway implements Gateway {
   }
 
   #wake(platform: string): void {
-    for (const queue of this.#parking.leave(platform)) this.#look(queue);
+    for (const queue of this.#parking.leave(platform)) this.#wakeQueue(queue);
   }
 
-  #look(queue: string): void {
-    this.#conversations.look(this.#conversations.queueOf(queue));
+  #wakeQueue(queue: string): void {
+    this.#conversations.wake(this.#conversations.queueOf(queue));
   }
 
   /** Before `start()` nothing is woken: it resumes all that is open. */
-  #lookAnew(key: string): void {
+  #rereadAndWake(key: string): void {
     const queue = this.#conversations.queueOf(key).read();
-    if (this.#phase === "running") this.#conversations.look(queue);
+    if (this.#phase === "running") this.#conversations.wake(queue);
   }
 
   async #root(deliveryId: string): Promise<Delivery> {
@@ -507,11 +507,11 @@ class RunningGateway implements Gateway {
     if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#parts);
     const [seq = 0] = await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
-    if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));
+    if (deliveryId !== undefined || this.#phase !== "running") this.#rereadAndWake(queueOf(delivery));
     else {
       const queue = this.#conversations.queueFor(delivery);
       queue.offer(newlyStored(delivery, seq, now));
-      this.#conversations.look(queue);
+      this.#conversations.wake(queue);
     }
     return id;
   }

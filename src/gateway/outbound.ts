@@ -22,12 +22,12 @@ import type { Outbound, Then } from "./outbound/sending.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
 import { wasWithdrawn } from "./outbound/withdraw.js";
 
-/** Deliveries sent in one look, before another conversation gets its turn. */
+/** Deliveries sent in one pass, before another conversation gets its turn. */
 const IN_A_ROW = 20;
 /** An edit waits for an older one of the same message that is on the wire. */
 const RETRY_DELAY_MS = 250;
 
-/** Sends what is due in a queue, in order. Gives the time of the next look, if one is needed. `first`: a reply that was stored, whatever else. */
+/** Sends what is due in a queue, in order. Gives the time of the next pass, if one is needed. `first`: a reply that was stored, whatever else. */
 export function sendNext(queue: Queue, out: Outbound, first?: ReplyAtOnce): Promise<number | undefined> {
   const sending = sendInOrder(queue, first, out);
   return out.gate.hasPasses ? sending.finally(() => out.gate.passUnused(queue.key)) : sending;
@@ -237,7 +237,7 @@ function shorten(delivery: Delivery, message: OutboundMessage, { logger }: Outbo
   return short;
 }
 
-/** Puts a conversation aside until its platform is online: no polling, only a look when its first delivery expires. */
+/** Puts a conversation aside until its platform is online: no polling, only a pass when its first delivery expires. */
 function park(delivery: Delivery, out: Outbound): Then {
   out.parking.park(delivery.address.platform, queueOf(delivery));
   return whenExpired(delivery, out.clock.now());

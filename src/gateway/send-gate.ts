@@ -14,8 +14,8 @@ export class SendGate {
   readonly #clock: Clock;
   /** A suspect that waited so long for requests under way starts beside them. */
   readonly #waitMs: number;
-  /** Looks at a queue of the outbox. */
-  readonly #look: (queue: string) => void;
+  /** Wakes a queue of the outbox. */
+  readonly #wake: (queue: string) => void;
   /** A suspect that was refused may ask again. */
   onQuiet: () => void = () => {};
   #underWay = 0;
@@ -26,16 +26,16 @@ export class SendGate {
   #isOverdue = false;
   #timer: Timer | undefined;
   #heldBack = new Set<string>();
-  /** Queues that were held back and may send once, even if the gate closes before their look. */
+  /** Queues that were held back and may send once, even if the gate closes before their pass. */
   readonly #passes = new Set<string>();
 
-  constructor(clock: Clock, waitMs: number, look: (queue: string) => void) {
+  constructor(clock: Clock, waitMs: number, wake: (queue: string) => void) {
     this.#clock = clock;
     this.#waitMs = waitMs;
-    this.#look = look;
+    this.#wake = wake;
   }
 
-  /** True when the request may be marked and written now, until `leave`. Else its queue is looked at when it may. */
+  /** True when the request may be marked and written now, until `leave`. Else its queue is woken when it may. */
   enter(delivery: Delivery, queue: string): boolean {
     const hasPass = this.#passes.size > 0 && this.#passes.delete(queue);
     if (!hasPass && this.isClosedTo(delivery)) {
@@ -61,7 +61,7 @@ export class SendGate {
     return this.#passes.size > 0;
   }
 
-  /** The look at a queue ended: it had nothing to send after all. */
+  /** The pass over a queue ended: it had nothing to send after all. */
   passUnused(queue: string): void {
     if (this.#passes.delete(queue)) this.#noteQuiet();
   }
@@ -108,7 +108,7 @@ export class SendGate {
     this.#heldBack = new Set();
     for (const queue of queues) {
       this.#passes.add(queue);
-      this.#look(queue);
+      this.#wake(queue);
     }
   }
 

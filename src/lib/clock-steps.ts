@@ -6,7 +6,7 @@ import type { Clock } from "./clock.js";
 import type { Logger } from "./logger.js";
 
 /** How often it is read when no other code reads the clock. */
-const LOOK_EVERY_MS = 1_000;
+const COMPARE_EVERY_MS = 1_000;
 /** Less is a clock that is adjusted gently. */
 const MIN_STEP_MS = 500;
 
@@ -34,14 +34,14 @@ export function noticingSteps(clock: Clock, logger: Logger): SteppingClock {
     for (const listener of listeners) listener(stepMs);
   }
 
-  function look(): void {
-    timer = clock.after(LOOK_EVERY_MS, look);
+  function compare(): void {
+    timer = clock.after(COMPARE_EVERY_MS, compare);
     now();
     // A clock that is adjusted gently is followed.
     known = clock.now() - clock.monotonic();
   }
 
-  let timer = clock.after(LOOK_EVERY_MS, look);
+  let timer = clock.after(COMPARE_EVERY_MS, compare);
   return {
     now,
     monotonic: () => clock.monotonic(),

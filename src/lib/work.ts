@@ -14,13 +14,13 @@ export interface KeyedWorkOptions {
   clock: Clock;
   /** Its times end waits, so they move with a clock that is set; else they are times of day, and stay. */
   isWaiting?: boolean;
-  /** After a look that threw. */
+  /** After a pass that threw. */
   backoff?: Backoff;
 }
 
 export interface WorkOptions extends KeyedWorkOptions {
-  /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
-  look: (key: string) => Promise<number | undefined>;
+  /** Does what is due for a key. A number = it is called again at that time (ms since the epoch). */
+  processDue: (key: string) => Promise<number | undefined>;
   /** Keys under way at once, at most. */
   maxParallel: number;
   logger: Logger;
@@ -33,9 +33,9 @@ export abstract class Key {
   readonly key: string;
   readonly share: Share;
   phase: "idle" | "due-later" | "waiting" | "active" = "idle";
-  /** `due-later`: when. `active`: when to look again, if that was asked for. Else never. */
+  /** `due-later`: when. `active`: when it is processed again, if that was asked for. Else never. */
   nextAt = NEVER;
-  /** Looks that threw, in a row. */
+  /** Passes that threw, in a row. */
   failures = 0;
 
   constructor(key: string, share: Share) {
@@ -43,8 +43,8 @@ export abstract class Key {
     this.share = share;
   }
 
-  /** Does what is due for it. A number = look again at that time (ms since the epoch). */
-  abstract look(): Promise<number | undefined>;
+  /** Does what is due for it. A number = it is called again at that time (ms since the epoch). */
+  abstract processDue(): Promise<number | undefined>;
 
   get isIdle(): boolean {
     return this.phase === "idle";
@@ -105,27 +105,27 @@ const NEVER = Number.POSITIVE_INFINITY;
 const AT_ONCE = 0;
 
 class NamedKey extends Key {
-  readonly #look: WorkOptions["look"];
+  readonly #processDue: WorkOptions["processDue"];
 
-  constructor(key: string, share: Share, look: WorkOptions["look"]) {
+  constructor(key: string, share: Share, processDue: WorkOptions["processDue"]) {
     super(key, share);
-    this.#look = look;
+    this.#processDue = processDue;
   }
 
-  look(): Promise<number | undefined> {
-    return this.#look(this.key);
+  processDue(): Promise<number | undefined> {
+    return this.#processDue(this.key);
   }
 }
 
-export function createWork({ look, maxParallel, logger, ...options }: WorkOptions) {
+export function createWork({ processDue, maxParallel, logger, ...options }: WorkOptions) {
   const share = new Share(maxParallel, logger);
   const keys = new PerKey(
-    (key) => new NamedKey(key, share, look),
+    (key) => new NamedKey(key, share, processDue),
     (key) => key.isIdle,
   );
   const work = new KeyedWork([share], options);
   return {
-    look: (key: string, atMs?: number): void => work.look(keys.of(key), atMs),
+    wake: (key: string, atMs?: number): void => work.wake(keys.of(key), atMs),
     get depth() {
       return share.depth;
     },
@@ -149,13 +149,13 @@ export class KeyedWork {
     options.clock.onStep?.((stepMs) => this.#stepped(stepMs));
   }
 
-  look(key: Key, atMs = AT_ONCE): void {
+  wake(key: Key, atMs = AT_ONCE): void {
     if (this.#isStopped) return;
     if (key.phase === "active") key.nextAt = Math.min(key.nextAt, atMs);
     else if (key.phase !== "waiting") this.#plan(key, atMs);
   }
 
-  /** Takes a key that is idle, when there is room for it at once: no look begins until the job that its caller owes to `run` has ended. */
+  /** Takes a key that is idle, when there is room for it at once: no pass begins until the job that its caller owes to `run` has ended. */
   claim(key: Key): boolean {
     const { share } = key;
     if (this.#isStopped || !key.isIdle || share.depth.waiting > 0 || !share.hasRoom) return false;
@@ -163,7 +163,7 @@ export class KeyedWork {
     return true;
   }
 
-  /** The job of a key that was claimed, in place of a look at it. */
+  /** The job of a key that was claimed, in place of a pass. */
   run(key: Key, job: () => Promise<number | undefined>): void {
     void this.#end(key, job);
   }
@@ -200,7 +200,7 @@ export class KeyedWork {
     this.#schedulePump();
   }
 
-  /** Not at once: the caller of `look` finishes its step first, and several calls of one step are one. */
+  /** Not at once: the caller of `wake` finishes its step first, and several calls of one step are one. */
   #schedulePump(): void {
     if (this.#isPumpScheduled) return;
     this.#isPumpScheduled = true;
@@ -209,7 +209,7 @@ export class KeyedWork {
       for (const share of this.#shares)
         for (let key = share.take(); key; key = share.take()) {
           this.#begin(key);
-          void this.#end(key, () => key.look());
+          void this.#end(key, () => key.processDue());
         }
     });
   }

@@ -38,7 +38,7 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalPa
     else watched.add(task.id);
   }
 
-  async function look(taskId: string): Promise<void> {
+  async function takeArrivals(taskId: string): Promise<void> {
     const task = await store.get(taskId);
     const card = task && personsCard(task);
     if (task === undefined || card === undefined) return void watched.delete(taskId);
@@ -86,7 +86,7 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalPa
       isChecking = true;
       void (async () => {
         for (const taskId of [...watched])
-          await look(taskId).catch((error: unknown) =>
+          await takeArrivals(taskId).catch((error: unknown) =>
             logger.warn({ task: taskId, error: errorMessage(error) }, "whether a task's card arrived is not known"),
           );
         isChecking = false;

@@ -9,7 +9,7 @@ import type { Logger } from "../lib/logger.js";
 import { createWork } from "../lib/work.js";
 
 export interface DispatchParts {
-  store: Pick<TaskStore, "due" | "nextDue" | "look">;
+  store: Pick<TaskStore, "due" | "nextDue" | "setDue">;
   step(task: Task): Promise<void>;
   /** How many more an assignee can start. */
   roomFor(assignTo: string): number;
@@ -20,7 +20,7 @@ export interface DispatchParts {
 }
 
 export interface Dispatch {
-  look(): void;
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -32,10 +32,10 @@ const RETRY_DELAY_MS = 5_000;
 
 export function createDispatch({ store, step, roomFor, mayStart, clock, logger }: DispatchParts): Dispatch {
   const stepping = new Map<string, Promise<void>>();
-  const work: Work = createWork({ look: takeDue, maxParallel: 1, clock, logger });
+  const work: Work = createWork({ processDue: takeDue, maxParallel: 1, clock, logger });
 
   async function takeDue(): Promise<number | undefined> {
-    if (!mayStart()) return undefined; // the next tick looks again
+    if (!mayStart()) return undefined; // the next tick tries again
     const room = MAX_CONCURRENT_STEPS - stepping.size;
     if (room <= 0) return undefined; // the next run that ends wakes it again
     const now = clock.now();
@@ -49,17 +49,17 @@ export function createDispatch({ store, step, roomFor, mayStart, clock, logger }
       await step(task);
     } catch (error) {
       logger.error({ task: task.id, error: errorMessage(error) }, "task step failed");
-      await store.look(task.id, clock.now() + RETRY_DELAY_MS).catch(() => {
+      await store.setDue(task.id, clock.now() + RETRY_DELAY_MS).catch(() => {
         // the store is what failed: the next tick finds it due
       });
     } finally {
       stepping.delete(task.id);
-      work.look(KEY);
+      work.wake(KEY);
     }
   }
 
   return {
-    look: () => work.look(KEY),
+    wake: () => work.wake(KEY),
     async stop() {
       await work.stop();
       await Promise.all(stepping.values());

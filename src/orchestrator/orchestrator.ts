@@ -111,7 +111,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   });
   const finish = createFinish(transitions, config, clock);
   const runEnds = createRunEnds({ keyValue: parts.keyValue, get: store.get, finish });
-  const rooms = createRooms(config, () => dispatch.look());
+  const rooms = createRooms(config, () => dispatch.wake());
   const stepParts = { ...parts, transitions, finish, runEnds, rooms, running, stopping: stopping.signal };
   const dispatch = createDispatch({
     store,
@@ -127,14 +127,14 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     running.committed(task);
     arrivals.watch(task);
     pending.added(afterChange(event, task));
-    if (phase === "running") dispatch.look();
+    if (phase === "running") dispatch.wake();
   }
 
-  /** What waits for a task is looked at when that is over, or goes on again. */
+  /** What waits for a task is due when that is over, or goes on again. */
   async function wake({ id, status }: Task): Promise<void> {
     if (!isEnded(status) && status !== "pending") return;
-    for (const waiting of await store.dependents(id)) await store.look(waiting, clock.now());
-    if (phase === "running") dispatch.look();
+    for (const waiting of await store.dependents(id)) await store.setDue(waiting, clock.now());
+    if (phase === "running") dispatch.wake();
   }
 
   /** Its `before` may keep everything from starting until the next one. */
@@ -151,7 +151,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     void registry.runAfter("orchestrator:tick", summary);
     show.passTime();
     arrivals.check();
-    dispatch.look();
+    dispatch.wake();
     ticking = clock.after(config().tick, tick);
   }
 
@@ -179,10 +179,10 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   }
 
   /** Tasks whose assignee was missing. */
-  async function lookForAssignees(): Promise<void> {
+  async function wakeUnassigned(): Promise<void> {
     const blocked = await store.list({ status: ["blocked"], limit: MOST_BLOCKED });
-    for (const { id, hold } of blocked) if (hold?.kind === "assignee") await store.look(id, clock.now());
-    if (phase === "running") dispatch.look();
+    for (const { id, hold } of blocked) if (hold?.kind === "assignee") await store.setDue(id, clock.now());
+    if (phase === "running") dispatch.wake();
   }
 
   return {
@@ -196,9 +196,9 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     status: () => ({ counts: counts.all, running: running.size, held }),
     reconfigured() {
       if (phase !== "running") return;
-      dispatch.look();
-      lookForAssignees().catch((error: unknown) =>
-        logger.error({ error: errorMessage(error) }, "tasks without anybody to do them were not looked at"),
+      dispatch.wake();
+      wakeUnassigned().catch((error: unknown) =>
+        logger.error({ error: errorMessage(error) }, "tasks without anybody to do them could not be tried again"),
       );
     },
     async start() {
@@ -208,7 +208,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       await pending.resume(TASK_KINDS);
       // Before anything starts.
       await recover();
-      await lookForAssignees();
+      await wakeUnassigned();
       await watchOpen();
       phase = "running";
       tick();

@@ -97,7 +97,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
     found = error;
     logger.error({ code: error.code, hint: error.hint }, error.message);
   };
-  const look = (): HookgateError | undefined => {
+  const problemNow = (): HookgateError | undefined => {
     if (found !== undefined) return found;
     if (suspicion !== undefined) return suspicion;
     const error = gone();
@@ -140,7 +140,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
       const index = openSync(`${files.database}-shm`, "r");
       opened.own = { database, index, marks: [mark, readMark(database)], log: identityOf(log) };
     },
-    health: () => ({ problem: look(), remarks: [...remarks, ...lostHistory()] }),
+    health: () => ({ problem: problemNow(), remarks: [...remarks, ...lostHistory()] }),
     close() {
       if (opened?.own) for (const descriptor of [opened.own.database, opened.own.index]) closeSync(descriptor);
       opened = undefined;

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Look, Work } from "../../src/domain/work.js";
+import type { ProcessDue, Work } from "../../src/domain/work.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { createWork, type WorkOptions } from "../../src/lib/work.js";
 import { ManualClock } from "../support/manual-clock.js";
 
 /** A look that ends when it is told to. */
-interface OpenLook {
+interface OpenPass {
   key: string;
   end(againAt?: number): void;
   fail(error: Error): void;
@@ -15,15 +15,15 @@ interface OpenLook {
 function setUp(changes: Partial<WorkOptions> = {}) {
   const clock = new ManualClock(1_000_000);
   const begun: string[] = [];
-  const open: OpenLook[] = [];
+  const open: OpenPass[] = [];
   const errors: object[] = [];
-  const look: Look = (key) =>
+  const processDue: ProcessDue = (key) =>
     new Promise((resolve, reject) => {
       begun.push(key);
       open.push({ key, end: resolve, fail: reject });
     });
   const work: Work = createWork({
-    look,
+    processDue,
     maxParallel: 10,
     clock,
     logger: { ...silentLogger, error: (facts) => void errors.push(facts) },
@@ -42,9 +42,9 @@ function setUp(changes: Partial<WorkOptions> = {}) {
 describe("work", () => {
   test("a key is looked at once for several calls before it began", async () => {
     const { work, begun, clock } = setUp();
-    work.look("a");
-    work.look("a");
-    work.look("a", clock.now() + 5000);
+    work.wake("a");
+    work.wake("a");
+    work.wake("a", clock.now() + 5000);
     expect(begun).toEqual([]);
     await clock.advance(0);
     expect(begun).toEqual(["a"]);
@@ -53,10 +53,10 @@ describe("work", () => {
 
   test("a key is under way once at a time, and is looked at again right after when that was asked for meanwhile", async () => {
     const { work, begun, clock, end } = setUp();
-    work.look("a");
+    work.wake("a");
     await clock.advance(0);
-    work.look("a");
-    work.look("a");
+    work.wake("a");
+    work.wake("a");
     await clock.advance(1000);
     expect(begun).toEqual(["a"]);
     await end("a");
@@ -68,11 +68,11 @@ describe("work", () => {
 
   test("no more keys than allowed are under way, and those waiting begin in the order they came", async () => {
     const { work, begun, clock, end } = setUp({ maxParallel: 2 });
-    for (const key of ["a", "b", "c", "d"]) work.look(key);
+    for (const key of ["a", "b", "c", "d"]) work.wake(key);
     await clock.advance(0);
     expect(begun).toEqual(["a", "b"]);
     expect(work.depth).toEqual({ active: 2, waiting: 2 });
-    work.look("a");
+    work.wake("a");
     await end("a");
     await end("b");
     await end("c");
@@ -81,10 +81,10 @@ describe("work", () => {
 
   test("a key that always has more to do does not keep the others out", async () => {
     const { work, begun, clock, end } = setUp({ maxParallel: 1 });
-    work.look("busy");
+    work.wake("busy");
     await clock.advance(0);
-    for (const key of ["b", "c"]) work.look(key);
-    work.look("busy");
+    for (const key of ["b", "c"]) work.wake(key);
+    work.wake("busy");
     await end("busy", 0);
     await end("b");
     await end("c");
@@ -94,10 +94,10 @@ describe("work", () => {
   test("a key is looked at when it falls due, the earliest time asked for counting", async () => {
     const { work, begun, clock } = setUp();
     const start = clock.now();
-    work.look("late", start + 5000);
-    work.look("early", start + 2000);
-    work.look("late", start + 3000);
-    work.look("late", start + 9000);
+    work.wake("late", start + 5000);
+    work.wake("early", start + 2000);
+    work.wake("late", start + 3000);
+    work.wake("late", start + 9000);
     await clock.advance(1999);
     expect(begun).toEqual([]);
     await clock.advance(1);
@@ -110,8 +110,8 @@ describe("work", () => {
 
   test("a plain look brings a key forward that was due later, and it is not looked at a second time then", async () => {
     const { work, begun, clock, end } = setUp();
-    work.look("a", clock.now() + 5000);
-    work.look("a");
+    work.wake("a", clock.now() + 5000);
+    work.wake("a");
     await clock.advance(0);
     expect(begun).toEqual(["a"]);
     await end("a");
@@ -121,7 +121,7 @@ describe("work", () => {
 
   test("what a look returns is when the key is looked at next", async () => {
     const { work, begun, clock, end } = setUp();
-    work.look("a");
+    work.wake("a");
     await clock.advance(0);
     await end("a", clock.now() + 700);
     await clock.advance(699);
@@ -132,9 +132,9 @@ describe("work", () => {
 
   test("a look asked for while the key is under way wins over a later time that the look returns", async () => {
     const { work, begun, clock, end } = setUp();
-    work.look("a");
+    work.wake("a");
     await clock.advance(0);
-    work.look("a", clock.now() + 100);
+    work.wake("a", clock.now() + 100);
     await end("a", clock.now() + 9000);
     await clock.advance(100);
     expect(begun).toEqual(["a", "a"]);
@@ -142,7 +142,7 @@ describe("work", () => {
 
   test("a look that throws is reported and done again, later each time, until it works", async () => {
     const { work, begun, clock, open, end, errors } = setUp();
-    work.look("a");
+    work.wake("a");
     await clock.advance(0);
     for (const ceilingMs of [1000, 2000, 4000, 8000, 8000]) {
       const before = begun.length;
@@ -163,12 +163,12 @@ describe("work", () => {
   test("a look that throws before it returns a promise is no different", async () => {
     const errors: object[] = [];
     const { work, clock } = setUp({
-      look: () => {
+      processDue: () => {
         throw new Error("at once");
       },
       logger: { ...silentLogger, error: (facts) => void errors.push(facts) },
     });
-    work.look("a");
+    work.wake("a");
     await clock.advance(0);
     expect(errors).toHaveLength(1);
     expect(work.depth).toEqual({ active: 0, waiting: 0 });
@@ -176,14 +176,14 @@ describe("work", () => {
 
   test("stopping begins nothing more and waits for what is under way", async () => {
     const { work, begun, clock, end } = setUp({ maxParallel: 1 });
-    for (const key of ["a", "b"]) work.look(key);
-    work.look("c", clock.now() + 10);
+    for (const key of ["a", "b"]) work.wake(key);
+    work.wake("c", clock.now() + 10);
     await clock.advance(0);
     let isStopped = false;
     const stopping = work.stop().then(() => {
       isStopped = true;
     });
-    work.look("d");
+    work.wake("d");
     await clock.advance(1000);
     expect([begun, isStopped]).toEqual([["a"], false]);
     await end("a", 0);
@@ -198,7 +198,7 @@ describe("work", () => {
     let timers = 0;
     const clock = new ManualClock(0);
     const work = createWork({
-      look: async () => {
+      processDue: async () => {
         looks++;
         return undefined;
       },
@@ -214,9 +214,9 @@ describe("work", () => {
       logger: silentLogger,
     });
     const startedAt = performance.now();
-    for (let i = 0; i < 100_000; i++) work.look(`key${i}`, 1000 + ((i * 7919) % 100_000));
+    for (let i = 0; i < 100_000; i++) work.wake(`key${i}`, 1000 + ((i * 7919) % 100_000));
     expect(timers).toBeLessThan(100);
-    for (let i = 0; i < 100_000; i++) work.look(`key${i}`, 500);
+    for (let i = 0; i < 100_000; i++) work.wake(`key${i}`, 500);
     await clock.advance(500);
     for (let i = 0; i < 2000 && looks < 100_000; i++) await clock.advance(0);
     expect(looks).toBe(100_000);
@@ -255,7 +255,7 @@ describe("work", () => {
           for (const next of steps) {
             if (next.kind === "look") {
               owe(`k${next.key}`, clock.now() + (next.inMs ?? 0));
-              work.look(`k${next.key}`, next.inMs === undefined ? undefined : clock.now() + next.inMs);
+              work.wake(`k${next.key}`, next.inMs === undefined ? undefined : clock.now() + next.inMs);
             } else if (next.kind === "advance") await clock.advance(next.ms);
             else {
               const look = open.splice(next.which % Math.max(1, open.length), 1)[0];

@@ -38,7 +38,7 @@ const TOLD_AFTER = 5;
 const MAX_FAILED = 12;
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 
-/** Says what is to be said now, in order for each clock. Gives the time of the next look. */
+/** Says what is to be said now, in order for each clock. Gives the time of the next pass. */
 export async function announceWaiting(parts: AnnounceParts): Promise<number | undefined> {
   const { store, clock } = parts;
   const now = clock.now();

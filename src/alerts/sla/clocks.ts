@@ -19,7 +19,7 @@ export interface ClocksParts {
   policies(): readonly Policy[];
   /** The truth about work, asked before anything is announced of it; undefined when it is not known there. */
   current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
-  /** Clocks are looked at again at this time. */
+  /** Clocks are processed again at this time. */
   wake(at: number): void;
   /** There is something to announce. */
   announce(): void;
@@ -62,19 +62,19 @@ export class Clocks {
     return this.see(entity.type, entity.id, async () => sightingOfWork(entity, extend));
   }
 
-  /** Looks at what is due. Gives the time of the next one. */
-  async lookAtDue(look: (clock: SlaClock) => Promise<void>): Promise<number | undefined> {
+  /** Follows the clocks that are due. Gives the time of the next one. */
+  async processDue(process: (clock: SlaClock) => Promise<void>): Promise<number | undefined> {
     const { store, clock } = this.#parts;
     const now = clock.now();
     const due = await store.due(now, PAGE);
-    const looks = await Promise.allSettled(oneEach(due).map(look));
-    const failed = looks.find((result) => result.status === "rejected");
+    const passes = await Promise.allSettled(oneEach(due).map(process));
+    const failed = passes.find((result) => result.status === "rejected");
     if (failed) throw failed.reason;
     return due.length === PAGE ? now : store.nextDue();
   }
 
   /** Work whose clock is due: the current state from its owner counts, not the last one reported. */
-  async lookAtWork(due: SlaClock, extend?: Sighting["extend"]): Promise<void> {
+  async followWork(due: SlaClock, extend?: Sighting["extend"]): Promise<void> {
     const { type, id } = due.entity;
     await this.see(type, id, async () =>
       sightingOfWork((await this.#parts.current?.(type, id)) ?? (await this.#asTold(type, id)) ?? due.entity, extend),

@@ -94,16 +94,16 @@ export function createSla(parts: SlaParts): Sla {
   });
 
   const work: Work = createWork({
-    look: (key) => {
+    processDue: (key) => {
       if (key === CLOCK_SET) return lookAtOverdueAgain();
-      return key === DUE ? lookAtDue() : key === SAY ? announceWaiting(announceParts) : reckonAnew();
+      return key === DUE ? processDueClocks() : key === SAY ? announceWaiting(announceParts) : reckonAnew();
     },
     maxParallel: 3,
     clock,
     logger: logger.child({ part: "sla" }),
   });
-  const look = (key: string, at?: number) => {
-    if (isRunning) work.look(key, at);
+  const wake = (key: string, at?: number) => {
+    if (isRunning) work.wake(key, at);
   };
   const { registry, attempts, raise } = parts;
   const announceParts = { store: store.sla, registry, attempts, raise, violated, clock, logger };
@@ -111,8 +111,8 @@ export function createSla(parts: SlaParts): Sla {
     store: store.sla,
     policies: () => policies,
     current: parts.current,
-    wake: (at) => look(DUE, at),
-    announce: () => look(SAY),
+    wake: (at) => wake(DUE, at),
+    announce: () => wake(SAY),
     clock,
   });
   const conversations = new Conversations({
@@ -136,12 +136,12 @@ export function createSla(parts: SlaParts): Sla {
     async moveDeadline(found, at, { by, reason }) {
       if (!parts.moveDeadline) throw new Error(`the deadline cannot be set for a ${found.entity.type}`);
       await parts.moveDeadline(found.entity, at, by, reason);
-      await clocks.lookAtWork(found, { clockId: found.id, ms: 0, by: by.name });
+      await clocks.followWork(found, { clockId: found.id, ms: 0, by: by.name });
     },
     addTime: (found, ms, { by }) => {
       const extend = { clockId: found.id, ms, by: by.name };
       return found.entity.type === "conversation"
-        ? conversations.lookAgain(found.entity.id, extend)
+        ? conversations.followAgain(found.entity.id, extend)
         : clocks.seeWork(found.entity, extend);
     },
     extended: async (...what) => parts.extended?.(...what),
@@ -155,14 +155,14 @@ export function createSla(parts: SlaParts): Sla {
     if (policy?.onViolated === "fail" && entityType === "task") await parts.fail?.(entityId, policyId);
   }
 
-  async function lookAtDue(): Promise<number | undefined> {
+  async function processDueClocks(): Promise<number | undefined> {
     // What platforms deliver from a time when the gateway did not listen may end a clock that looks overdue.
     if (clock.now() < quietUntil) return quietUntil;
-    return clocks.lookAtDue(lookAgain);
+    return clocks.processDue(followAgain);
   }
 
-  function lookAgain(due: SlaClock): Promise<void> {
-    return due.entity.type === "conversation" ? conversations.lookAgain(due.entity.id) : clocks.lookAtWork(due);
+  function followAgain(due: SlaClock): Promise<void> {
+    return due.entity.type === "conversation" ? conversations.followAgain(due.entity.id) : clocks.followWork(due);
   }
 
   /** The system clock was ahead and is right again: what was announced as overdue at a time to come is not overdue. */
@@ -173,14 +173,14 @@ export function createSla(parts: SlaParts): Sla {
       early.push(...page.filter(({ violatedAt = 0 }) => violatedAt > clock.now()));
       if (page.length < PAGE) break;
     }
-    await Promise.all(early.map(lookAgain));
+    await Promise.all(early.map(followAgain));
     return undefined;
   }
 
   clock.onStep?.((stepMs) => {
     if (stepMs > 0) return;
     quietUntil = Math.min(quietUntil, clock.now() + config.after_start);
-    look(CLOCK_SET);
+    wake(CLOCK_SET);
   });
 
   async function prepare(next: SlaConfig): Promise<() => void> {
@@ -192,7 +192,7 @@ export function createSla(parts: SlaParts): Sla {
       calendars = nextCalendars;
       policies = nextPolicies;
       conversations.policiesChanged();
-      look(RECKON);
+      wake(RECKON);
     };
   }
 
@@ -203,7 +203,7 @@ export function createSla(parts: SlaParts): Sla {
       const outdated = await store.sla.outdated(hashes, afterSeq, 500);
       await Promise.all(
         outdated.map(({ type, id, entity }) =>
-          type === "conversation" ? conversations.lookAgain(id) : clocks.seeWork(entity),
+          type === "conversation" ? conversations.followAgain(id) : clocks.seeWork(entity),
         ),
       );
       afterSeq = outdated.at(-1)?.seq ?? afterSeq;
@@ -213,7 +213,7 @@ export function createSla(parts: SlaParts): Sla {
     const all = hashes.join(" ");
     isIdle = policies.length === 0;
     if (((await cursors.get(POLICIES)) ?? "") === all) return undefined;
-    await conversations.lookAtAll();
+    await conversations.followAll();
     if (parts.openWork) for await (const entity of parts.openWork()) await clocks.seeWork(entity);
     await cursors.set(POLICIES, all);
     return undefined;
@@ -246,9 +246,9 @@ export function createSla(parts: SlaParts): Sla {
       take();
       noteLoaded();
       await conversations.start(quietUntil);
-      look(DUE);
-      look(SAY);
-      look(CLOCK_SET);
+      wake(DUE);
+      wake(SAY);
+      wake(CLOCK_SET);
     },
     prepare,
     sweep: (now) => store.sla.sweep(now - config.keep),

@@ -26,10 +26,10 @@ interface Parts {
   clock: Clock;
 }
 
-const LOOK_EVERY_MS = 30_000;
-const LOOK_AT_MOST_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 30_000;
+const MIN_CHECK_MS = 1_000;
 
-export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Parts): { look(): Promise<number> } {
+export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Parts): { processDue(): Promise<number> } {
   let undeliveredSince: number | undefined;
 
   async function lookAtPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
@@ -88,13 +88,13 @@ export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Par
   }
 
   return {
-    async look() {
+    async processDue() {
       const facts = await status();
       await lookAtStore(facts.store);
       for (const adapter of facts.adapters) await lookAtPlatform(adapter);
       await lookAtLetters(facts);
       const soonest = Math.min(config().offline_after, config().undelivered_after) / 2;
-      return clock.now() + Math.min(LOOK_EVERY_MS, Math.max(LOOK_AT_MOST_EVERY_MS, soonest));
+      return clock.now() + Math.min(CHECK_EVERY_MS, Math.max(MIN_CHECK_MS, soonest));
     },
   };
 }

@@ -23,7 +23,7 @@ export async function fingerprint(signal: AlertSignal, alerting: Alerting): Prom
   return plan;
 }
 
-/** The alert of a look or a person's wish. */
+/** The alert of a pass, or of what a person asks for. */
 export async function findPlan(id: string, { store, clock }: Alerting): Promise<Plan | undefined> {
   const alert = await store.get(id);
   return alert && new Plan(alert, { now: clock.now(), told: await store.placesOf(id), isNew: false });
@@ -113,7 +113,7 @@ async function resume(known: Alert, signal: AlertSignal, { store, clock }: Alert
 
 /** Repeats until it has ended: a person may be changing it just now. */
 async function endReplaced(known: Alert, alerting: Alerting): Promise<void> {
-  const { store, clock, inhibitors, lookAt } = alerting;
+  const { store, clock, inhibitors, wakePlace } = alerting;
   const now = clock.now();
   const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
   plan.move("resolve", sourceOf(known.signal), "it started again");
@@ -125,7 +125,7 @@ async function endReplaced(known: Alert, alerting: Alerting): Promise<void> {
     return current && isOpen(current.state) ? endReplaced(current, alerting) : undefined;
   }
   inhibitors.note(plan.alert);
-  for (const destination of plan.destinations) lookAt(destination);
+  for (const destination of plan.destinations) wakePlace(destination);
 }
 
 function begun(signal: AlertSignal, now: number): Alert {

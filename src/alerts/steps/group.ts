@@ -15,7 +15,7 @@ export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): 
     // Against flapping: each route waits as long as it says.
     const heldUntil = alert.raisedAt + settings.hold;
     if (now < heldUntil) {
-      plan.lookAt(heldUntil);
+      plan.wakePlace(heldUntil);
       return [];
     }
     return to

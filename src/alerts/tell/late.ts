@@ -54,7 +54,7 @@ export function pausedText({ until, reason }: Pause, { business_hours }: Pick<Al
 const ASK_AGAIN_MS = 15_000;
 
 /** An operator may lift the pause. */
-export const lookAtPause = ({ until }: Pause, now: number) => Math.min(until, now + ASK_AGAIN_MS);
+export const checkPauseAt = ({ until }: Pause, now: number) => Math.min(until, now + ASK_AGAIN_MS);
 
 /** What is due at that time, and waits for the end of the pause, is called late at the fallback. */
 export function isPausedTooLong(

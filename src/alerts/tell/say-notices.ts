@@ -29,11 +29,11 @@ import { holdOf, recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import {
   awayText,
+  checkPauseAt,
   dueText,
   isPausedTooLong,
   LATE_PAGE_MS,
   lateText,
-  lookAtPause,
   pausedText,
   pausedUntilText,
   waitMs,
@@ -122,7 +122,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       if (holds && isWebhook(destination)) again = earliest(again, now + RETRY_WEBHOOK_MS);
       const pause = held.length > 0 ? telling.pauseOf(destination) : undefined;
       const next = earliest(again, waiting.find(({ dueAt }) => dueAt > now)?.dueAt);
-      return pause ? Math.min(next ?? pause.until, lookAtPause(pause, now)) : next;
+      return pause ? Math.min(next ?? pause.until, checkPauseAt(pause, now)) : next;
     }
   }
 }

@@ -10,7 +10,7 @@ export async function sendAnew(
   outbox: Pick<OutboxStore, "list">,
   telling: Telling,
 ): Promise<boolean> {
-  const { store, lookAt, deliveryOf, discard } = telling;
+  const { store, wakePlace, deliveryOf, discard } = telling;
   const delivery = await deliveryOf(deliveryId);
   if (delivery?.status !== "held" && delivery?.status !== "dead") return false;
   if (delivery.parts.some(({ status }) => status === "sent")) return false;
@@ -19,6 +19,6 @@ export async function sendAnew(
   // Held with it.
   const edits = await outbox.list({ status: "held", targetId: deliveryId, limit: MAX_EDITS });
   await discard([deliveryId, ...edits.map(({ id }) => id)]);
-  for (const destination of destinations) lookAt(destination);
+  for (const destination of destinations) wakePlace(destination);
   return true;
 }

@@ -19,7 +19,7 @@ const EDIT_EVERY_MS = 1_000;
 const EDIT_LIST_EVERY_MS = 5_000;
 /** How long a change on its way is waited for before it is requested again; the end of the change wakes this at once. */
 const ASK_AGAIN_MS = 2_000;
-const LOOK_AFTER_MS = 15_000;
+const CHECK_AGAIN_MS = 15_000;
 const HELD_MS = 60_000;
 /** Changes of cards that wait for a place in one chat: more of them would show what was long ago. */
 const MAX_CHANGES = 2;
@@ -128,7 +128,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
       return undefined;
     }
     await store.saveCard({ ...shown, unsettled: card.deliveryId });
-    return now + LOOK_AFTER_MS;
+    return now + CHECK_AGAIN_MS;
   }
   const deliveryId = editId(card);
   await closeNotices(card, telling);
@@ -143,7 +143,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     return now;
   }
   await store.saveCard({ ...shown, unsettled: deliveryId });
-  return now + LOOK_AFTER_MS;
+  return now + CHECK_AGAIN_MS;
 }
 
 /** An alert about messages that were not delivered must not become one of them. */

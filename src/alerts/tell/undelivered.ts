@@ -5,7 +5,7 @@ import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
 import type { Loss } from "../plan.js";
-import { lookAtPause, pausedText } from "./late.js";
+import { checkPauseAt, pausedText } from "./late.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -51,7 +51,7 @@ export async function endWithPause(destination: string, telling: Telling): Promi
   const known = await store.latest(unsaid(destination).fingerprint);
   if (known === undefined || !isOpen(known.state) || known.signal.labels.cause !== PAUSED.cause) return undefined;
   const pause = telling.pauseOf(destination);
-  if (pause) return lookAtPause(pause, clock.now());
+  if (pause) return checkPauseAt(pause, clock.now());
   await saidAgain(destination, telling, "the pause of that chat has ended");
   return undefined;
 }

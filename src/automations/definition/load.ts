@@ -87,17 +87,17 @@ function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
 /** The place is computed on demand: finding it for thousands that are right would take longer than all the rest. */
 function placeLater({ file, placeOf }: Source): Place {
   let found: Position | undefined;
-  const look = () => {
+  const find = () => {
     found ??= placeOf([]);
     return found;
   };
   return {
     file,
     get line() {
-      return look().line;
+      return find().line;
     },
     get column() {
-      return look().column;
+      return find().column;
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Hooks that time starts. The rows say when each fires next; a look at one that is due stores its run and moves its next time in
+ * Hooks that time starts. The rows say when each fires next; a pass over one that is due stores its run and moves its next time in
  * one transaction, so that a crash loses neither and another process cannot do it again.
  */
 import type { TriggerState } from "../../domain/automation.js";
@@ -33,7 +33,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
   const states = new Map<string, TriggerState>();
   /** Hooks whose only time came during a pause. */
   const skipped = new Set<string>();
-  const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger: parts.logger });
+  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger: parts.logger });
 
   async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
     const wanted = new Map(
@@ -62,11 +62,11 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
 
   function remember(state: TriggerState): void {
     states.set(state.hookId, state);
-    if (state.nextAt !== undefined) work.look(state.hookId, state.nextAt);
+    if (state.nextAt !== undefined) work.wake(state.hookId, state.nextAt);
   }
 
   /** The next time to look at the hook. */
-  async function look(id: string): Promise<number | undefined> {
+  async function processDue(id: string): Promise<number | undefined> {
     const one = timed.get(id);
     const state = one && (await store.get(id));
     if (state?.nextAt === undefined || state.schedule !== one?.schedule) return undefined;
@@ -159,7 +159,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
 
   return {
     sync,
-    look: (hookId) => work.look(hookId),
+    wake: (hookId) => work.wake(hookId),
     next: () => [...states.values()].flatMap((state) => nextOf(state) ?? []).sort((a, b) => a.at - b.at),
     problems: () => [...timed.values()].flatMap((one) => problemOf(one) ?? []),
     stop: () => work.stop(),

@@ -87,7 +87,7 @@ export interface Triggers {
    */
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
   /** A hook was switched on: a one-shot whose time came meanwhile fires now. */
-  look(hookId: string): void;
+  wake(hookId: string): void;
   /** An event was accepted, with this work. */
   ingested(work: NewPending): void;
   /** What fires when, soonest first. */

@@ -50,7 +50,7 @@ export function createTriggers(
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);
       await ingested.resume();
     },
-    look: timed.look,
+    wake: timed.wake,
     ingested: ingested.added,
     next: timed.next,
     problems: () => [...timed.problems(), ...watches.problems()],

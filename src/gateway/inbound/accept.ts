@@ -24,8 +24,8 @@ export interface Intake {
 export async function accept(given: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
   const event = named(given);
   const { conversations, pressure } = intake;
-  const looked = kindOf(event, inbound);
-  const kind = typeof looked === "string" ? looked : await looked;
+  const found = kindOf(event, inbound);
+  const kind = typeof found === "string" ? found : await found;
   // Commands are accepted at any backlog: with them an operator finds its cause.
   const room = kind === "talk" ? pressure.room(keepsBacklog(event, inbound)) : undefined;
   if (room) await room;
@@ -48,7 +48,7 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   }
   pressure.add();
   lane.add(newRow(stored.id, lane.key, conversation, event, receivedAt, started));
-  conversations.look(lane);
+  conversations.wake(lane);
   inbound.observe.eventAccepted?.(event);
   await inbound.store.durable();
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
@@ -106,7 +106,7 @@ async function kindOfAction(event: ActionEvent, { tokens, commands, clock, logge
     if (action?.kind === "command") return commands.read(action.line)?.command.isSlow ? "slow-command" : "command";
   } catch (error) {
     // The error shows when it is handled.
-    logger.warn({ event: event.eventId, error }, "an action could not be looked into for its lane");
+    logger.warn({ event: event.eventId, error }, "an action could not be found into for its lane");
   }
   return "command";
 }
@@ -123,7 +123,7 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
     return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };
   } catch (error) {
     // The event is on disk; the error shows when it is handled.
-    inbound.logger.warn({ event: event.eventId, error }, "an action could not be looked into for its acknowledgement");
+    inbound.logger.warn({ event: event.eventId, error }, "an action could not be found into for its acknowledgement");
     return { kind: "defer", isPrivate: true };
   }
 }

@@ -92,8 +92,8 @@ export async function noteMove(event: MovedEvent, inbound: Inbound): Promise<Han
     { platform: address.platform, from: address.chatId, to: toChatId },
     "a chat has another id now; if settings have the old id, /status lists them: replace it",
   );
-  // Deliveries that wait for a retry or a pause are looked at, and follow.
-  for (const { queue } of await inbound.store.outbox.pending()) inbound.lookOutbox(queue);
+  // Deliveries that wait for a retry or a pause are woken, and follow.
+  for (const { queue } of await inbound.store.outbox.pending()) inbound.wakeOutbox(queue);
   return settled("noted");
 }
 

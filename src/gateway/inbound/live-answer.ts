@@ -47,12 +47,12 @@ export class LiveAnswer {
     const message = this.#latest;
     if (!message) return;
     this.#latest = undefined;
-    const { store, clock, logger, lookOutbox } = this.#inbound;
+    const { store, clock, logger, wakeOutbox } = this.#inbound;
     const delivery = this.#show(message);
     try {
       await store.outbox.enqueue([delivery], clock.now());
       this.#target ??= delivery.id;
-      lookOutbox(queueOf(delivery));
+      wakeOutbox(queueOf(delivery));
     } catch (error) {
       // Progress is a courtesy; the answer itself is settled with the command.
       logger.warn({ delivery: delivery.id, error: errorMessage(error) }, "progress could not be shown");

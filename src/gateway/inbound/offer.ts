@@ -79,7 +79,7 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
 const LONG_DEFERRAL_MS = 60_000;
 
 /** Outside the settling transaction; its id is the same when it is done again, so it is posted once. */
-async function sayNow(delivery: NewDelivery, { store, clock, lookOutbox }: Inbound): Promise<void> {
+async function sayNow(delivery: NewDelivery, { store, clock, wakeOutbox }: Inbound): Promise<void> {
   await store.outbox.enqueue([delivery], clock.now());
-  lookOutbox(queueOf(delivery));
+  wakeOutbox(queueOf(delivery));
 }

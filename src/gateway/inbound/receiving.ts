@@ -36,7 +36,7 @@ export interface Inbound extends Parts {
   /** This part of a held delivery did arrive, as this message of its platform: it is taken as sent. */
   confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void>;
   /** Something changed in this queue of the outbox: it is read from the store. */
-  lookOutbox(queue: string): void;
+  wakeOutbox(queue: string): void;
   conversations: Conversations;
   /** Has hooks decide on a reply that is not stored yet. `near`: the conversation of what it answers. */
   replyAtOnce(delivery: NewDelivery, near: Conversation): Promise<ReplyAtOnce | undefined>;

@@ -18,7 +18,7 @@ type Rule = "shared" | "one-at-a-time" | "alone";
 export class Suspects {
   readonly #maxAttempts: number;
   /** Handles the next row of a lane that had to wait. */
-  readonly #look: (lane: Lane) => void;
+  readonly #wakeLane: (lane: Lane) => void;
   readonly #gate: SendGate;
   /** Resolves when all that was written so far is on disk. */
   readonly #written: () => Promise<void>;
@@ -35,9 +35,9 @@ export class Suspects {
   readonly #decisions: (() => void)[] = [];
   #isDeciding = false;
 
-  constructor(maxAttempts: number, look: (lane: Lane) => void, gate: SendGate, written: () => Promise<void>) {
+  constructor(maxAttempts: number, wakeLane: (lane: Lane) => void, gate: SendGate, written: () => Promise<void>) {
     this.#maxAttempts = maxAttempts;
-    this.#look = look;
+    this.#wakeLane = wakeLane;
     this.#gate = gate;
     this.#written = written;
     gate.onQuiet = () => {
@@ -102,7 +102,7 @@ export class Suspects {
 
   /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
   enter(row: LaneRow, lane: Lane): boolean {
-    const again = () => this.#look(lane);
+    const again = () => this.#wakeLane(lane);
     if (this.#hasDecision && !isCommand(lane.key)) {
       this.#waiting.push(again);
       return false;

@@ -23,8 +23,8 @@ const SCOPE = "@introduced";
 const RECENT = 100;
 
 /** How long a note waits for the background runs of its message and for what they post; later messages of the conversation wait with it. */
-const LOOK_EVERY_MS = 100;
-const MAX_LOOKS = 10;
+const CHECK_EVERY_MS = 100;
+const MAX_CHECKS = 10;
 
 /** When operators were told in a room, by its address. */
 const ROOMS = "@unanswered";
@@ -88,8 +88,8 @@ function helpFor(message: InboundMessage): string {
 async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
   let answering = await answeringNow(row, message, inbound);
   // Most runs end at once, and their posts are sent or withheld soon after that: only then it is known whether a person waits for nothing.
-  for (let look = 0; look < MAX_LOOKS && answering?.isOpen; look++) {
-    await wait(inbound.clock, LOOK_EVERY_MS);
+  for (let check = 0; check < MAX_CHECKS && answering?.isOpen; check++) {
+    await wait(inbound.clock, CHECK_EVERY_MS);
     answering = await answeringNow(row, message, inbound);
   }
   return answering?.text;

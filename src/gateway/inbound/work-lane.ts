@@ -20,10 +20,10 @@ import type { Handling } from "./handling.js";
 import { attemptOf, type Inbound } from "./receiving.js";
 import { sightsOf } from "./sights-of.js";
 
-/** Rows handled in one look, before another lane gets its turn. */
+/** Rows handled in one pass, before another lane gets its turn. */
 const IN_A_ROW = 20;
 
-/** Gives the time of the next look, if one is needed. */
+/** Gives the time of the next pass, if one is needed. */
 export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
     const head = lane.next();
@@ -132,7 +132,7 @@ async function settle(
       const delivery = deliveries[i] as NewDelivery;
       const queue = conversations.queueFor(delivery, lane.conversation);
       queue.offer(newlyStored(delivery, seq, now, askedBefore));
-      conversations.look(queue);
+      conversations.wake(queue);
     }
   if (seqs) for (const sight of sights) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
@@ -193,7 +193,7 @@ async function bury(row: LaneRow, error: string, inbound: Inbound, logged: strin
   logger.error({ row: row.id, lane: row.lane, error: logged }, "handling is given up: dead letter");
   const told = givenUpNote(row, inbound);
   await store.inbox.dead(row.id, error, now, told);
-  if (told) inbound.lookOutbox(queueOf(told));
+  if (told) inbound.wakeOutbox(queueOf(told));
   observe.eventSettled?.(addressOf(row.event).platform, "dead", now - row.receivedAt);
   return undefined;
 }

@@ -24,7 +24,7 @@ export async function followMove(delivery: Delivery, to: Address, adapter: Adapt
     return finish(delivery, delivery.operation === "delete" ? "cancelled" : "sent", OUT_OF_REACH, out);
   await out.store.outbox.reencode(delivery.id, parts, { address: to, withoutReference: isRenumbered });
   out.logger.info({ delivery: delivery.id, from: delivery.address.chatId, to: to.chatId }, "delivery follows its chat");
-  out.look(queueOf({ ...delivery, address: to }));
+  out.wake(queueOf({ ...delivery, address: to }));
   return "again";
 }
 

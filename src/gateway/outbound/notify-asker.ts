@@ -59,7 +59,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
         : undefined,
   };
   await out.store.outbox.enqueue([notice], now);
-  out.look(queueOf(notice));
+  out.wake(queueOf(notice));
 }
 
 const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";

@@ -76,7 +76,7 @@ export async function withoutInteraction(delivery: Delivery, adapter: Adapter, o
   const openly = address && delivery.answers?.role ? notShown(delivery.address) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address, openly });
   // It waits with the conversation's others now.
-  out.look(queueOf({ id: delivery.id, address: address ?? delivery.address }));
+  out.wake(queueOf({ id: delivery.id, address: address ?? delivery.address }));
   return "again";
 }
 
@@ -95,7 +95,7 @@ export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: 
     status: "sent",
   };
   await out.store.outbox.reencode(delivery.id, [...parts, forgotten], address ? { address } : undefined);
-  if (address) out.look(queueOf({ ...delivery, address }));
+  if (address) out.wake(queueOf({ ...delivery, address }));
   return "again";
 }
 

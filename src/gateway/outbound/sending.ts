@@ -33,7 +33,7 @@ export interface Outbound extends Parts {
   endNotified(deliveryId: string): void;
   conversations: Conversations;
   /** Something changed in this queue of the outbox: it is read from the store. */
-  look(queue: string): void;
+  wake(queue: string): void;
 }
 
 /**

@@ -6,7 +6,7 @@ import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
-const LOOK_AT = 20;
+const MAX_READ = 20;
 const FOLLOWS: ReadonlySet<Delivery["status"]> = new Set(["waiting", "sending", "sent"]);
 
 /** `superseded`: a newer change follows or was made. `later`: an older one is on the wire. */
@@ -16,7 +16,7 @@ export async function placeAmongChanges(
 ): Promise<"current" | "superseded" | "later"> {
   const { seq, targetId, conversation } = delivery;
   if (targetId === undefined) return "current";
-  const newest = await out.store.outbox.list({ targetId, limit: LOOK_AT });
+  const newest = await out.store.outbox.list({ targetId, limit: MAX_READ });
   const changes = newest.filter((other) => other.conversation === conversation);
   const queue = queueOf(delivery);
   // One that was decided on goes first in its own queue.
@@ -34,8 +34,8 @@ export async function supersedeDead({ seq, targetId, operation }: Delivery, { st
   if (operation !== "edit" || targetId === undefined) return;
   const { outbox } = store;
   const root = await outbox.get(targetId);
-  const dead = await outbox.list({ targetId, status: "dead", limit: LOOK_AT });
-  const held = await outbox.list({ targetId, status: "held", limit: LOOK_AT });
+  const dead = await outbox.list({ targetId, status: "dead", limit: MAX_READ });
+  const held = await outbox.list({ targetId, status: "held", limit: MAX_READ });
   const old = [...(root?.status === "dead" ? [root] : []), ...dead, ...held].filter(
     (other) => other.seq < seq && other.operation !== "delete",
   );

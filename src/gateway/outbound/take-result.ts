@@ -195,7 +195,7 @@ async function stepAside(
       ? outbox.postpone(delivery.id, dueAt, error)
       : outbox.retryAt(delivery.id, dueAt, error, { mayHaveArrived: isInDoubt, isWait }),
   ]);
-  out.look(queueOf({ ...delivery, isApart: true }));
+  out.wake(queueOf({ ...delivery, isApart: true }));
   return "again";
 }
 
@@ -231,5 +231,5 @@ async function sayOpenly(delivery: Delivery, out: Outbound): Promise<void> {
     skipsHooks: skipsHooks === true,
   };
   await out.store.outbox.enqueue([word], now);
-  out.look(formatAddress(address));
+  out.wake(formatAddress(address));
 }

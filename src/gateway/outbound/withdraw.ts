@@ -29,7 +29,7 @@ async function cancelled(deliveryId: string, out: Outbound): Promise<void> {
   const { address, createdAt, cause, reason = "" } = delivery;
   observe.deliverySettled?.(address.platform, "cancelled", clock.now() - createdAt, cause);
   reportFailed(delivery, reason, out);
-  out.look(queueOf(delivery));
+  out.wake(queueOf(delivery));
 }
 
 /** The store refuses to go on with it: it was withdrawn while hooks decided about it, or just before it was to be sent. */

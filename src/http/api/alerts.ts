@@ -30,7 +30,7 @@ const alert = z.object({
   snooze: z.object({ by: z.string(), at: time, until: time }).optional(),
   assignee: z.object({ id: z.string(), name: z.string() }).optional(),
   quietBy: z.string().optional().describe("The silence, window or alert that keeps it quiet."),
-  nextAt: time.optional().describe("When it is looked at again."),
+  nextAt: time.optional().describe("When it is due again."),
   reminders: z.number(),
   steps: z.number().describe("Escalation steps done."),
 });

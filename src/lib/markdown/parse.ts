@@ -285,10 +285,10 @@ function pairSpoilers(root: Root): void {
 }
 
 /** Every node, parents first; without recursion, because depth is the sender's choice. */
-function visit(root: Root, look: (node: Root | RootContent) => void): void {
+function visit(root: Root, onNode: (node: Root | RootContent) => void): void {
   const waiting: (Root | RootContent)[] = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    look(node);
+    onNode(node);
     if ("children" in node) for (const child of node.children) waiting.push(child);
   }
 }

@@ -37,7 +37,7 @@ export async function endLeftovers(clock: Clock, group: Group, graceMs: number):
   if (!(await goneWithin(clock, group, graceMs))) signalGroup(group, "SIGKILL");
 }
 
-const LOOK_EVERY_MS = 10;
+const CHECK_EVERY_MS = 10;
 
 /** Whether all have gone (and, when given, the pipes are closed) before the grace is over. */
 async function goneWithin(clock: Clock, group: Group, graceMs: number, closed?: Promise<true>): Promise<boolean> {
@@ -48,7 +48,7 @@ async function goneWithin(clock: Clock, group: Group, graceMs: number, closed?: 
   const end = clock.monotonic() + graceMs;
   while (clock.monotonic() < end) {
     if (isClosed && !groupAlive(group)) return true;
-    await new Promise<void>((done) => void clock.after(LOOK_EVERY_MS, done));
+    await new Promise<void>((done) => void clock.after(CHECK_EVERY_MS, done));
   }
   return false;
 }

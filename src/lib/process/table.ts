@@ -70,9 +70,9 @@ function parseStat(stat: string | undefined): { parent: number; session: number;
 
 const AT_ONCE = 64;
 
-async function eachProcess(look: (pid: number) => Promise<void>): Promise<void> {
+async function eachProcess(visit: (pid: number) => Promise<void>): Promise<void> {
   const pids = await processIds();
-  for (let at = 0; at < pids.length; at += AT_ONCE) await Promise.all(pids.slice(at, at + AT_ONCE).map(look));
+  for (let at = 0; at < pids.length; at += AT_ONCE) await Promise.all(pids.slice(at, at + AT_ONCE).map(visit));
 }
 
 async function processIds(): Promise<number[]> {

@@ -86,7 +86,7 @@ export function createMissions(parts: MissionParts): Missions {
   /** The last words on each card; a restart says them once more. */
   const shown = new Map<string, string>();
   const resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
-  const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
+  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger });
   handleNotifications(pending, parts.registry, parts.attempts);
   pending.handle(CARD, async ({ key: id }) => {
     const row = await store.get(id);
@@ -94,14 +94,14 @@ export function createMissions(parts: MissionParts): Missions {
       throw new Error(`the end of mission ${id} is not shown on its card`);
   });
 
-  async function look(id: string): Promise<number | undefined> {
+  async function processDue(id: string): Promise<number | undefined> {
     const rest = await advance(id, parts);
     resting.emit(id, rest?.row.mission);
     // The end on its card is work of its own, which a crash does not lose.
     if (rest === undefined || isMissionOver(rest.row.mission.status)) return undefined;
     const isShown = await show(rest.row.mission, rest.tasks);
     if (!isShown) return clock.now() + RETRY_DELAY_MS;
-    // Nothing in it comes by time: whatever changes in it or its tasks has it looked at.
+    // Nothing in it comes by time: whatever changes in it or its tasks wakes it.
     return undefined;
   }
 
@@ -134,7 +134,7 @@ export function createMissions(parts: MissionParts): Missions {
   async function stored(mission: Mission): Promise<Mission> {
     await store.insert({ mission });
     await tellWatchers(mission, parts);
-    work.look(mission.id);
+    work.wake(mission.id);
     return mission;
   }
 
@@ -143,7 +143,7 @@ export function createMissions(parts: MissionParts): Missions {
       if (isMissionOver(current.status)) throw over(current);
       return make(current);
     });
-    work.look(id);
+    work.wake(id);
     return mission;
   };
 
@@ -166,7 +166,7 @@ export function createMissions(parts: MissionParts): Missions {
     },
     async untilRest(id, signal) {
       const rest = nextEvent(resting, id, { signal });
-      work.look(id);
+      work.wake(id);
       const [mission] = await rest;
       return mission;
     },
@@ -199,7 +199,7 @@ export function createMissions(parts: MissionParts): Missions {
       }),
     started({ mission, pending: items }) {
       pending.added(items);
-      work.look(mission.id);
+      work.wake(mission.id);
     },
     async heldBack({ id, missionId }) {
       const mission = missionId === undefined ? undefined : (await store.get(missionId))?.mission;
@@ -210,14 +210,14 @@ export function createMissions(parts: MissionParts): Missions {
     async taskChanged({ missionId, status }) {
       if (missionId === undefined) return;
       const mayGoOn = isEnded(status) || status === "blocked";
-      work.look(missionId, mayGoOn ? undefined : clock.now() + GATHER_MS);
+      work.wake(missionId, mayGoOn ? undefined : clock.now() + GATHER_MS);
     },
     async start() {
       await pending.resume(MISSION_KINDS);
       for (const id of await store.open()) {
         const row = await store.get(id);
         if (row) await tellWatchers(row.mission, parts);
-        work.look(id);
+        work.wake(id);
       }
     },
     async stop() {

@@ -14,7 +14,7 @@ import { dispatchIdOf, nextTime, withNext } from "./times.js";
 import { begin, trigger } from "./trigger.js";
 
 const MAX_PARALLEL = 4;
-/** How often the plans' files are looked at for schedules of their own. */
+/** How often the plans' files are read for schedules of their own. */
 const PLANS_EVERY_MS = 60_000;
 const PLANS = "@plans";
 
@@ -51,13 +51,13 @@ export function createSchedules(parts: ScheduleParts): Schedules {
   const { store, missions, attempts, clock, logger } = parts;
   const startedAt = clock.now();
   const work = createWork({
-    look: (key) => (key === PLANS ? lookAtPlans() : look(key)),
+    processDue: (key) => (key === PLANS ? processPlans() : processDue(key)),
     maxParallel: MAX_PARALLEL,
     clock,
     logger,
   });
 
-  async function look(id: string): Promise<number | undefined> {
+  async function processDue(id: string): Promise<number | undefined> {
     const schedule = await store.get(id);
     if (schedule?.nextAt === undefined) return undefined;
     if (schedule.nextAt > clock.now()) return schedule.nextAt;
@@ -65,7 +65,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
     return (await store.get(id))?.nextAt;
   }
 
-  async function lookAtPlans(): Promise<number> {
+  async function processPlans(): Promise<number> {
     await takePlans();
     return clock.now() + PLANS_EVERY_MS;
   }
@@ -93,7 +93,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
   async function plan(schedule: Schedule): Promise<Schedule> {
     const planned = withNext(schedule, nextTime(schedule, clock.now()));
     await store.set(planned);
-    if (planned.nextAt !== undefined) work.look(planned.id, planned.nextAt);
+    if (planned.nextAt !== undefined) work.wake(planned.id, planned.nextAt);
     return planned;
   }
 
@@ -169,8 +169,8 @@ export function createSchedules(parts: ScheduleParts): Schedules {
     },
     async start() {
       await takePlans();
-      for (const { id, nextAt } of await store.list()) if (nextAt !== undefined) work.look(id, nextAt);
-      work.look(PLANS, clock.now() + PLANS_EVERY_MS);
+      for (const { id, nextAt } of await store.list()) if (nextAt !== undefined) work.wake(id, nextAt);
+      work.wake(PLANS, clock.now() + PLANS_EVERY_MS);
     },
     stop: () => work.stop(),
   };

@@ -6,7 +6,7 @@ import type { StepParts } from "./step-parts.js";
 
 export async function assess(task: Task, parts: StepParts): Promise<void> {
   const { store, clock, logger, stopping, transitions, finish } = parts;
-  if (parts.assess === undefined || task.hold !== undefined) return store.look(task.id, undefined);
+  if (parts.assess === undefined || task.hold !== undefined) return store.setDue(task.id, undefined);
   const still = (now: Task) => now.status === "review" && now.attempt === task.attempt;
   const assessed = await parts.assess(task, stopping).catch((error: unknown): Assessed => {
     logger.error({ task: task.id, error: errorMessage(error) }, "an assessment failed");

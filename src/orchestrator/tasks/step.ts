@@ -24,7 +24,7 @@ export async function step(task: Task, parts: StepParts): Promise<void> {
     case "blocked":
       return unblock(task, parts);
     default:
-      return store.look(task.id, undefined);
+      return store.setDue(task.id, undefined);
   }
 }
 
@@ -65,7 +65,7 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
 async function spawn(task: Task, parts: StepParts): Promise<void> {
   const assignee = assigneeOrNone(task, parts);
   if (assignee === undefined) return nobody(task, parts);
-  if (assignee.kind === "person") return parts.store.look(task.id, undefined);
+  if (assignee.kind === "person") return parts.store.setDue(task.id, undefined);
   const giveBack = parts.rooms.take(assignee.name);
   if (giveBack === undefined) return;
   try {
@@ -136,14 +136,14 @@ async function handOut(task: Task, assignee: Extract<Assignee, { kind: "person" 
   });
 }
 
-/** Only people's work is looked at by time: a run has its own deadline. */
+/** Only people's work is due by time: a run has its own deadline. */
 async function overdue(task: Task, parts: StepParts): Promise<void> {
   const { clock, finish, store } = parts;
   const limitMs = limitOf(task, parts);
   const startedAt = task.run?.startedAt;
   if (task.run?.owner !== undefined || limitMs === undefined || startedAt === undefined)
-    return store.look(task.id, undefined);
-  if (clock.now() < startedAt + limitMs) return store.look(task.id, startedAt + limitMs);
+    return store.setDue(task.id, undefined);
+  if (clock.now() < startedAt + limitMs) return store.setDue(task.id, startedAt + limitMs);
   await finish.fail(task.id, { actor: SELF, error: "timeout: it was not done in time", still: isStill(task) });
 }
 
@@ -168,7 +168,7 @@ async function nobody(task: Task, { transitions, clock }: StepParts): Promise<vo
 async function unblock(task: Task, parts: StepParts): Promise<void> {
   const { store, transitions, clock } = parts;
   const reason = await freedBy(task, parts);
-  if (reason === undefined) return store.look(task.id, undefined);
+  if (reason === undefined) return store.setDue(task.id, undefined);
   await transitions.transition(task.id, {
     to: "pending",
     actor: { ...SELF, reason },
@@ -195,9 +195,9 @@ async function isFree(task: Task, { store, transitions, clock }: StepParts): Pro
   const found = await dependenciesOf(task, store);
   if (found.kind === "done") return true;
   if (found.kind === "open") {
-    await store.look(task.id, undefined);
+    await store.setDue(task.id, undefined);
     // It may have ended just now, before there was anything to wake.
-    if ((await dependenciesOf(task, store)).kind !== "open") await store.look(task.id, clock.now());
+    if ((await dependenciesOf(task, store)).kind !== "open") await store.setDue(task.id, clock.now());
     return false;
   }
   const reason = `it waits for "${found.task.title}", which ${found.task.status === "failed" ? "failed" : "was cancelled"}`;

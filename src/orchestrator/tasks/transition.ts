@@ -52,7 +52,7 @@ export interface Amendment {
   note: string;
   still?: (task: Task) => boolean;
   change?: (task: Task) => Changes;
-  /** Absent: looked at when it would have been anyway. */
+  /** Absent: due when it would have been anyway. */
   timing?: (next: Task) => TaskTiming;
 }
 

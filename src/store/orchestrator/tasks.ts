@@ -28,7 +28,7 @@ export function createTasks(connection: Connection, addPending: AddPending): Tas
     "INSERT INTO task_events (id, task_id, data) VALUES (?, ?, ?)",
   );
   const depend = database.prepare<[string, string]>("INSERT OR IGNORE INTO task_dependencies VALUES (?, ?)");
-  const look = database.prepare<[number | null, string]>("UPDATE tasks SET due_at = ? WHERE id = ?");
+  const setDue = database.prepare<[number | null, string]>("UPDATE tasks SET due_at = ? WHERE id = ?");
   const renew = database.prepare<[number, string, string]>(
     "UPDATE tasks SET lease_until = ? WHERE id = ? AND run_id = ? AND lease_owner IS NOT NULL",
   );
@@ -67,7 +67,7 @@ export function createTasks(connection: Connection, addPending: AddPending): Tas
         addPending(pending);
         return true;
       }),
-    look: (id, dueAt) => write(() => void look.run(dueAt ?? null, id)),
+    setDue: (id, dueAt) => write(() => void setDue.run(dueAt ?? null, id)),
     renew: (id, runId, until) => write(() => renew.run(until, id, runId).changes === 1),
     async sweep(before) {
       let removed = 0;

@@ -1,4 +1,4 @@
-/** Clocks: the next one due is one look at an index, however many are open. */
+/** Clocks: the next one due is one read of an index, however many are open. */
 import type { SlaClock, SlaFilter, SlaMeasure, SlaStore, SlaTally } from "../../domain/sla.js";
 import type { WatchedType } from "../../domain/watched.js";
 import type { Connection } from "../connection.js";

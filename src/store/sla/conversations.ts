@@ -1,4 +1,4 @@
-/** What the gateway saw of conversations, until it was looked at; and the cases that came of it. */
+/** What the gateway saw of conversations, until that was processed; and the cases that came of it. */
 import type { Database } from "better-sqlite3";
 import { formatAddress } from "../../domain/address.js";
 import type { ConversationSight, SlaCase, SlaStore } from "../../domain/sla.js";

@@ -267,8 +267,8 @@ describe("a hook that time starts", () => {
       "passing by",
     );
     started.off.clear();
-    started.timed.look("every");
-    started.timed.look("once");
+    started.timed.wake("every");
+    started.timed.wake("once");
     await until(async () => (await runsOf(started)).length > 0, "the one-shot");
     expect((await runsOf(started)).map((run) => run.hookId)).toEqual(["once"]);
     expect(started.timed.next().map(({ hookId }) => hookId)).toEqual(["every"]);

@@ -51,7 +51,8 @@ export class Conversations {
   constructor(parts: ConversationsParts) {
     this.#parts = parts;
     this.#work = createWork({
-      look: (key) => (key === CLOSING ? this.#closeSilent() : key === FORGETTING ? this.#giveUp() : this.#take(key)),
+      processDue: (key) =>
+        key === CLOSING ? this.#closeSilent() : key === FORGETTING ? this.#giveUp() : this.#take(key),
       maxParallel: MAX_PARALLEL,
       clock: parts.clock,
       logger: parts.logger.child({ part: "sla", of: "conversations" }),
@@ -67,14 +68,14 @@ export class Conversations {
   }
 
   seen(sight: ConversationSight): void {
-    if (this.#isRunning) this.#work.look(formatAddress(sight.address));
+    if (this.#isRunning) this.#work.wake(formatAddress(sight.address));
   }
 
   /** Resumes sights that were stored and not processed; nothing ends by silence before `quietUntil`. */
   async start(quietUntil: number): Promise<void> {
     this.#isRunning = true;
-    for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.look(conversation);
-    this.#work.look(CLOSING, quietUntil);
+    for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.wake(conversation);
+    this.#work.wake(CLOSING, quietUntil);
     this.policiesChanged();
   }
 
@@ -84,11 +85,11 @@ export class Conversations {
   }
 
   /** Its clock's time came, or policies changed. */
-  async lookAgain(caseId: string, extend?: Sighting["extend"]): Promise<void> {
+  async followAgain(caseId: string, extend?: Sighting["extend"]): Promise<void> {
     await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, extend });
   }
 
-  async lookAtAll(): Promise<void> {
+  async followAll(): Promise<void> {
     await this.#eachOpen((known) => ({ case: known, isAsItWas: true }));
   }
 
@@ -103,7 +104,7 @@ export class Conversations {
       return;
     }
     this.#keptUntil ??= clock.now() + KEPT_MS;
-    if (this.#isRunning) this.#work.look(FORGETTING, this.#keptUntil);
+    if (this.#isRunning) this.#work.wake(FORGETTING, this.#keptUntil);
   }
 
   /** The policies did not come back: what was open is given up, and the log says how many. */
@@ -244,7 +245,7 @@ export class Conversations {
 
   async #lookAtClosing(): Promise<void> {
     const next = await this.#parts.store.nextClosing();
-    if (next && this.#isRunning) this.#work.look(CLOSING, next.closesAt);
+    if (next && this.#isRunning) this.#work.wake(CLOSING, next.closesAt);
   }
 }
 

@@ -26,7 +26,7 @@ export function createIdentities(clock: Clock, replaced: (folders: string[]) => 
   const suspects = new Set<string>();
   let timer: Timer | undefined;
 
-  async function look(): Promise<void> {
+  async function compare(): Promise<void> {
     timer = undefined;
     const folders = [...suspects].filter((folder) => known.has(folder));
     suspects.clear();
@@ -43,7 +43,7 @@ export function createIdentities(clock: Clock, replaced: (folders: string[]) => 
     knows: (folder) => known.has(folder),
     suspect(folder) {
       suspects.add(folder);
-      timer ??= clock.after(SETTLE_MS, () => void look());
+      timer ??= clock.after(SETTLE_MS, () => void compare());
     },
     stop: () => timer?.cancel(),
   };

@@ -47,7 +47,7 @@ const MAX_IN_A_ROW = 20;
 /** Longer than a write is attributed to a run that has ended: another writer is seen before the trial. */
 const QUIET = { leastMs: LINGER_MS + 1_000, mostMs: 600_000 };
 const BELIEVED_MS = 600_000;
-const LOOK_AGAIN_MS = 500;
+const CHECK_AGAIN_MS = 500;
 
 export interface OwnOutputParts extends ProofParts {
   hookId: string;
@@ -173,7 +173,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
     }
     if (!writers.explain(isRound) && isLaterThan(since, latest)) return believe(now);
     const under = await underWay(since, now);
-    if (under.isAny) return { kind: "hold", until: now + LOOK_AGAIN_MS };
+    if (under.isAny) return { kind: "hold", until: now + CHECK_AGAIN_MS };
     // It has ended, or was refused by a gate: what it wrote would have been seen by then.
     const seenBy = Math.max(since, under.lastEndAt) + quietMs;
     return now < seenBy ? { kind: "hold", until: seenBy } : believe(now);

@@ -15,7 +15,7 @@ import { createFreshFolders, type FreshFolders } from "./fresh-folders.js";
 import { createIdentities, type Identities } from "./identities.js";
 import { moved, type Selection } from "./selection.js";
 
-const LOOK_AGAIN_MS = 2_000;
+const CHECK_AGAIN_MS = 2_000;
 /** All watches of a folder that was replaced have let go of it by then: the system's watch of the old one is shared. */
 const LET_GO_MS = 500;
 /** Where the system has no room for another watch (inotify limits), files are looked at this often instead. */
@@ -67,10 +67,10 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   function report(error: unknown): void {
     problem = `${selection.pattern} cannot be watched: ${errorMessage(error)}`;
     parts.logger.warn({ path: selection.root, error: errorMessage(error) }, problem);
-    lookAgain();
+    checkAgain();
   }
 
-  function lookAgain(afterMs = LOOK_AGAIN_MS): void {
+  function checkAgain(afterMs = CHECK_AGAIN_MS): void {
     timer?.cancel();
     timer = parts.clock.after(afterMs, () => void inTurn(open));
   }
@@ -80,7 +80,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     await close();
     problem = undefined;
     place = await placeOf(selection.root);
-    if (place.kind === "nowhere") return lookAgain();
+    if (place.kind === "nowhere") return checkAgain();
     await begin(place);
   }
 
@@ -171,7 +171,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     });
     isReady = true;
     if (folders.knows(watchedRoot)) watchOver(folders, watchedRoot);
-    else lookAgain(); // it went between the look at it and the watch
+    else checkAgain(); // it went between the look at it and the watch
   }
 
   /** What happens to the root itself is not always told. */
@@ -186,7 +186,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     await close();
     for (const folder of replaced) parts.gone(folder);
     place = await placeOf(selection.root);
-    lookAgain(LET_GO_MS);
+    checkAgain(LET_GO_MS);
   }
 
   async function giveUp(): Promise<void> {

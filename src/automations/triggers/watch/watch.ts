@@ -76,7 +76,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   const pauses = new Map<string, Held>();
   /** When what is not there any more was seen to be gone. */
   const goneAt = new Map<string, number>();
-  const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
+  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger });
   /** The state as far as it was fired. */
   let known = new Map<string, FileSnapshot>();
   /** While the start gathers what is there. */
@@ -119,10 +119,10 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   function touch(path: string, how: Touched): void {
     const { batch, dueAt } = batches.touch(path, how);
-    work.look(batch, dueAt);
+    work.wake(batch, dueAt);
   }
 
-  async function look(batch: string): Promise<number | undefined> {
+  async function processDue(batch: string): Promise<number | undefined> {
     const dueAt = batches.dueAt(batch);
     const held = pauses.get(batch);
     const at = Math.max(dueAt ?? 0, held?.until ?? 0);
@@ -182,7 +182,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   /** Another writer exists: nothing has to wait any more. */
   function release(): void {
-    for (const batch of pauses.keys()) work.look(batch);
+    for (const batch of pauses.keys()) work.wake(batch);
     pauses.clear();
   }
 
