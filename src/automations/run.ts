@@ -12,11 +12,11 @@ import { gather, templateScope } from "./gather.js";
 import type { HandlerFacts } from "./handler.js";
 import { callHandler } from "./run/call-handler.js";
 import { contextOf } from "./run/context-of.js";
-import { ended, judge } from "./run/judge.js";
 import { recordDropped, recordEnd, recordStart } from "./run/keep-record.js";
 import { findLoop } from "./run/loop.js";
 import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
+import { ended, outcomeOf } from "./run/outcome-of.js";
 import type { RunParts, RunStart } from "./run/parts.js";
 
 /** Rejects only when the store cannot take the beginning of the run: then nothing was done. */
@@ -57,7 +57,7 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
       progress?.handlerBegan?.(definition.run.handler.name);
       const result = await callHandler(definition.run, templateScope(context, gathered.outcomes), context);
       facts.handler = result;
-      outcome = judge(result, start);
+      outcome = outcomeOf(result, start);
     }
 
     // Outcome: its effect at the point is the caller's business. Journal: the row, redacted.

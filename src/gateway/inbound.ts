@@ -21,13 +21,13 @@ import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/change
 import { defaultRoute } from "./inbound/default-route.js";
 import { forward, originOf, withAddressing } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
-import { judge, type Sender } from "./inbound/judge.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
 import { claimSlip, ownerCode } from "./inbound/owner-code.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
 import { afterMove, fireOptions, type Inbound, isInThread } from "./inbound/receiving.js";
+import { type Sender, senderOf } from "./inbound/sender.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
 import { unknownCommand } from "./inbound/unknown-command.js";
@@ -70,7 +70,7 @@ async function handleMessage(
 ): Promise<Handling> {
   const mayBeToUs = isInThread(arrived) || arrived.replyToId !== undefined;
   const message = mayBeToUs ? immutable(await withAddressing(arrived, inbound)) : arrived;
-  const sender = judge(message, inbound);
+  const sender = senderOf(message, inbound);
   const { operator, verdict, isBot } = sender;
   const received = fireReceived(row, message, verdict, inbound);
   const call = isBot || isPressed ? undefined : inbound.commands.read(message.text);
@@ -138,7 +138,7 @@ async function denied(
 /** A command in the platform's own form. */
 async function handleCommand(row: LaneRow, event: CommandEvent, inbound: Inbound): Promise<Handling> {
   const { message, name, options, interaction } = event;
-  const { operator, verdict } = judge(message, inbound);
+  const { operator, verdict } = senderOf(message, inbound);
   inbound.background.run("message_received", fireReceived(row, message, verdict, inbound));
   const command = inbound.commands.find(name);
   if (!command)
@@ -163,7 +163,7 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
     case "say":
       return handleMessage(row, { ...message, text: plan.text, isGroupMention: true }, inbound, true);
     case "run": {
-      const { operator } = judge(message, inbound);
+      const { operator } = senderOf(message, inbound);
       const where = plan.inPlaceOf === undefined ? {} : { inPlaceOf: plan.inPlaceOf };
       const call = {
         command: plan.command,

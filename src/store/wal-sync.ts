@@ -25,7 +25,7 @@ const realDisk: Disk = { syncNow: fdatasyncSync, syncLater: fdatasync };
 export function createWalSync(databaseFile: string, clock: Pick<Clock, "monotonic">, disk: Disk = realDisk): WalSync {
   const log = openSync(`${databaseFile}-wal`, "r+");
   let isQuick = true;
-  const judge = (startedMs: number): void => {
+  const notePace = (startedMs: number): void => {
     isQuick = clock.monotonic() - startedMs < QUICK_MS;
   };
   return {
@@ -33,7 +33,7 @@ export function createWalSync(databaseFile: string, clock: Pick<Clock, "monotoni
       const startedMs = clock.monotonic();
       if (!isQuick || !isHurried) {
         disk.syncLater(log, (error) => {
-          judge(startedMs);
+          notePace(startedMs);
           done(error ?? undefined);
         });
         return;
@@ -44,7 +44,7 @@ export function createWalSync(databaseFile: string, clock: Pick<Clock, "monotoni
         done(thrown);
         return;
       }
-      judge(startedMs);
+      notePace(startedMs);
       done();
     },
     close: () => closeSync(log),

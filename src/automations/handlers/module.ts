@@ -71,7 +71,7 @@ export const moduleHandler: Handler<ModuleOptions> = {
       const call = await load(options, context);
       if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
       const returned = await untilAborted(call(copyOf(context.event), given(options, context)), context.signal);
-      return { ...judge(returned), rendered, output: kept(returned) };
+      return { ...resultOf(returned), rendered, output: kept(returned) };
     } catch (error) {
       const timedOut = context.signal.aborted;
       const isRetryable = !(error instanceof HookgateError) || error.retryable;
@@ -91,7 +91,7 @@ function given(options: ModuleOptions, context: RunContext): ModuleContext {
   return { hookId, runId, attempt, event: eventName, options: options.with, signal, logger };
 }
 
-function judge(returned: unknown): HandlerResult {
+function resultOf(returned: unknown): HandlerResult {
   const read = decisionFromValue(returned);
   switch (read.kind) {
     case "decision":

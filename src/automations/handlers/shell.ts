@@ -62,14 +62,14 @@ export const shellHandler: Handler<ShellOptions> = {
     const limits = { timeoutMs: LONGEST_MS, maxBytes: options.max_bytes, signal: context.signal };
     try {
       const end = await runProgram(options, context, limits);
-      return { ...judge(end, options), ...facts(end, rendered) };
+      return { ...resultOf(end, options), ...facts(end, rendered) };
     } catch (error) {
       return { ...thrown(error, context), rendered };
     }
   },
 };
 
-function judge(end: ProgramEnd, options: ShellOptions): HandlerResult {
+function resultOf(end: ProgramEnd, options: ShellOptions): HandlerResult {
   if (end.exitCode === 0) return decided(end);
   const words = end.stderr.trim() || end.stdout.trim();
   const isVeto = end.exitCode === BLOCKS || (options.decision === "status" && end.exitCode !== null);

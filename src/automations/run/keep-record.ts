@@ -5,9 +5,9 @@ import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { HandlerFacts } from "../handler.js";
 import type { History } from "./history.js";
-import { ended } from "./judge.js";
 import type { OpenRun } from "./open-run.js";
 import { type RunOutcome, reasonOf } from "./outcome.js";
+import { ended } from "./outcome-of.js";
 import type { RunParts, RunStart } from "./parts.js";
 
 const MAX_BACKOFF_MS = 3_600_000;

@@ -8,7 +8,6 @@ import { decideAccess } from "../access.js";
 import type { Command } from "../commands.js";
 import { COMMAND_LANE, type LaneRow } from "../conversation.js";
 import { type Handling, settled } from "./handling.js";
-import { placeOf } from "./judge.js";
 import { LiveAnswer } from "./live-answer.js";
 import type { ParsedOptions } from "./parse-command.js";
 import {
@@ -23,6 +22,7 @@ import {
   referenceTo,
 } from "./receiving.js";
 import { runCommand } from "./run-command.js";
+import { placeOf } from "./sender.js";
 
 export interface ChatCall {
   command: Command;

@@ -8,13 +8,13 @@ import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { asCopy, copiesOf, namesPlace, withAddressing } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
-import { judge, placeOf } from "./judge.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { placeOf, senderOf } from "./sender.js";
 
 export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
   const message = await withAddressing(event.message, inbound);
-  const { verdict, isBot, operator } = judge(message, inbound);
+  const { verdict, isBot, operator } = senderOf(message, inbound);
   const at = messageAddress(message);
   voidCode(row, message, inbound);
   await inbound.registry.fireVoid(

@@ -15,8 +15,8 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
-import { judge } from "./judge.js";
 import { answeredBy, attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
 
 const MARK = "f";
@@ -52,7 +52,7 @@ export async function forward(
   const isOutOfReach = answering !== undefined && address.chatId !== to.chatId;
   const answered = answering ? answering.messageId : await counterpart(message, from, address, inbound);
   const replyToId = isOutOfReach ? undefined : answered;
-  const { role } = judge(message, inbound).operator;
+  const { role } = senderOf(message, inbound).operator;
   const isAnswer =
     answering !== undefined && (role !== undefined || (answering.isPrivate ?? (await isDirect(answering, inbound))));
   const copy = newDelivery(

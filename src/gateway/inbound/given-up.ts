@@ -4,9 +4,9 @@ import { answerId } from "../../domain/journal.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
-import { judge } from "./judge.js";
 import { afterMove, attemptOf, causeId, type Inbound, messageAddress, referenceTo } from "./receiving.js";
 import { isNotified } from "./reply.js";
+import { senderOf } from "./sender.js";
 
 /** The note for its author: who is told when no hook answers, and who sees that a button or a command still waits. */
 export function givenUpNote(row: LaneRow, inbound: Inbound): NewDelivery | undefined {
@@ -14,7 +14,7 @@ export function givenUpNote(row: LaneRow, inbound: Inbound): NewDelivery | undef
   if (!("message" in event) || event.kind === "edited") return undefined;
   const { message } = event;
   const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
-  const { role } = judge(message, inbound).operator;
+  const { role } = senderOf(message, inbound).operator;
   if (!interaction && !isNotified(message, role, inbound)) return undefined;
   const told = note(row, message, interaction, textFor(row, role), inbound);
   // A second try by an operator may answer it, or end in another note.

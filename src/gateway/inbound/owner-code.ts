@@ -4,8 +4,8 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
-import type { Sender } from "./judge.js";
 import type { Inbound } from "./receiving.js";
+import type { Sender } from "./sender.js";
 
 /**
  * A direct message with the current code is for the gateway alone: no hook may claim it, and it is copied nowhere. In a room everybody

@@ -5,9 +5,9 @@ import type { Operator } from "../../domain/identity.js";
 import type { Form } from "../../domain/message.js";
 import type { ActionToken } from "../../domain/store.js";
 import type { Command } from "../commands.js";
-import { judge } from "./judge.js";
 import { type ParsedOptions, parseOptions } from "./parse-command.js";
 import type { Inbound } from "./receiving.js";
+import { senderOf } from "./sender.js";
 
 export type ActionPlan =
   /** Answered privately with this. */
@@ -36,7 +36,7 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   if (presented.kind === "forged") return { kind: "refuse", text: UNKNOWN_BUTTON };
   if (presented.kind === "expired") return { kind: "refuse", text: expired(presented.token, event, inbound) };
   const { action, deliveryId } = presented.token;
-  const { operator, verdict, isBot } = judge({ ...message, isGroupMention: true }, inbound);
+  const { operator, verdict, isBot } = senderOf({ ...message, isGroupMention: true }, inbound);
   if (isBot) return { kind: "refuse", text: "Bot accounts cannot press buttons." };
   if (action.kind === "say")
     return verdict.access === "allowed"
@@ -76,7 +76,7 @@ function expired(token: ActionToken | undefined, { message }: ActionEvent, inbou
   if (token?.action.kind !== "command") return `${said} Ask again.`;
   const { line, form } = token.action;
   const command = inbound.commands.read(line)?.command;
-  const { operator } = judge(message, inbound);
+  const { operator } = senderOf(message, inbound);
   if (!command || !mayUse(operator.role, command)) return said;
   return `${said} Type \`${typed(line)}${form ? " …" : ""}\` instead.`;
 }

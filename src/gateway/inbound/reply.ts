@@ -6,8 +6,8 @@ import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
-import { judge } from "./judge.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
+import { senderOf } from "./sender.js";
 
 /** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */
 export function reply(
@@ -31,7 +31,7 @@ export function reply(
     },
     inbound,
   );
-  const { role } = judge(message, inbound).operator;
+  const { role } = senderOf(message, inbound).operator;
   if (mark === REPLY_MARK && isNotified(message, role, inbound)) delivery.answers = { role, author: message.userId };
   return [delivery];
 }

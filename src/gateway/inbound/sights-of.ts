@@ -5,8 +5,8 @@ import type { ConversationSight } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import type { Handling } from "./handling.js";
-import { judge } from "./judge.js";
 import { afterMove, causeId, type Inbound, messageAddress } from "./receiving.js";
+import { senderOf } from "./sender.js";
 
 type Settled = Extract<Handling, { kind: "settled" }>;
 
@@ -104,7 +104,7 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
 }
 
 function facts(message: InboundMessage, inbound: Inbound) {
-  const { operator, isBot } = judge(message, inbound);
+  const { operator, isBot } = senderOf(message, inbound);
   const { messageId, userId, text, isDm, guildId } = message;
   const { displayName: name, role } = operator;
   return {

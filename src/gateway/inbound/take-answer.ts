@@ -8,9 +8,9 @@ import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Asking, ask, openFields } from "./ask.js";
 import { type Handling, settled } from "./handling.js";
-import { judge } from "./judge.js";
 import { parseOptions } from "./parse-command.js";
 import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { senderOf } from "./sender.js";
 
 const CANCEL = /^\/?cancel(@\w+)?$/i;
 /** Nothing, for a field that may be empty. */
@@ -59,7 +59,7 @@ async function run(
     ]);
   const { command } = call;
   const parsed = parseOptions(command, call.rest, values);
-  const { operator } = judge(message, inbound);
+  const { operator } = senderOf(message, inbound);
   const handling = await answerCommand(row, { command, parsed, operator, message, isPress: true }, inbound);
   if (handling.kind !== "settled") return handling;
   // A value that was no good is asked for again, below what is wrong with it. (Of several it is not known which: the button asks for all again.)
@@ -86,7 +86,7 @@ function takeAway(row: LaneRow, { id, address }: Delivery, inbound: Inbound): Ne
 
 async function auditCancel({ line }: Prompt, message: InboundMessage, inbound: Inbound): Promise<void> {
   const { store, clock } = inbound;
-  const { operator } = judge(message, inbound);
+  const { operator } = senderOf(message, inbound);
   const target = inbound.commands.read(line)?.command.name;
   await store.audit.record({
     at: clock.now(),

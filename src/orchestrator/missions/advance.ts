@@ -55,7 +55,7 @@ async function take(step: Exclude<Step, { kind: "rest" }>, row: MissionRow, task
     case "let-go":
       return letGo(row, step.tasks, parts);
     case "gate":
-      return judgeGate(row, step, parts);
+      return checkGate(row, step, parts);
     case "finish":
       return finish(row, step.status, parts);
   }
@@ -149,7 +149,7 @@ async function letGo(row: MissionRow, tasks: readonly Task[], parts: MissionPart
 }
 
 /** `quality:gate` once per change of the verdict; a veto stands until the verdict changes again, or a person lets it open. */
-async function judgeGate(
+async function checkGate(
   row: MissionRow,
   { group, evaluation }: Extract<Step, { kind: "gate" }>,
   parts: MissionParts,

@@ -8,9 +8,9 @@ import { compose, targetOf } from "../../outgoing/compose.js";
 import { addressVariables, formsOf, targetProblems, variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
 import { requestFollowing, type Sendable } from "./follow.js";
-import { type Judgement, judge, judgeThrown } from "./judge.js";
 import { type HttpOptions, httpOptions, secretVariables } from "./options.js";
 import { signatureHeaders } from "./signature-headers.js";
+import { outcomeOf, outcomeOfError, type TryOutcome } from "./try-outcome.js";
 
 export const httpHandler: Handler<HttpOptions> = {
   name: "http",
@@ -83,15 +83,15 @@ async function deliver(request: Prepared, options: HttpOptions, context: RunCont
   const { clock, signal } = context;
   const tries: Try[] = [];
   for (let attempt = 1; ; attempt++) {
-    const judgement = await once(request, options, context);
+    const outcome = await once(request, options, context);
     tries.push({
-      status: judgement.status,
-      error: judgement.result.kind === "failed" ? judgement.result.error : undefined,
+      status: outcome.status,
+      error: outcome.result.kind === "failed" ? outcome.result.error : undefined,
     });
-    const result = { ...judgement.result, ...facts(request, tries, judgement) };
+    const result = { ...outcome.result, ...facts(request, tries, outcome) };
     const pauseMs =
-      judgement.retryAfterMs ?? backoffMs({ firstMs: options.backoff, maxMs: options.max_backoff }, attempt);
-    if (!judgement.mayRepeat || attempt >= options.attempts || pauseMs > options.max_backoff) return result;
+      outcome.retryAfterMs ?? backoffMs({ firstMs: options.backoff, maxMs: options.max_backoff }, attempt);
+    if (!outcome.mayRepeat || attempt >= options.attempts || pauseMs > options.max_backoff) return result;
     try {
       await wait(clock, pauseMs, signal);
     } catch {
@@ -101,19 +101,19 @@ async function deliver(request: Prepared, options: HttpOptions, context: RunCont
   }
 }
 
-async function once(request: Prepared, options: HttpOptions, context: RunContext): Promise<Judgement> {
+async function once(request: Prepared, options: HttpOptions, context: RunContext): Promise<TryOutcome> {
   try {
     const answer = await requestFollowing(request, options, context);
-    return judge(answer, options, request.url, context.clock.now());
+    return outcomeOf(answer, options, request.url, context.clock.now());
   } catch (error) {
     const known = error instanceof HookgateError ? error : undefined;
-    return judgeThrown(known, context.signal.aborted, errorMessage(error));
+    return outcomeOfError(known, context.signal.aborted, errorMessage(error));
   }
 }
 
-function facts({ rendered }: Prepared, tries: readonly Try[], judgement?: Judgement): HandlerFacts {
-  if (!judgement) return { rendered, output: { dryRun: true } };
-  const { status, text } = judgement;
+function facts({ rendered }: Prepared, tries: readonly Try[], outcome?: TryOutcome): HandlerFacts {
+  if (!outcome) return { rendered, output: { dryRun: true } };
+  const { status, text } = outcome;
   return {
     rendered,
     output: {

@@ -12,7 +12,7 @@ export interface Sender {
   isBot: boolean;
 }
 
-export function judge(message: InboundMessage, inbound: Inbound): Sender {
+export function senderOf(message: InboundMessage, inbound: Inbound): Sender {
   const { platform, userId, displayName, username, userRoleIds } = message;
   const isBot = message.isBot === true || (userId === message.botId && message.botId !== "");
   const role = isBot ? undefined : inbound.identify(platform, userId, userRoleIds);

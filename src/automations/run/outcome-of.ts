@@ -6,7 +6,7 @@ import { pointResult } from "./decide.js";
 import type { RunOutcome } from "./outcome.js";
 import type { RunStart } from "./parts.js";
 
-export function judge(result: HandlerResult, start: RunStart): RunOutcome {
+export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {
   if (start.signal.aborted) return ended(start.signal);
   if (result.kind === "failed") {
     const { error, isRetryable, retryAfterMs, disable } = result;
@@ -19,11 +19,11 @@ export function judge(result: HandlerResult, start: RunStart): RunOutcome {
     };
   }
   if (result.kind === "skipped") return { status: "skipped", by: result.by, reason: result.reason };
-  return judgeDecision(result.decision, start);
+  return outcomeOfDecision(result.decision, start);
 }
 
 /** A decision without effect is a failure: the run must not look as if what it decided had happened. */
-function judgeDecision(decision: Decision, { point, definition, check }: RunStart): RunOutcome {
+function outcomeOfDecision(decision: Decision, { point, definition, check }: RunStart): RunOutcome {
   if (decision.kind === "pass") return { status: "succeeded", decision };
   const failed = (error: string): RunOutcome => ({ status: "failed", error, isRetryable: false });
   const carried = pointResult(decision, point, definition.phase);

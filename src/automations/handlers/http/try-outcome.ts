@@ -7,7 +7,7 @@ import { placeOfUrl } from "../../outgoing/compose.js";
 import { readDecision } from "../decision.js";
 import type { HttpOptions } from "./options.js";
 
-export interface Judgement {
+export interface TryOutcome {
   result: HandlerResult;
   /** The same request may work later. */
   mayRepeat: boolean;
@@ -20,7 +20,7 @@ export interface Judgement {
 /** Timeouts, "too early", "too many", and all errors of the other side. */
 const isTransient = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500;
 
-export function judge(answer: GuardedResponse, options: HttpOptions, url: string, now: number): Judgement {
+export function outcomeOf(answer: GuardedResponse, options: HttpOptions, url: string, now: number): TryOutcome {
   const { status } = answer;
   const text = answer.body.toString("utf8");
   const seen = { status, text };
@@ -49,7 +49,7 @@ export function judge(answer: GuardedResponse, options: HttpOptions, url: string
 }
 
 /** No answer came. */
-export function judgeThrown(error: HookgateError | undefined, isAborted: boolean, message: string): Judgement {
+export function outcomeOfError(error: HookgateError | undefined, isAborted: boolean, message: string): TryOutcome {
   if (isAborted) return { mayRepeat: false, result: { ...failed("it took too long", true), timedOut: true } };
   const mayRepeat = error?.retryable ?? false;
   const timedOut = error?.code === "OUTGOING_TIMED_OUT";
