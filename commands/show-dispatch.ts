@@ -117,8 +117,8 @@ export function runDetails(
 /** What came of the dispatch, and who set which part; left out when it is what the only run said. */
 export function resultText({ point, result, provenance, runs }: DispatchRecord, isOpen: boolean): string | undefined {
   if (result === undefined) return undefined;
-  const told = runs.filter(({ diff }) => !isEmpty(diff));
-  if (told.length === 1 && JSON.stringify(told[0]?.diff) === JSON.stringify(result)) return undefined;
+  const changing = runs.filter(({ diff }) => !isEmpty(diff));
+  if (changing.length === 1 && JSON.stringify(changing[0]?.diff) === JSON.stringify(result)) return undefined;
   const setBy = Object.entries(provenance ?? {}).map(([key, hookId]) => `${code(key)} by ${code(hookId)}`);
   const facts = [...(isOpen ? [] : ["texts and names masked"]), ...setBy];
   const shown = open(result, isOpen, namedBy(point));

@@ -95,7 +95,7 @@ export class Caller {
     if (body !== undefined && files.length === 0) headers["content-type"] = "application/json";
     const {
       status,
-      headers: told,
+      headers: headersIn,
       body: bytes,
     } = await exchange(
       this.#pool,
@@ -110,7 +110,7 @@ export class Caller {
       { signal },
     );
     const text = bytes.toString("utf8");
-    const header = (name: string) => headerOf(told, name);
+    const header = (name: string) => headerOf(headersIn, name);
     if (status !== 429) this.#limits.note(route, header);
     if (status < 300) this.#limits.changed(route);
     else this.#refusals.count(status, header, text);

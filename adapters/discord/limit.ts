@@ -13,10 +13,10 @@ type Header = (name: string) => string | null;
 
 /** Always a time that can be waited for, above 0. */
 export function limitMs(body: string, header: Header): number {
-  const told = Number(fieldsOf(body).retry_after);
+  const retryAfterS = Number(fieldsOf(body).retry_after);
   const asked = retryAfterMs(header("retry-after") ?? undefined, systemClock.now());
   const reset = Number(header("x-ratelimit-reset-after"));
-  return [told * 1000, asked, reset * 1000].find(isTime) ?? UNKNOWN_MS;
+  return [retryAfterS * 1000, asked, reset * 1000].find(isTime) ?? UNKNOWN_MS;
 }
 
 /** The limit concerns the whole bot account. */

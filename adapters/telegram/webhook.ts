@@ -197,9 +197,9 @@ function troubleOf(info: WebhookInfo, { url }: WebhookOptions, now: number): Tro
     return { kind: "lost", reason: `another program set Telegram's webhook to ${hostOf(set)}`, hint };
   const isRecent = info.last_error_date !== undefined && info.last_error_date > now / 1000 - RECENT_S;
   if (!isRecent || info.pending_update_count === 0) return undefined;
-  const said = info.last_error_message ?? "unknown";
-  const reason = `Telegram's calls do not arrive: ${said} (${info.pending_update_count} waiting)`;
-  if (!NOT_LET_IN.test(said)) return { kind: "unreached", reason };
+  const lastError = info.last_error_message ?? "unknown";
+  const reason = `Telegram's calls do not arrive: ${lastError} (${info.pending_update_count} waiting)`;
+  if (!NOT_LET_IN.test(lastError)) return { kind: "unreached", reason };
   return {
     kind: "refused",
     reason,

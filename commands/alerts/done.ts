@@ -33,14 +33,14 @@ export async function done(
   const { alerts, changed, note } = acted;
   const [first] = alerts;
   const one = alerts.length === 1 && first !== undefined;
-  const said = one
+  const what = one
     ? changed > 0
       ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${stateWord(first)}${deed.until ?? ""}.`
       : await already(first, deed, desk, clock.now())
     : changed > 0
       ? `✓ ${deed.verb}${deed.until ?? ""}: ${count(changed, "alert")}.`
       : `Nothing to do: none of these alerts is open and not ${deed.verb.toLowerCase()} already.`;
-  const text = [said, note].filter(Boolean).join(" ");
+  const text = [what, note].filter(Boolean).join(" ");
   return {
     message: { text: one ? `${text} ${code(first.id)}` : text },
     data: { changed, alerts: alerts.map(alertData), note },

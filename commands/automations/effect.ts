@@ -1,7 +1,7 @@
 /** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
 
 import { DUE_POINT, STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
-import { FATES, type Fate, fatesOf, type Ran, saidBy } from "../../src/domain/fates.js";
+import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/fates.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import { watchDelivery } from "../../src/domain/watch-delivery.js";
@@ -305,7 +305,7 @@ function inDoubtText(deps: CommandDeps, { id, what, delivery, purge }: Fate): st
 
 /** A message that was to go to a thread, and went to the chat. */
 function threadTexts(deps: CommandDeps, ran: Ran): string[] {
-  return saidBy(ran).flatMap(({ to, noThread }) =>
+  return handedOver(ran).flatMap(({ to, noThread }) =>
     noThread === undefined
       ? []
       : [

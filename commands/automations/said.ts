@@ -1,14 +1,14 @@
 /** What a run of a configured hook said, and where. */
 
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { saidBy } from "../../src/domain/fates.js";
+import { handedOver } from "../../src/domain/fates.js";
 import { plain } from "../text.js";
 
 const MAX_REASON = 300;
 
 /** Why a message of a run is not in a thread of its own. */
 export function whyInChat(run: AutomationRun, deliveryId: string): string | undefined {
-  const why = saidBy(run).find(({ delivery }) => delivery === deliveryId)?.noThread;
+  const why = handedOver(run).find(({ delivery }) => delivery === deliveryId)?.noThread;
   return why === undefined ? undefined : `in the chat itself: ${shownReason(why)}`;
 }
 

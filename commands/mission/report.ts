@@ -21,9 +21,9 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
   const whole = { ...unread, gates: readableReasons(context, unread.gates) };
   // What a runner says is for those who may give it work; an outcome may be the reason of a hook.
   const desk = needTasks(deps);
-  const isTold = (task: TaskReport) => mayHearHere(desk, context, task) && maySeeReasons(context);
-  const told = whole.tasks.map((task) => (isTold(task) ? task : withoutOutcome(task)));
-  const report = { ...whole, tasks: told, files: [...new Set(told.flatMap(({ files }) => files))] };
+  const hasOutcome = (task: TaskReport) => mayHearHere(desk, context, task) && maySeeReasons(context);
+  const readable = whole.tasks.map((task) => (hasOutcome(task) ? task : withoutOutcome(task)));
+  const report = { ...whole, tasks: readable, files: [...new Set(readable.flatMap(({ files }) => files))] };
   const { tasks, gates, files } = report;
   // Pictures are for chats; a program takes the data.
   const picture = context.at && (await missionPicture(whole, deadline, deps));

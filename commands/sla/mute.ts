@@ -22,10 +22,10 @@ export async function mutePolicy(deps: CommandDeps, context: CommandContext): Pr
   if (until > now + MOST_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
   const before = muteOf(desk, policy, now);
   if (before !== undefined && before.until > until - SAME_MS)
-    return said(before, policy, "is muted already", false, desk);
+    return mutedText(before, policy, "is muted already", false, desk);
   const added = await desk.silences.add([matcherOf(policy)], until - now, reason, actorOf(context));
   if (before !== undefined) await desk.silences.expire(before.id);
-  return said(added, policy, "is muted", true, desk);
+  return mutedText(added, policy, "is muted", true, desk);
 }
 
 export async function unmutePolicy(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -73,7 +73,7 @@ export function muteText({ until, by, comment }: Silence, timezone: string): str
   return `until ${timeText(until, timezone)} by ${plain(by.name, 60)}: ${plain(comment, 160)}`;
 }
 
-function said(silence: Silence, policy: string, what: string, changed: boolean, desk: AlertDesk): CommandAnswer {
+function mutedText(silence: Silence, policy: string, what: string, changed: boolean, desk: AlertDesk): CommandAnswer {
   const { id, until, by } = silence;
   return {
     ...answer({

@@ -81,7 +81,7 @@ function describe(
     `**${plain(entity.title)}** · ${entity.type} ${code(entity.id)}`,
     facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`])).join("\n"),
     history.length > 0 &&
-      `History:\n${history.map((said) => `· ${timeText(said.at, timezone)} ${plain(lineOf(said))}`).join("\n")}`,
+      `History:\n${history.map((entry) => `· ${timeText(entry.at, timezone)} ${plain(lineOf(entry))}`).join("\n")}`,
   ];
 }
 

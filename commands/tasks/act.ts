@@ -86,11 +86,11 @@ export async function actOnTask(
   switch (action) {
     case "start":
     case "resume":
-      return told(desk, context, await desk.begin(id, actor));
+      return outcomeText(desk, context, await desk.begin(id, actor));
     case "retry":
-      return told(desk, context, await desk.again(id, actor));
+      return outcomeText(desk, context, await desk.again(id, actor));
     case "done":
-      return told(
+      return outcomeText(
         desk,
         context,
         await desk.handIn(id, {
@@ -100,23 +100,23 @@ export async function actOnTask(
         }),
       );
     case "decline":
-      return told(
+      return outcomeText(
         desk,
         context,
         await desk.refuse(id, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} declined it` }),
       );
     case "refuse":
-      return told(
+      return outcomeText(
         desk,
         context,
         await desk.refuse(id, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} refused it` }),
       );
     case "pause":
-      return told(desk, context, await desk.pause(id, actor));
+      return outcomeText(desk, context, await desk.pause(id, actor));
     case "cancel":
-      return told(desk, context, await desk.cancel(id, actor));
+      return outcomeText(desk, context, await desk.cancel(id, actor));
     case "assign":
-      return told(desk, context, await assign(desk, context, id, text));
+      return outcomeText(desk, context, await assign(desk, context, id, text));
     case "deadline": {
       const wanted = text ?? (typeof options.due === "string" ? options.due : undefined);
       if (wanted === undefined) throw badUsage("Missing: when.", "/task deadline ID 2h, or a time, or none");
@@ -135,7 +135,7 @@ export async function actOnTask(
           action === "ask" ? "Missing: the question." : "Missing: the words.",
           `Reply to the card with them, or write /task ${action} ${id} and the words.`,
         );
-      return said(desk, context, action, task, text);
+      return handInText(desk, context, action, task, text);
   }
 }
 
@@ -169,7 +169,7 @@ export async function hasWork({ store }: Pick<TaskDesk, "store">, operator: Oper
 const REACH = 200;
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 
-async function said(
+async function handInText(
   desk: TaskDesk,
   context: CommandContext,
   action: "ask" | "note",
@@ -186,7 +186,7 @@ async function said(
   });
 }
 
-function told(desk: TaskDesk, context: CommandContext, came: Transitioned): CommandAnswer {
+function outcomeText(desk: TaskDesk, context: CommandContext, came: Transitioned): CommandAnswer {
   const { task } = came;
   const isOpen = mayHearHere(desk, context, task);
   const data = taskData(task, isOpen);

@@ -35,7 +35,7 @@ export type TaskDesk = Pick<
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;
   /** Who may see what was said of it. */
-  roleToHear(task: Pick<Task, "assignTo" | "saidBy">): Role;
+  roleToHear(task: Pick<Task, "assignTo" | "earlierAssignees">): Role;
   /** A question of whoever does a task, and words for them, as a message of its own. */
   pass(task: Task, text: string, from: "worker" | "others", id: string): Promise<boolean>;
 };
@@ -127,7 +127,7 @@ export function isTaskOf({ owner }: Pick<Task, "owner">, { platform, userId }: O
 export function mayHear(
   desk: Pick<TaskDesk, "roleToHear">,
   operator: Operator,
-  task: Pick<Task, "assignTo" | "saidBy" | "owner">,
+  task: Pick<Task, "assignTo" | "earlierAssignees" | "owner">,
 ): boolean {
   const role = desk.roleToHear(task);
   return hasRole(operator.role, role) || (isTaskOf(task, operator) && hasRole("operator", role));
@@ -137,7 +137,7 @@ export function mayHear(
 export function mayHearHere(
   desk: Pick<TaskDesk, "roleToHear">,
   { operator, from }: Pick<CommandContext, "operator" | "from">,
-  task: Pick<Task, "assignTo" | "saidBy" | "owner">,
+  task: Pick<Task, "assignTo" | "earlierAssignees" | "owner">,
 ): boolean {
   return (
     mayHear(desk, operator, task) && (from?.isAnsweredOpenly !== true || hasRole("operator", desk.roleToHear(task)))

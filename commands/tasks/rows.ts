@@ -23,8 +23,8 @@ export function readableTask(task: Task, context: Pick<CommandContext, "operator
 /** Without what a program printed, which is shown to those who may see it; `isOpen`: with what quotes it. */
 export function taskData(task: Task, isOpen: boolean): Record<string, unknown> {
   const { result, run, reason, lastError, feedback, assessment, hold, ...open } = task;
-  const told = { reason, lastError, feedback, assessment, hold };
-  const facts = isOpen ? { ...open, ...withoutUndefined(told) } : open;
+  const outcome = { reason, lastError, feedback, assessment, hold };
+  const facts = isOpen ? { ...open, ...withoutUndefined(outcome) } : open;
   return {
     ...facts,
     run: run && { id: run.id, startedAt: run.startedAt },

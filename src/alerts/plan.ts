@@ -35,7 +35,7 @@ export class Plan {
   readonly alert: Alert;
   readonly now: number;
   /** Where it is told already, or will be. */
-  readonly told: readonly KnownPlace[];
+  readonly knownPlaces: readonly KnownPlace[];
   /** It is being made. */
   readonly isNew: boolean;
   readonly places: Place[] = [];
@@ -54,14 +54,17 @@ export class Plan {
   readonly #version: number | undefined;
   readonly #was: string;
 
-  constructor(alert: Alert, { now, told, isNew }: { now: number; told: readonly KnownPlace[]; isNew: boolean }) {
+  constructor(
+    alert: Alert,
+    { now, knownPlaces, isNew }: { now: number; knownPlaces: readonly KnownPlace[]; isNew: boolean },
+  ) {
     this.was = alert;
     this.#was = written(alert);
     this.#version = isNew ? undefined : alert.version;
     const { nextAt: _, ...draft } = structuredClone(alert);
     this.alert = draft;
     this.now = now;
-    this.told = told;
+    this.knownPlaces = knownPlaces;
     this.isNew = isNew;
   }
 
@@ -126,10 +129,10 @@ export class Plan {
   /** Every chat where it is told from now on. */
   get destinations(): string[] {
     const left = new Set(this.left.map(({ destination }) => destination));
-    const told = this.told.filter(
+    const knownPlaces = this.knownPlaces.filter(
       ({ isWaiting, cardId, destination }) => (isWaiting || cardId !== undefined) && !left.has(destination),
     );
-    return [...new Set([...told, ...this.places].map(({ destination }) => destination))];
+    return [...new Set([...knownPlaces, ...this.places].map(({ destination }) => destination))];
   }
 }
 

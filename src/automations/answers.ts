@@ -98,15 +98,15 @@ async function runs(
 
 function runRow(run: AutomationRun, mayHear: boolean): Omit<RowOf<"runs">, "messages"> {
   const last = run.attempts.at(-1);
-  const said = saidTo(mayHear);
+  const heard = heardBy(mayHear);
   return {
     id: run.id,
     hook: run.hookId,
     status: run.status,
-    reason: said(run.statusReason),
+    reason: heard(run.statusReason),
     trigger: run.reason,
     event: run.event ?? null,
-    error: said(last?.error),
+    error: heard(last?.error),
     attempt: run.attempt,
     at: timeOf(run.createdAt),
     ended_at: timeOf(run.endedAt),
@@ -166,14 +166,14 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
     if (chat !== undefined && one.address.chatId !== chat) continue;
     // A reason may quote the message, so it is for the same people.
     const mayHear = await parts.mayOperatorsHear({ id: one.id, cause: one.cause });
-    const said = saidTo(mayHear);
+    const heard = heardBy(mayHear);
     rows.push({
       id: one.id,
       platform: one.address.platform,
       chat: one.address.chatId,
       status: one.status,
-      reason: said(one.reason),
-      text: said((one.frozen ?? one.message)?.text),
+      reason: heard(one.reason),
+      text: heard((one.frozen ?? one.message)?.text),
       attempts: one.attempts,
       at: timeOf(one.createdAt),
     });
@@ -181,7 +181,7 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
   return rows;
 }
 
-const saidTo = (mayHear: boolean) => (words: string | undefined) =>
+const heardBy = (mayHear: boolean) => (words: string | undefined) =>
   words === undefined ? null : mayHear ? words : MASKED;
 
 /** All rows, newest first, a page at a time: the caller stops when it has enough. */
@@ -219,14 +219,14 @@ function dispatchRow(
   { id, point, outcome, latencyMs, at, runs }: DispatchRecord,
   mayHear: boolean,
 ): RowOf<"dispatches"> {
-  const said = saidTo(mayHear);
+  const heard = heardBy(mayHear);
   return {
     id,
     point,
     outcome,
     latency_ms: latencyMs,
     at: timeOf(at),
-    runs: runs.map((run) => ({ hook: run.hookId, outcome: run.outcome, reason: said(run.reason ?? run.error) })),
+    runs: runs.map((run) => ({ hook: run.hookId, outcome: run.outcome, reason: heard(run.reason ?? run.error) })),
   };
 }
 

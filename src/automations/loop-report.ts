@@ -20,16 +20,16 @@ const SCOPE = "automations.loop-told";
 const NEWS_AFTER_MS = 7 * 86_400_000;
 const KEEP_EVERY_MS = 3_600_000;
 
-const told = z.object({ hash: z.string(), at: z.number() });
-type Told = z.output<typeof told>;
+const reportedLoop = z.object({ hash: z.string(), at: z.number() });
+type ReportedLoop = z.output<typeof reportedLoop>;
 
 /** Never rejects. */
 export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Parts) {
-  const known = new Map<string, Told>();
+  const known = new Map<string, ReportedLoop>();
 
   async function isNews({ id, hash }: Definition): Promise<boolean> {
     const now = clock.now();
-    const before = known.get(id) ?? told.safeParse(await keyValue.get(SCOPE, id)).data;
+    const before = known.get(id) ?? reportedLoop.safeParse(await keyValue.get(SCOPE, id)).data;
     // Another cut may have been told of meanwhile.
     const latest = known.get(id) ?? before;
     const isKnown = latest?.hash === hash && now - latest.at < NEWS_AFTER_MS;

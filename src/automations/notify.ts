@@ -97,9 +97,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
       await keyValue.set(SCOPE, key, { ...thread, isOver: true });
       return;
     }
-    const told = isOpen ? thread.counts : undefined;
-    const counts: Counts = { ...told, [outcome.status]: (told?.[outcome.status] ?? 0) + 1 };
-    const since = isOpen && told ? thread.since : clock.now();
+    const earlier = isOpen ? thread.counts : undefined;
+    const counts: Counts = { ...earlier, [outcome.status]: (earlier?.[outcome.status] ?? 0) + 1 };
+    const since = isOpen && earlier ? thread.since : clock.now();
     const message = { text: textOf(run, outcome, { counts, since, maySay }) };
     if (isOpen) {
       const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(

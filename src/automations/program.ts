@@ -98,8 +98,8 @@ export async function scriptFaults(sh: string | undefined): Promise<string[]> {
   if (sh === undefined || process.platform === "win32") return [];
   return new Promise((done) => {
     execFile("/bin/sh", ["-n", "-c", sh], { timeout: 5_000 }, (error, _, stderr) => {
-      const said = stderr.trim();
-      done(error?.code === 2 ? [`/bin/sh cannot read \`sh\`: ${said.split("\n")[0]?.slice(0, 300) ?? ""}`] : []);
+      const words = stderr.trim();
+      done(error?.code === 2 ? [`/bin/sh cannot read \`sh\`: ${words.split("\n")[0]?.slice(0, 300) ?? ""}`] : []);
     });
   });
 }
@@ -166,12 +166,12 @@ function secretOf(name: string, { reach }: RunContext): string {
 
 function cutShort(end: ProgramEnd, timeoutMs: number): HookgateError {
   const last = (end.stderr.trim() || end.stdout.trim()).split("\n").slice(-3).join("\n").slice(-500);
-  const said = last === "" ? "" : `; its last output: ${last}`;
+  const words = last === "" ? "" : `; its last output: ${last}`;
   switch (end.how) {
     case "timed_out":
       return new HookgateError({
         code: "PROGRAM_TIMED_OUT",
-        message: `the program did not end within ${formatDuration(timeoutMs)}${said}`,
+        message: `the program did not end within ${formatDuration(timeoutMs)}${words}`,
       });
     case "flooded":
       return new HookgateError({
@@ -179,7 +179,10 @@ function cutShort(end: ProgramEnd, timeoutMs: number): HookgateError {
         message: "the program printed more than 64 MB and was ended: print less, or write to a file",
       });
     default:
-      return new HookgateError({ code: "PROGRAM_ABORTED", message: `the program was ended before it was done${said}` });
+      return new HookgateError({
+        code: "PROGRAM_ABORTED",
+        message: `the program was ended before it was done${words}`,
+      });
   }
 }
 

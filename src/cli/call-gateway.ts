@@ -74,9 +74,9 @@ export async function callGateway(
   if (!isProven) throw unproven(place, status);
   const answer = answerSchema.safeParse(body);
   if (answer.success) return answer.data;
-  const told = errorSchema.safeParse(body);
-  if (told.success)
-    throw new HookgateError({ ...told.data.error, code: status === 403 ? "FORBIDDEN" : told.data.error.code });
+  const parsed = errorSchema.safeParse(body);
+  if (parsed.success)
+    throw new HookgateError({ ...parsed.data.error, code: status === 403 ? "FORBIDDEN" : parsed.data.error.code });
   throw new HookgateError({
     code: "NOT_HOOKGATE",
     message: `What answers at ${place.url} is no gateway of this version (status ${status}).`,

@@ -17,15 +17,15 @@ const MAX_PAGES = 100;
 export async function runLive(call: LiveCall, json: boolean, terminal: Terminal): Promise<ExitCode> {
   const answer = call.view === "hooks" ? await allHooks(call) : await callGateway(sentOf(call));
   const { data, message } = answer;
-  const told = toldError.safeParse(data);
+  const parsed = toldError.safeParse(data);
   if (json && data !== undefined) printJson(terminal, data);
-  if (told.success) printError(terminal, new HookgateError(told.data.error));
+  if (parsed.success) printError(terminal, new HookgateError(parsed.data.error));
   else if (!json || data === undefined) {
     const text = (call.view && tableOf(call.view, data)) ?? terminalText(message, terminal.isTty);
     if (data === undefined && codeOf(answer) !== EXIT.done) terminal.error(text);
     else terminal.out(text);
   }
-  return told.success ? exitCodeOf(new HookgateError(told.data.error)) : codeOf(answer);
+  return parsed.success ? exitCodeOf(new HookgateError(parsed.data.error)) : codeOf(answer);
 }
 
 /** What a command says of itself when it could not do what it was asked to. */

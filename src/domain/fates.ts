@@ -58,7 +58,7 @@ export async function fatesOf(
 /** The deliveries that its handlers made, each once: posts, and edits of what was posted before. */
 export function madeBy(ran: Pick<Ran, "attempts">): Pick<Fate, "id" | "what">[] {
   const made = new Map<string, Fate["what"]>();
-  for (const { delivery, edit } of saidBy(ran)) {
+  for (const { delivery, edit } of handedOver(ran)) {
     if (edit !== undefined) made.set(edit, "edit");
     else if (delivery !== undefined) made.set(delivery, "message");
   }
@@ -122,7 +122,7 @@ const output = z.object({
 const toolResult = z.object({ to: z.string(), delivery: z.string() });
 
 /** What the handlers of its attempts handed to the outbox, and for where. */
-export function saidBy({ attempts }: Pick<AutomationRun, "attempts">): z.output<typeof output>["said"] {
+export function handedOver({ attempts }: Pick<AutomationRun, "attempts">): z.output<typeof output>["said"] {
   return attempts.flatMap(({ output: given, toolCalls = [] }) => [
     ...(output.safeParse(given).data?.said ?? []),
     ...toolCalls.flatMap(({ tool, result }) =>

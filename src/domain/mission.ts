@@ -57,7 +57,7 @@ export const taskReport = z.object({
   group: z.string(),
   status: z.enum(TASK_STATUSES),
   assignTo: z.string(),
-  saidBy: z.array(z.string()).optional(),
+  earlierAssignees: z.array(z.string()).optional(),
   startedAt: z.number().optional(),
   endedAt: z.number().optional(),
   durationMs: z.number().optional(),

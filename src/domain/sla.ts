@@ -206,7 +206,7 @@ export interface SlaCase {
 /** One transaction. */
 export interface SlaChange {
   clocks: readonly SlaClock[];
-  says: readonly NewAnnouncement[];
+  announced: readonly NewAnnouncement[];
   /** The case that the clocks are of, and the sights that made it what it is: those are done with. */
   case?: SlaCase;
   seen?: readonly string[];

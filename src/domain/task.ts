@@ -225,7 +225,7 @@ export const task = z.object({
   /** The person or runner that works on it, as shown to people. */
   owner: z.string().optional(),
   /** Former assignees, since it was first started: their output stays with it, for the roles that may read it. */
-  saidBy: z.array(z.string()).optional(),
+  earlierAssignees: z.array(z.string()).optional(),
   run: taskRun.optional(),
   interrupted: taskInterruption.optional(),
   result: taskResult.optional(),

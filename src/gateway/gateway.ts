@@ -257,8 +257,8 @@ class RunningGateway implements Gateway {
     const current = completeAddress(at, this.#parts);
     // What it refers to is in the chat that was asked for.
     const isRenumbered = current.chatId !== at.chatId && adapters.get(at.platform)?.traits.idsPerChat === true;
-    const said = isRenumbered ? withoutReference(message) : message;
-    return this.#enqueue({ operation: "send", address: whereTo(current, said), message: said }, options);
+    const content = isRenumbered ? withoutReference(message) : message;
+    return this.#enqueue({ operation: "send", address: whereTo(current, content), message: content }, options);
   }
 
   currentAddress(at: Address): Address {

@@ -20,11 +20,11 @@ export async function placeOfSyntaxError({ file }: Module): Promise<string> {
   const signal = AbortSignal.timeout(SYNTAX_CHECK_MS);
   for (const one of localFiles(file)) {
     if (signal.aborted) break;
-    const said = await new Promise<string>((done) => {
+    const output = await new Promise<string>((done) => {
       execFile(process.execPath, ["--check", one], { signal }, (_, _out, stderr) => done(stderr));
     });
-    const [, line] = /^\S.*:(\d+)\r?$/m.exec(said) ?? [];
-    if (line !== undefined && /^SyntaxError/m.test(said)) return ` (${shownFile(one, file)}:${line})`;
+    const [, line] = /^\S.*:(\d+)\r?$/m.exec(output) ?? [];
+    if (line !== undefined && /^SyntaxError/m.test(output)) return ` (${shownFile(one, file)}:${line})`;
   }
   return "";
 }

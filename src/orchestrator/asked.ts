@@ -135,7 +135,12 @@ export function createAsked(parts: AskedParts): Asked {
     const { owner } = assigneeOf(assignTo, config());
     const task = await need(id);
     const still = sameAs(task);
-    const change = (one: Task) => ({ assignTo, owner, saidBy: saidUntilNow(one), cards: cardsOf(one, owner) });
+    const change = (one: Task) => ({
+      assignTo,
+      owner,
+      earlierAssignees: assigneesSoFar(one),
+      cards: cardsOf(one, owner),
+    });
     if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It has ended.");
     if (task.status !== "assigned" && task.status !== "in_progress") {
       const note = `${task.assignTo} → ${assignTo}`;
@@ -204,8 +209,8 @@ export function createAsked(parts: AskedParts): Asked {
 }
 
 /** An assignee that never started it has written nothing. */
-function saidUntilNow({ attempt, assignTo, saidBy = [] }: Task): string[] | undefined {
-  return attempt === 0 ? undefined : [...new Set([...saidBy, assignTo])];
+function assigneesSoFar({ attempt, assignTo, earlierAssignees = [] }: Task): string[] | undefined {
+  return attempt === 0 ? undefined : [...new Set([...earlierAssignees, assignTo])];
 }
 
 const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });

@@ -70,9 +70,9 @@ export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, 
  * output of a runner that is gone is for owners only.
  */
 export function roleToHear(
-  { assignTo, saidBy = [] }: Pick<Task, "assignTo" | "saidBy">,
+  { assignTo, earlierAssignees = [] }: Pick<Task, "assignTo" | "earlierAssignees">,
   config: Pick<OrchestratorConfig, "runners">,
 ): Role {
   const roleOf = (name: string) => roleToAssign(name, config) ?? "owner";
-  return highestRole([roleOf(assignTo), ...saidBy.map(roleOf)]);
+  return highestRole([roleOf(assignTo), ...earlierAssignees.map(roleOf)]);
 }

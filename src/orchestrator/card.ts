@@ -65,7 +65,7 @@ export function cardOf(view: CardView): OutboundMessage {
     text: "",
     card: {
       title: `${SIGNS[task.status]} ${task.title}`,
-      text: [description(task), ...(view.isOpen ? said(view) : [unsaid(view)]), note(view)]
+      text: [description(task), ...(view.isOpen ? progressParts(view) : [hiddenProgress(view)]), note(view)]
         .filter((part) => part !== "")
         .join("\n\n"),
       tone,
@@ -86,10 +86,10 @@ function description({ description: text, status }: Task): string {
   return isEnded(status) || text.trim() === "" ? "" : quotedLines(text, LONGEST_TEXT);
 }
 
-const said = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput ? output(view) : ""];
+const progressParts = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput ? output(view) : ""];
 
 /** Where there is something to read, who may read it, and how. */
-function unsaid({ task: { id, attempt }, isPersons, roleNeeded }: CardView): string {
+function hiddenProgress({ task: { id, attempt }, isPersons, roleNeeded }: CardView): string {
   if (isPersons || attempt === 0) return "";
   return saidElsewhere(id, roleNeeded);
 }

@@ -12,7 +12,7 @@ import type { TaskStore } from "../domain/task-store.js";
 interface Parts {
   tasks: Pick<TaskStore, "get" | "list">;
   outbox: Pick<OutboxStore, "get">;
-  roleOfTask(task: Pick<Task, "assignTo" | "saidBy">): Role;
+  roleOfTask(task: Pick<Task, "assignTo" | "earlierAssignees">): Role;
 }
 
 /** More than a mission can have. */
@@ -64,9 +64,9 @@ async function roleOfWork(
   { tasks, roleOfTask }: Parts,
 ): Promise<Role> {
   const roles: [Role, ...Role[]] = ["operator"];
-  const told = [payload, ...[payload.tasks, recordOf(payload.report).tasks].flatMap(recordsIn)];
+  const records = [payload, ...[payload.tasks, recordOf(payload.report).tasks].flatMap(recordsIn)];
   const own = recordOf(payload.task);
-  const given = [payload.missionId, own.id, ...told.map(({ taskId }) => taskId)];
+  const given = [payload.missionId, own.id, ...records.map(({ taskId }) => taskId)];
   const named = new Set([
     ...about.flatMap(({ id, cause }) => [...workIn(id), ...workIn(cause?.id)]),
     ...given.filter((one) => typeof one === "string"),
@@ -80,7 +80,7 @@ async function roleOfWork(
     }
     if (!one.startsWith("t_")) continue;
     // The payload may still know who had a task that is gone or was never made. Otherwise it may have been anybody's.
-    const known = [own, ...told.filter(({ taskId }) => taskId === one)];
+    const known = [own, ...records.filter(({ taskId }) => taskId === one)];
     const task = (await tasks.get(one)) ?? known.find(isAssigned);
     roles.push(task === undefined ? "owner" : roleOfTask(task));
   }
@@ -105,7 +105,7 @@ function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-function isAssigned(value: Record<string, unknown>): value is { assignTo: string; saidBy?: string[] } {
-  const { assignTo, saidBy } = value;
-  return typeof assignTo === "string" && (saidBy === undefined || Array.isArray(saidBy));
+function isAssigned(value: Record<string, unknown>): value is { assignTo: string; earlierAssignees?: string[] } {
+  const { assignTo, earlierAssignees } = value;
+  return typeof assignTo === "string" && (earlierAssignees === undefined || Array.isArray(earlierAssignees));
 }

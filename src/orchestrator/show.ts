@@ -52,7 +52,7 @@ export function createShow(parts: ShowParts): Show {
   const { store, chat, progressOf, roleToHear, readerRole, nameOf, clock, logger } = parts;
   const output = createOutput(chat);
   const soon = new Map<string, Timer>();
-  const said = new Map<string, string>();
+  const shownWords = new Map<string, string>();
   /** Deadlines to come of tasks whose cards are shown. */
   const deadlines = new Map<string, number>();
   let isStopped = false;
@@ -73,12 +73,12 @@ export function createShow(parts: ShowParts): Show {
   }
 
   async function keep(task: Task, card: TaskCard): Promise<void> {
-    if (isAhead(task) && !said.has(card.id) && !(await chat.isThere(card.id))) return;
+    if (isAhead(task) && !shownWords.has(card.id) && !(await chat.isThere(card.id))) return;
     const message = card.former === true ? formerCardOf(task) : await messageOf(task, card);
     const words = JSON.stringify(message);
-    if (said.get(card.id) === words) return;
+    if (shownWords.get(card.id) === words) return;
     const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
-    const isThere = said.has(card.id) || (await chat.isThere(card.id));
+    const isThere = shownWords.has(card.id) || (await chat.isThere(card.id));
     try {
       if (isThere) await chat.edit(card.id, message, { cause });
       else await post(task, card, message);
@@ -87,9 +87,9 @@ export function createShow(parts: ShowParts): Show {
       if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
       await post(task, card, message);
     }
-    said.delete(card.id);
-    said.set(card.id, words);
-    if (said.size > REMEMBERED) said.delete(said.keys().next().value as string);
+    shownWords.delete(card.id);
+    shownWords.set(card.id, words);
+    if (shownWords.size > REMEMBERED) shownWords.delete(shownWords.keys().next().value as string);
   }
 
   /** Nothing more is sent of what an operator purged; a new assignment makes another card. */

@@ -252,9 +252,9 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   function report(holder: Holder, error: unknown, how: { isRefused: boolean; isRetry?: boolean }): void {
     const before = holder.reason;
-    const said = errorMessage(error);
+    const message = errorMessage(error);
     const hint = error instanceof HookgateError && error.hint ? ` ${error.hint}` : "";
-    const what = `${said}${/[.?!]$/.test(said) ? "" : "."}${hint}`;
+    const what = `${message}${/[.?!]$/.test(message) ? "" : "."}${hint}`;
     holder.reason = holder.live ? `the new version failed, the previous one stays in place: ${what}` : what;
     holder.isRefused = how.isRefused;
     if (how.isRetry && holder.reason === before) return;

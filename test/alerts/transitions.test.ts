@@ -35,7 +35,7 @@ const action: fc.Arbitrary<PersonAction> = fc.oneof(
 );
 
 function done(alert: Alert, one: PersonAction): { alert: Alert; events: AlertEvent[] } {
-  const plan = new Plan(alert, { now: START, told: [], isNew: false });
+  const plan = new Plan(alert, { now: START, knownPlaces: [], isNew: false });
   act(plan, one, ANN, HOUR);
   plan.change();
   return { alert: plan.alert, events: plan.events };

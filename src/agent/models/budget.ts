@@ -55,9 +55,9 @@ export function createBudget({ outputTokens, totalTokens, costUsd }: ModelBounds
       asked = { bytes, tokens: input, allowed: Math.floor(allowed) };
       return asked.allowed;
     },
-    spend({ inputTokens = asked.tokens, outputTokens: out = asked.allowed, costUsd: told }) {
+    spend({ inputTokens = asked.tokens, outputTokens: out = asked.allowed, costUsd: reportedUsd }) {
       tokens += inputTokens + out;
-      cost += told ?? costOf(inputTokens, out);
+      cost += reportedUsd ?? costOf(inputTokens, out);
       counted = { bytes: asked.bytes, tokens: inputTokens };
     },
   };

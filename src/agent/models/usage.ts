@@ -6,14 +6,14 @@ import type { ModelConfig } from "./config.js";
 type Spent = Omit<ModelUsage, "model">;
 
 /** The usage of one round. What is not known, or cannot be true, stays absent: no figure is made up, and no figure is negative. */
-export function usageOf({ raw, ...told }: LanguageModelUsage, { price }: ModelConfig): Spent {
-  const inputTokens = amount(told.inputTokens);
-  const outputTokens = amount(told.outputTokens);
-  const reported = amount(raw?.cost);
+export function usageOf({ raw, ...reported }: LanguageModelUsage, { price }: ModelConfig): Spent {
+  const inputTokens = amount(reported.inputTokens);
+  const outputTokens = amount(reported.outputTokens);
+  const reportedUsd = amount(raw?.cost);
   const isCounted = inputTokens !== undefined && outputTokens !== undefined;
   const reckoned =
     price && isCounted ? (inputTokens * price.input + outputTokens * price.output) / 1_000_000 : undefined;
-  const costUsd = reported ?? reckoned;
+  const costUsd = reportedUsd ?? reckoned;
   return {
     inputTokens,
     outputTokens,

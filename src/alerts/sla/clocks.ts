@@ -94,16 +94,16 @@ export class Clocks {
     const now = clock.now();
     const { type, id } = seen.entity;
     const known = await store.clocksOf(type, id);
-    const steps = stepsOf(seen, known, policies(), now).filter(({ clock: next, says }, _, all) => {
+    const steps = stepsOf(seen, known, policies(), now).filter(({ clock: next, announced }, _, all) => {
       const before = known.find((one) => one.id === next.id);
-      return says.length > 0 || all.length === 0 || JSON.stringify(before) !== JSON.stringify(next);
+      return announced.length > 0 || all.length === 0 || JSON.stringify(before) !== JSON.stringify(next);
     });
     const clocks = steps.map((step) => step.clock);
-    const says = steps.flatMap((step) => step.says);
+    const announced = steps.flatMap((step) => step.announced);
     if (clocks.length === 0 && !seen.case && !seen.seen?.length) return;
-    await store.apply({ clocks, says, case: seen.case, seen: seen.seen }, now);
+    await store.apply({ clocks, announced, case: seen.case, seen: seen.seen }, now);
     for (const { nextAt } of clocks) if (nextAt !== undefined) wake(nextAt);
-    if (says.length > 0) announce();
+    if (announced.length > 0) announce();
   }
 }
 

@@ -99,6 +99,6 @@ const shown = (at: number) => writeMoment({ kind: "moment", atMs: at, style: "f"
 function wordsFor(before: SlaClock, { dueAt, extendedMs }: SlaClock, { reason }: Extension): string {
   const due = dueAt === undefined ? undefined : `due ${new Date(dueAt).toISOString()}`;
   const was = before.dueAt === undefined ? "" : `, was ${new Date(before.dueAt).toISOString()}`;
-  const said = due === undefined ? `${formatDuration(extendedMs - before.extendedMs)} more` : `${due}${was}`;
-  return reason === undefined ? said : `${said}: ${reason}`;
+  const words = due === undefined ? `${formatDuration(extendedMs - before.extendedMs)} more` : `${due}${was}`;
+  return reason === undefined ? words : `${words}: ${reason}`;
 }

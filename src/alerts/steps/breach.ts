@@ -13,9 +13,9 @@ import { quietEnd } from "./quiet-hours.js";
 const LOUD = "high";
 
 export function breach(plan: Plan, alerting: Pick<Alerting, "config">): void {
-  const { alert, now, told, notices, joinedAt } = plan;
+  const { alert, now, knownPlaces, notices, joinedAt } = plan;
   const news = noticeOf(plan, alerting);
-  const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
+  const there = new Set(knownPlaces.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
   for (const destination of plan.destinations) {
     const what = there.has(destination) ? news : destination === joinedAt ? breachOf(plan) : undefined;
     // An escalation at the same moment is a new message already, and so is a card that is not posted yet.

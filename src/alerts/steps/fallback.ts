@@ -50,7 +50,7 @@ export function fallback(
   alerting: Alerting,
 ): void {
   const { config, admins, placeName, inhibitors } = alerting;
-  const { alert, now, told } = plan;
+  const { alert, now, knownPlaces } = plan;
   if (!isOpen(alert.state)) {
     // The history says that the step was taken. What only waited is `unposted`.
     if (notice?.kind === "escalation" && loss.fate !== "unsent" && loss.fate !== "waiting" && loss.fate !== "paused")
@@ -62,7 +62,7 @@ export function fallback(
     if (!isAgain) recordLoss(plan, destination, notice, loss, alerting);
     return;
   }
-  const there = new Set(told.map((place) => place.destination));
+  const there = new Set(knownPlaces.map((place) => place.destination));
   const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
   // No chat there takes it: the chats that show the alert get the text, and the mentions.
   if (elsewhere.every(inhibitors.takesNone)) {

@@ -18,7 +18,7 @@ export async function fingerprint(signal: AlertSignal, alerting: Alerting): Prom
   else if (known && isBackSoon(known, signal, alerting)) return resume(known, signal, alerting);
   if (signal.state === "resolved") return undefined;
   const now = clock.now();
-  const plan = new Plan(begun(signal, now), { now, told: [], isNew: true });
+  const plan = new Plan(begun(signal, now), { now, knownPlaces: [], isNew: true });
   plan.record(signal.state === "firing" ? "fire" : "warn", sourceOf(signal), signal.reason);
   return plan;
 }
@@ -26,14 +26,14 @@ export async function fingerprint(signal: AlertSignal, alerting: Alerting): Prom
 /** The alert of a pass, or of what a person asks for. */
 export async function findPlan(id: string, { store, clock }: Alerting): Promise<Plan | undefined> {
   const alert = await store.get(id);
-  return alert && new Plan(alert, { now: clock.now(), told: await store.placesOf(id), isNew: false });
+  return alert && new Plan(alert, { now: clock.now(), knownPlaces: await store.placesOf(id), isNew: false });
 }
 
 async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerting): Promise<Plan | undefined> {
   if (!isOpen(known.state)) return brokeAfterAll(known, signal, store, clock.now());
   if (JSON.stringify(signal) === JSON.stringify(known.signal)) return undefined;
   const now = clock.now();
-  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const plan = new Plan(known, { now, knownPlaces: await store.placesOf(known.id), isNew: false });
   const { alert } = plan;
   alert.confirmedAt = now;
   if (signal.state === "resolved") {
@@ -70,7 +70,7 @@ async function brokeAfterAll(
   now: number,
 ): Promise<Plan | undefined> {
   if (known.signal.state !== "warned" || signal.state !== "firing") return undefined;
-  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const plan = new Plan(known, { now, knownPlaces: await store.placesOf(known.id), isNew: false });
   const { alert } = plan;
   alert.signal = signal;
   alert.severity = signal.severity;
@@ -94,7 +94,7 @@ function isBackSoon(known: Alert, signal: AlertSignal, alerting: Alerting): bool
 /** As it was: with its age, who has it, and how far its reminders and escalation went. */
 async function resume(known: Alert, signal: AlertSignal, { store, clock }: Alerting): Promise<Plan> {
   const now = clock.now();
-  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const plan = new Plan(known, { now, knownPlaces: await store.placesOf(known.id), isNew: false });
   const { alert } = plan;
   const hasWorsened = signal.state === "firing" && alert.condition === "warned";
   alert.signal = signal;
@@ -115,7 +115,7 @@ async function resume(known: Alert, signal: AlertSignal, { store, clock }: Alert
 async function endReplaced(known: Alert, alerting: Alerting): Promise<void> {
   const { store, clock, inhibitors, wakePlace } = alerting;
   const now = clock.now();
-  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const plan = new Plan(known, { now, knownPlaces: await store.placesOf(known.id), isNew: false });
   plan.move("resolve", sourceOf(known.signal), "it started again");
   plan.alert.endedAt = now;
   const change = plan.change();

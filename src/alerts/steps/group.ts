@@ -6,11 +6,11 @@ import type { Route } from "./route.js";
 
 /** `isMoving`: its cards follow it, regardless of its owner. */
 export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): Place[] {
-  const { alert, now, told } = plan;
+  const { alert, now, knownPlaces } = plan;
   const isLoud = alert.state === "warned" || alert.state === "firing";
   const isHad = alert.state === "acked" || alert.state === "snoozed";
   if (!isLoud && !(isMoving && isHad)) return [];
-  const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
+  const there = new Set(knownPlaces.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
   return routes.flatMap(({ name, settings, to }) => {
     // Against flapping: each route waits as long as it says.
     const heldUntil = alert.raisedAt + settings.hold;

@@ -22,7 +22,9 @@ export function move(plan: Plan, routes: readonly Route[], routing: Routing): bo
   const left = before.filter((destination) => !wanted.includes(destination) && !to.includes(destination));
   const isWider = wanted.some((destination) => !before.includes(destination));
   const isThere = (one: string) =>
-    plan.told.some(({ destination, isWaiting, cardId }) => destination === one && (isWaiting || cardId !== undefined));
+    plan.knownPlaces.some(
+      ({ destination, isWaiting, cardId }) => destination === one && (isWaiting || cardId !== undefined),
+    );
   for (const destination of left.filter(isThere)) plan.leave(destination, to);
   if (plan.left.length > 0)
     plan.record("move", RULE, `from ${plan.left.map(({ destination }) => destination).join(", ")} to ${to.join(", ")}`);

@@ -6,7 +6,7 @@ import { quietUntil } from "../quiet-hours.js";
 
 export function quietHours(plan: Plan, place: Place, { config }: Pick<Alerting, "config">): void {
   const until = quietEnd(plan, place.destination, { config });
-  const known = plan.told.find(({ destination }) => destination === place.destination);
+  const known = plan.knownPlaces.find(({ destination }) => destination === place.destination);
   const decided: Place = until === undefined ? place : { ...place, kind: "quiet", dueAt: until };
   // It waits there already, and not for longer than it has to: what has become severe, or hours that changed, are heeded at once.
   const isSame = known?.kind === "now" || (decided.kind === "quiet" && decided.dueAt === known?.dueAt);

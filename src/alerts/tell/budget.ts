@@ -9,15 +9,15 @@ export interface Budget {
 }
 
 export function createBudget(): Budget {
-  const said = new Map<string, number[]>();
+  const sentAt = new Map<string, number[]>();
   return {
     take(destination, perMinute, now) {
-      const lately = (said.get(destination) ?? []).filter((at) => at > now - MINUTE_MS);
-      said.set(destination, lately);
+      const lately = (sentAt.get(destination) ?? []).filter((at) => at > now - MINUTE_MS);
+      sentAt.set(destination, lately);
       if (lately.length >= perMinute) return false;
       lately.push(now);
       return true;
     },
-    nextAt: (destination, now) => (said.get(destination)?.[0] ?? now) + MINUTE_MS,
+    nextAt: (destination, now) => (sentAt.get(destination)?.[0] ?? now) + MINUTE_MS,
   };
 }

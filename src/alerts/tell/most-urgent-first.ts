@@ -14,7 +14,7 @@ export const isPage = (group: readonly About[]) => group.some(({ notice }) => no
  * Pages do not wait for the budget. Among pages, and among the rest, alerts about alerting come last: they must not delay a customer's
  * alert.
  */
-export function mostUrgentFirst<Said extends About>(groups: readonly Said[][]): Said[][] {
+export function mostUrgentFirst<Notice extends About>(groups: readonly Notice[][]): Notice[][] {
   return [...groups].sort((a, b) => rankOf(a) - rankOf(b));
 }
 

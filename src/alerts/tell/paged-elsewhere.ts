@@ -57,8 +57,8 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
     for (const sentence of [...unnotified, UNNOTIFIED]) untrue.add(sentence);
   }
   const news = [...(now.length > 0 ? [notifiedNow(now)] : []), ...elsewhere];
-  const trueOf = (said: readonly string[]) => {
-    const kept = said.filter((sentence) => !untrue.has(sentence));
+  const trueOf = (sentences: readonly string[]) => {
+    const kept = sentences.filter((sentence) => !untrue.has(sentence));
     return sentAt === undefined ? kept : kept.map(asOfWhenDue);
   };
   const at = fate === "" ? old.findIndex((sentence) => untrue.has(sentence)) : -1;

@@ -382,8 +382,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
 /** A page does, but not its own card, nor an earlier page that waits behind that card. */
 async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf }: Telling): Promise<boolean> {
   if (notice.kind !== "escalation") return false;
-  const said = await store.postedWith(alert.id, notice.destination);
-  const earlier = said.filter(({ id, kind }) => id < notice.id && kind === "escalation");
+  const posted = await store.postedWith(alert.id, notice.destination);
+  const earlier = posted.filter(({ id, kind }) => id < notice.id && kind === "escalation");
   const ids = new Set([card?.deliveryId, ...earlier.map(({ deliveryId }) => deliveryId)]);
   for (const id of ids) {
     const before = id === undefined ? undefined : await deliveryOf(id);

@@ -20,7 +20,7 @@ export async function tasks(
   { store: { tasks: store }, mayOperatorsHear }: TaskParts,
   { limit, since, text }: Wanted,
 ): Promise<RowOf<"tasks">[]> {
-  const said = async (task: Task, words: string | undefined) =>
+  const heard = async (task: Task, words: string | undefined) =>
     words === undefined ? null : (await mayOperatorsHear({ id: task.id, payload: { task } })) ? words : MASKED;
   const status = oneOf(TASK_STATUSES, text("status"), "status");
   const [assignTo, group, missionId] = [text("assign_to"), text("group"), text("mission")];
@@ -40,8 +40,8 @@ export async function tasks(
       assign_to: task.assignTo,
       group: task.group ?? null,
       mission: task.missionId ?? null,
-      reason: await said(task, task.reason),
-      error: await said(task, task.lastError),
+      reason: await heard(task, task.reason),
+      error: await heard(task, task.lastError),
       attempt: task.attempt,
       deadline: timeOf(task.deadline),
       at: timeOf(task.createdAt),

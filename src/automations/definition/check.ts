@@ -237,8 +237,8 @@ function isOwnOnly({ pattern, root, selects }: Selection, { includes, besideData
 
 /** The nearest only: there are too many to list. */
 function near(name: string, known: readonly string[]): string {
-  const said = suggestion(name, known);
-  return said.startsWith(" (did") ? said : "; `npx hookgate points` lists them";
+  const offered = suggestion(name, known);
+  return offered.startsWith(" (did") ? offered : "; `npx hookgate points` lists them";
 }
 
 function pointName(trigger: Trigger): string {

@@ -75,8 +75,8 @@ function resultOf(end: ProgramEnd, options: ShellOptions): HandlerResult {
   const isVeto = end.exitCode === BLOCKS || (options.decision === "status" && end.exitCode !== null);
   if (isVeto)
     return { kind: "decided", decision: { kind: "block", reason: words.slice(0, MAX_REASON) || endingOf(end) } };
-  const said = words === "" ? "" : `: ${lastLines(words)}`;
-  return { kind: "failed", error: `the program ${endingOf(end)}${said}`, isRetryable: true };
+  const lastWords = words === "" ? "" : `: ${lastLines(words)}`;
+  return { kind: "failed", error: `the program ${endingOf(end)}${lastWords}`, isRetryable: true };
 }
 
 const MAX_REASON = 2000;

@@ -48,7 +48,7 @@ export async function offerChoices(
   const more = found.length > MOST ? "There are more. Type a word of the name, or the start of the id." : undefined;
   const listed = meant.length > 0 ? undefined : shown;
   const hint = [...(listed ? ["Which one?", ...listed.map(plainLine)] : []), more, error.hint];
-  const said = hint.filter((part) => part !== undefined).join("\n");
+  const hintText = hint.filter((part) => part !== undefined).join("\n");
   const labels = labelsOf(shown.map(wordsOf));
   return {
     message: {
@@ -64,7 +64,7 @@ export async function offerChoices(
       ]),
     },
     data: {
-      error: { code: error.code, message: error.message, hint: said },
+      error: { code: error.code, message: error.message, hint: hintText },
       choices: shown.map(({ name: words, value }) => ({ value, name: words })),
     },
     outcome: "failed",

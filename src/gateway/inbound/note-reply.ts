@@ -16,8 +16,8 @@ export async function noteReply(
 ): Promise<Handling | undefined> {
   if (inbound.repliedTo === undefined) return undefined;
   const to = await answeredTo(message, inbound);
-  const said = to && (await inbound.repliedTo(message, to, operator, causeId(row)));
-  return said && settled("reply", reply(row, message, said, inbound));
+  const answer = to && (await inbound.repliedTo(message, to, operator, causeId(row)));
+  return answer && settled("reply", reply(row, message, answer, inbound));
 }
 
 async function answeredTo(message: InboundMessage, { store }: Inbound): Promise<Delivery | undefined> {

@@ -88,10 +88,12 @@ function nextByPlace(
   last: string | undefined,
 ): OptionSpec | undefined {
   const action = spec.options.find(({ name }) => name === "action");
-  const said = plain(String((action && given.get(action)) ?? ""));
+  const chosen = plain(String((action && given.get(action)) ?? ""));
   const yields = (option: OptionSpec) =>
     option.yields === true && last !== undefined && typeof coerce(option, last) === "object";
-  return spec.options.find((option) => !given.has(option) && (option.only?.includes(said) ?? true) && !yields(option));
+  return spec.options.find(
+    (option) => !given.has(option) && (option.only?.includes(chosen) ?? true) && !yields(option),
+  );
 }
 
 /** The same checks for options that come by name: slash commands, HTTP. */

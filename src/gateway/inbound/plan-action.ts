@@ -72,13 +72,13 @@ async function allows(command: Command, operator: Operator, parsed: ParsedOption
 
 /** The text for an expired button. A person who may run the command sees it, as long as it is known what the button did. */
 function expired(token: ActionToken | undefined, { message }: ActionEvent, inbound: Inbound): string {
-  const said = "This button has expired.";
-  if (token?.action.kind !== "command") return `${said} Ask again.`;
+  const expired = "This button has expired.";
+  if (token?.action.kind !== "command") return `${expired} Ask again.`;
   const { line, form } = token.action;
   const command = inbound.commands.read(line)?.command;
   const { operator } = senderOf(message, inbound);
-  if (!command || !mayUse(operator.role, command)) return said;
-  return `${said} Type \`${typed(line)}${form ? " …" : ""}\` instead.`;
+  if (!command || !mayUse(operator.role, command)) return expired;
+  return `${expired} Type \`${typed(line)}${form ? " …" : ""}\` instead.`;
 }
 
 /** An answer to a question that was about the messages or tasks of that time: the question is to be asked again. */

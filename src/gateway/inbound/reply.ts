@@ -13,11 +13,11 @@ import { senderOf } from "./sender.js";
 export function reply(
   row: LaneRow,
   message: InboundMessage,
-  said: OutboundMessage | string,
+  content: OutboundMessage | string,
   inbound: Inbound,
   mark = REPLY_MARK,
 ): NewDelivery[] {
-  const answer: OutboundMessage = typeof said === "string" ? { text: said } : said;
+  const answer: OutboundMessage = typeof content === "string" ? { text: content } : content;
   if (saysNothing(answer)) return [];
   const delivery = newDelivery(
     row,

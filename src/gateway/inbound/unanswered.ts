@@ -188,8 +188,8 @@ async function inRoom(row: LaneRow, message: InboundMessage, inbound: Inbound): 
   await inbound.store.keyValue.set(ROOMS, roomOf(message), { rowId: row.id, at: inbound.clock.now() });
   // The note may arrive in a direct message, where `last` is another message: so it names this one.
   const text = `${whatHappened(row, " in the room")}${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
-  const told = note(row, message, undefined, text, inbound);
-  return [orOpenly(row, told, message, messageAddress(message), inbound, text)];
+  const noteRow = note(row, message, undefined, text, inbound);
+  return [orOpenly(row, noteRow, message, messageAddress(message), inbound, text)];
 }
 
 async function isRoomDue(row: LaneRow, message: InboundMessage, role: Role, inbound: Inbound): Promise<boolean> {

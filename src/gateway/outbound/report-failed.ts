@@ -10,7 +10,7 @@ export function reportFailed(delivery: Delivery, error: string, out: Outbound, a
   const own = { message: message && isolate(message), error, attempts: delivery.attempts };
   const payload = withTarget(own, delivery);
   const options = fireOptions(delivery, "delivery_failed", attempt);
-  const told = out.registry.fireVoid("delivery_failed", payload, undefined, options);
+  const fired = out.registry.fireVoid("delivery_failed", payload, undefined, options);
   const isHeard = out.registry.isHeard("delivery_failed");
-  out.background.run("delivery_failed", told, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
+  out.background.run("delivery_failed", fired, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
 }

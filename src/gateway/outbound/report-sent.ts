@@ -25,9 +25,9 @@ export function tellSent(delivery: Delivery, out: Outbound, attempt = 1, ended?:
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
   const payload = withTarget({ messageId: messageIds[0] ?? "", messageIds, message: isolate(message) }, delivery);
   const options = fireOptions(delivery, "message_sent", attempt);
-  const told = out.registry.fireVoid("message_sent", payload, undefined, options);
+  const fired = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");
-  out.background.run("message_sent", told, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
+  out.background.run("message_sent", fired, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
 }
 
 /** A deletion says nothing. */

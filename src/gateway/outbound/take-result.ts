@@ -41,7 +41,7 @@ export async function takeResult(
       if (result.afterMs !== undefined) {
         const { afterMs, scope, error, isUntried } = result;
         const askedMs = result.isGrowing ? Math.max(afterMs, nextPauseMs(delivery, out)) : afterMs;
-        return waitAsTold(delivery, { askedMs, scope, why: error, isUntried }, out);
+        return waitAsAsked(delivery, { askedMs, scope, why: error, isUntried }, out);
       }
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)
@@ -79,7 +79,7 @@ export async function takeResult(
   }
 }
 
-interface Told {
+interface AskedPause {
   askedMs: number;
   scope: "delivery" | "chat" | "bot";
   why: string;
@@ -88,7 +88,11 @@ interface Told {
 }
 
 /** The platform said when. Its word is kept on disk, and does not use up attempts. A pause beyond reason is cut, and reported. */
-async function waitAsTold(delivery: Delivery, { askedMs, scope, why, isUntried }: Told, out: Outbound): Promise<Then> {
+async function waitAsAsked(
+  delivery: Delivery,
+  { askedMs, scope, why, isUntried }: AskedPause,
+  out: Outbound,
+): Promise<Then> {
   const isCut = askedMs > MAX_PAUSE_MS;
   const now = out.clock.now();
   const dueAt = now + Math.min(Math.max(0, askedMs), MAX_PAUSE_MS);
@@ -123,7 +127,7 @@ async function waitAsTold(delivery: Delivery, { askedMs, scope, why, isUntried }
  */
 function waitForPlatform(delivery: Delivery, error: string, out: Outbound): Promise<Then> {
   const isFew = delivery.attempts + 1 < out.config.outbox_attempts;
-  return waitAsTold(delivery, { askedMs: nextPauseMs(delivery, out), scope: isFew ? "bot" : "chat", why: error }, out);
+  return waitAsAsked(delivery, { askedMs: nextPauseMs(delivery, out), scope: isFew ? "bot" : "chat", why: error }, out);
 }
 
 /** Longer with each attempt. */

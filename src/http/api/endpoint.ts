@@ -79,7 +79,7 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
         dataOf(
           await gateway.invoke({
             name,
-            options: said(options),
+            options: givenOptions(options),
             operator: operatorOf(person, gateway),
             givenBy,
             once: once === undefined ? undefined : `i_${once}`,
@@ -111,7 +111,7 @@ function onceOf({ headers }: FastifyRequest, whose: string): string | undefined 
   return createHash("sha256").update(`${whose}:${key}`).digest("hex").slice(0, 24);
 }
 
-function said(options: Record<string, OptionValue | undefined>): Record<string, OptionValue> {
+function givenOptions(options: Record<string, OptionValue | undefined>): Record<string, OptionValue> {
   const given: Record<string, OptionValue> = {};
   for (const [name, value] of Object.entries(options)) if (value !== undefined) given[name] = value;
   return given;

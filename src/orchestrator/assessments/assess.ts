@@ -92,15 +92,15 @@ async function conclude(judged: Assessment, task: Task, parts: AssessParts): Pro
   const before = await store.passed(taskId, attempt, "assessment:complete");
   if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
-  const told = await inTurn("assessment:complete", task, parts, (fired) =>
+  const completed = await inTurn("assessment:complete", task, parts, (fired) =>
     registry
       .runBefore("assessment:complete", payload, fired)
       .catch((error: unknown) => ({ ...failedClosed(error), data: payload })),
   );
-  if ("kind" in told) return told;
-  if (told.cancelled) return heldBy(told, "assessment:complete");
-  const changed = assessment.safeParse(told.data.assessment);
-  const final: Assessment = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
+  if ("kind" in completed) return completed;
+  if (completed.cancelled) return heldBy(completed, "assessment:complete");
+  const changed = assessment.safeParse(completed.data.assessment);
+  const final: Assessment = { ...(changed.success ? changed.data : judged), passed: completed.data.passed === true };
   if (final.passed !== judged.passed || final.globalScore !== judged.globalScore) final.byHook = true;
   const verdict = { ...payload, assessment: final, passed: final.passed };
   await pass({ taskId, attempt, point: "assessment:complete", payload: verdict }, parts);

@@ -74,9 +74,11 @@ async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
   if ("problem" in changes)
     return block(row, "mission:execute", { cancelReason: changes.problem, cancelledBy: "hookgate" }, parts);
   const begun: Mission = { ...mission, ...changes, status: "running", startedAt: now };
-  const told = { missionId, mission: begun, taskCount: Object.keys(begun.taskIds).length };
+  const notice = { missionId, mission: begun, taskCount: Object.keys(begun.taskIds).length };
   await settle(row, { ...changes, status: "running", startedAt: now, reason: undefined }, parts, {
-    pending: [notification(mission, { point: "mission:execute", dispatchId: `${missionId}_executed`, payload: told })],
+    pending: [
+      notification(mission, { point: "mission:execute", dispatchId: `${missionId}_executed`, payload: notice }),
+    ],
   });
 }
 
@@ -175,8 +177,8 @@ async function checkGate(
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
   // As everywhere: what was refused did not happen, and is not reported as done.
-  const told = { point: "quality:gate" as const, dispatchId: `${asked.dispatchId}_told`, payload };
-  const pending = asked.cancelled ? [] : [notification(mission, told)];
+  const notice = { point: "quality:gate" as const, dispatchId: `${asked.dispatchId}_told`, payload };
+  const pending = asked.cancelled ? [] : [notification(mission, notice)];
   await settle(row, { gates }, parts, { pending });
 }
 

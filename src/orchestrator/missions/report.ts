@@ -48,7 +48,7 @@ function rowOf(task: Task, name: string, group: string, now: number): TaskReport
     group,
     status: task.status,
     assignTo: task.assignTo,
-    saidBy: task.saidBy,
+    earlierAssignees: task.earlierAssignees,
     startedAt,
     durationMs: startedAt === undefined ? undefined : (endedAt ?? now) - startedAt,
     endedAt,

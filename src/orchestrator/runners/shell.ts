@@ -84,16 +84,16 @@ function errorOf(end: ProgramEnd, mask: (text: string) => string): string {
     .slice(-5)
     .join("\n")
     .slice(-500);
-  const said = last === "" ? "" : `: ${last}`;
+  const lastWords = last === "" ? "" : `: ${last}`;
   switch (end.how) {
     case "timed_out":
-      return `it did not end in time${said}`;
+      return `it did not end in time${lastWords}`;
     case "aborted":
-      return `it was ended before it was done${said}`;
+      return `it was ended before it was done${lastWords}`;
     case "flooded":
       return "it printed without end and was stopped";
     case "exited":
-      return `the program ${end.signal === null ? `exited with ${end.exitCode}` : `was ended by ${end.signal}`}${said}`;
+      return `the program ${end.signal === null ? `exited with ${end.exitCode}` : `was ended by ${end.signal}`}${lastWords}`;
   }
 }
 

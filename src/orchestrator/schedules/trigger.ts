@@ -79,8 +79,8 @@ async function askHooks(
       scheduleId,
       address,
     });
-    const told = { point: "schedule:trigger" as const, dispatchId: `${dispatchId}_told`, payload };
-    const pending = [notification(mission, told)];
+    const notice = { point: "schedule:trigger" as const, dispatchId: `${dispatchId}_told`, payload };
+    const pending = [notification(mission, notice)];
     return { outcome: { ...facts, kind: "started", missionId }, started: { mission, pending } };
   } catch (error) {
     // A broken plan, or a guard that failed closed: said where it is seen, and the schedule goes on.

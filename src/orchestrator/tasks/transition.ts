@@ -103,8 +103,8 @@ export function createTransitions(parts: TransitionParts): Transitions {
       case "refuse": {
         const actor = { by, reason, cause: wish.actor.cause };
         const note = noteOf(task, veto, wish);
-        const said = await amend(task.id, actor, { kind: "refused", note });
-        return { kind: "vetoed", task: said, ...veto };
+        const amended = await amend(task.id, actor, { kind: "refused", note });
+        return { kind: "vetoed", task: amended, ...veto };
       }
     }
   }

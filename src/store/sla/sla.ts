@@ -20,7 +20,7 @@ export function createSlaStore(connection: Connection): SlaStore {
     apply: (change, now) =>
       connection.write(() => {
         for (const clock of change.clocks) put(clock);
-        for (const announcement of change.says) insert(announcement, now);
+        for (const announcement of change.announced) insert(announcement, now);
         if (change.case) putCase(change.case);
         for (const id of change.seen ?? []) forgetSight(id);
       }),

@@ -15,21 +15,21 @@ const START = at("2026-11-20T08:00:00Z");
 
 interface Life {
   clock: SlaClock | undefined;
-  says: NewAnnouncement[];
+  announced: NewAnnouncement[];
 }
 
 /** Lives through changes of a task; `attentive`: a look whenever something is due, as when the gateway is up. */
 function live(policy: Policy, changes: { minute: number; entity: WatchedEntity }[], attentive: boolean): Life {
-  const life: Life = { clock: undefined, says: [] };
+  const life: Life = { clock: undefined, announced: [] };
   const look = (entity: WatchedEntity, now: number) => {
     const span = spanOfWork(entity, policy);
     const once = () => span && follow({ known: life.clock, span, policy, entity, now, newId: () => "c_1" });
     const step = once();
     if (!step) return;
     life.clock = step.clock;
-    life.says.push(...step.says);
+    life.announced.push(...step.announced);
     // The same again changes nothing, and says nothing.
-    expect(once()).toEqual({ clock: step.clock, says: [] });
+    expect(once()).toEqual({ clock: step.clock, announced: [] });
     expect(step.clock.nextAt ?? now + 1).toBeGreaterThan(now);
   };
   let entity = changes[0]?.entity as WatchedEntity;
@@ -83,9 +83,9 @@ it("comes to the same end whether somebody looked all the time or was away betwe
         const { warned: _p, nextAt: _n, ...known } = present.clock as SlaClock;
         const { warned: _a, nextAt: _m, ...found } = away.clock as SlaClock;
         expect(found).toEqual(known);
-        for (const { says } of [present, away]) {
-          expect(new Set(says.map(({ id }) => id)).size).toBe(says.length);
-          const told = says.map(({ news, signal }) => news?.status ?? signal.state);
+        for (const { announced } of [present, away]) {
+          expect(new Set(announced.map(({ id }) => id)).size).toBe(announced.length);
+          const told = announced.map(({ news, signal }) => news?.status ?? signal.state);
           expect(told.filter((status) => status === "violated").length).toBe(known.violatedAt === undefined ? 0 : 1);
           // Told of the date that held at the end; the outcome keeps an earlier breach.
           if (known.outcome === "met") expect(told).toContain("met");

@@ -7,7 +7,7 @@ import type { WatchedEntity } from "../../../domain/watched.js";
 import type { Policy } from "../policies/policies.js";
 import { startCourse, withPause } from "./course.js";
 import { type Frame, frameOf, usedOf } from "./frame.js";
-import { announcement, type Said } from "./say.js";
+import { announcement, type ClockNews } from "./say.js";
 import type { Span } from "./span.js";
 
 export interface Situation {
@@ -30,14 +30,14 @@ export interface Situation {
 
 export interface Step {
   clock: SlaClock;
-  says: NewAnnouncement[];
+  announced: NewAnnouncement[];
 }
 
 /** Undefined when there is no clock: it was over before anybody looked. */
 export function follow(situation: Situation): Step | undefined {
   const { known, span, policy, entity, now } = situation;
   const isOver = span.endedAt !== undefined;
-  if (known?.state === "ended" && isOver) return { clock: known, says: [] };
+  if (known?.state === "ended" && isOver) return { clock: known, announced: [] };
   // An entity that had ended before we first saw it is ignored.
   if (!known && isOver) return undefined;
 
@@ -58,15 +58,15 @@ export function follow(situation: Situation): Step | undefined {
     entity,
   };
   noteExtension(clock, situation);
-  const says: Said[] = [];
-  beginEpisode(clock, known, frame, now, says);
-  if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, says);
+  const announced: ClockNews[] = [];
+  beginEpisode(clock, known, frame, now, announced);
+  if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, announced);
   else {
-    announceDue(clock, frame, situation, says);
-    announcePause(clock, known, now, says);
+    announceDue(clock, frame, situation, announced);
+    announcePause(clock, known, now, announced);
   }
   const say = { clock, policy, frame, now };
-  return { clock, says: says.map((said) => announcement(said, say)) };
+  return { clock, announced: announced.map((news) => announcement(news, say)) };
 }
 
 /** How often and by how much, and by whom: shown apart from the target that the policy gives. */
@@ -91,11 +91,11 @@ function isExtended({ known, entity }: Situation, extendedMs: number): boolean {
 }
 
 /** The alert of a clock that stands still now, or runs again, waits with its reminders, or goes on with them. */
-function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number, says: Said[]): void {
+function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number, announced: ClockNews[]): void {
   const isSame = known?.state === clock.state || known?.state === "ended" || clock.episode !== known?.episode;
   const isSaid = known?.warned !== undefined || known?.violatedAt !== undefined;
-  if (isSame || !isSaid || says.length > 0) return;
-  says.push({ kind: clock.state === "paused" ? "paused" : "resumed", episode: clock.episode, at: now });
+  if (isSame || !isSaid || announced.length > 0) return;
+  announced.push({ kind: clock.state === "paused" ? "paused" : "resumed", episode: clock.episode, at: now });
 }
 
 /** The clock ends because it no longer applies: another policy matches, the message was deleted, the date was removed. */
@@ -109,8 +109,10 @@ export function withdraw(
   const ended: SlaClock = { ...rest, state: "ended", outcome: "withdrawn", endedAt: now };
   ended.usedMs = usedOf(clock, policy, now);
   const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
-  const cleared: Said[] = isSaid ? [{ kind: "cleared", episode: clock.episode, at: now, reason, isUnwatched }] : [];
-  return { clock: ended, says: cleared.map((said) => announcement(said, { clock: ended, policy, now })) };
+  const cleared: ClockNews[] = isSaid
+    ? [{ kind: "cleared", episode: clock.episode, at: now, reason, isUnwatched }]
+    : [];
+  return { clock: ended, announced: cleared.map((news) => announcement(news, { clock: ended, policy, now })) };
 }
 
 /** The fields that never change. */
@@ -137,7 +139,13 @@ function courseOf({ known, span, policy, now, changedAt = now }: Situation, isPa
 }
 
 /** What was announced holds no more: it was moved, or what had ended goes on. */
-function beginEpisode(clock: SlaClock, known: SlaClock | undefined, frame: Frame, now: number, says: Said[]): void {
+function beginEpisode(
+  clock: SlaClock,
+  known: SlaClock | undefined,
+  frame: Frame,
+  now: number,
+  announced: ClockNews[],
+): void {
   if (!known) return;
   const isReopened = known.state === "ended";
   const wasViolated = known.violatedAt !== undefined;
@@ -145,7 +153,7 @@ function beginEpisode(clock: SlaClock, known: SlaClock | undefined, frame: Frame
   const isWarned = frame.warnings.some(({ at }) => at <= now);
   const isMoved = wasViolated ? !isDue : known.warned !== undefined && !isWarned && !isDue;
   if (!isReopened && !isMoved) return;
-  if (!isReopened) says.push({ kind: "cleared", episode: known.episode, at: now, ...whyMoved(known, frame, now) });
+  if (!isReopened) announced.push({ kind: "cleared", episode: known.episode, at: now, ...whyMoved(known, frame, now) });
   clock.episode = known.episode + 1;
   delete clock.warned;
   delete clock.violatedAt;
@@ -162,7 +170,7 @@ function whyMoved({ violatedAt, dueAt: dueBefore }: SlaClock, { dueAt }: Frame, 
  * Once: of the limits that were passed during a gap, only the last is announced. For a stopped clock, those that were passed before it
  * stopped.
  */
-function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Situation, says: Said[]): void {
+function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Situation, announced: ClockNews[]): void {
   if (clock.violatedAt !== undefined) return;
   const asOf = clock.course.pausedSince ?? now;
   const isDue = frame.dueAt !== undefined && frame.dueAt <= asOf;
@@ -172,11 +180,11 @@ function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Si
   } else if (isDue) {
     clock.violatedAt = frame.dueAt as number;
     clock.breachedAt ??= clock.violatedAt;
-    says.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
+    announced.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
   } else {
     if (passed) {
       clock.warned = passed.share;
-      says.push({ kind: "warning", episode: clock.episode, at: passed.at, label: passed.label });
+      announced.push({ kind: "warning", episode: clock.episode, at: passed.at, label: passed.label });
     }
     const nextAt = clock.state === "paused" ? undefined : nextOf(clock, frame, now);
     if (nextAt !== undefined) clock.nextAt = nextAt;
@@ -193,14 +201,14 @@ function conclude(
   frame: Frame,
   endedAt: number,
   { abandoned, isUnanswered, isByHook, how }: Span,
-  says: Said[],
+  announced: ClockNews[],
 ): void {
   const isLate = frame.dueAt !== undefined && endedAt > frame.dueAt;
   // It broke during a gap: announced, though it has ended.
   if (isLate && clock.violatedAt === undefined) {
     clock.violatedAt = frame.dueAt as number;
     clock.breachedAt ??= clock.violatedAt;
-    says.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
+    announced.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
   }
   const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
   const isMet = !isLate && !abandoned && !isUnanswered && clock.violatedAt === undefined;
@@ -213,6 +221,7 @@ function conclude(
   else if (abandoned) clock.outcome = "withdrawn";
   else if (wasBreached || clock.violatedAt !== undefined) clock.outcome = "late";
   else clock.outcome = isMet ? "met" : "withdrawn";
-  if (isMet) says.push({ kind: "met", episode: clock.episode, at: endedAt });
-  else if (isSaid) says.push({ kind: "cleared", episode: clock.episode, at: endedAt, reason: how ?? "it has ended" });
+  if (isMet) announced.push({ kind: "met", episode: clock.episode, at: endedAt });
+  else if (isSaid)
+    announced.push({ kind: "cleared", episode: clock.episode, at: endedAt, reason: how ?? "it has ended" });
 }

@@ -5,7 +5,7 @@ import { formatDuration } from "../../../lib/duration.js";
 import type { Policy } from "../policies/policies.js";
 import type { Frame } from "./frame.js";
 
-export type Said =
+export type ClockNews =
   | { kind: "warning"; episode: number; at: number; label: string }
   | { kind: "violated" | "met"; episode: number; at: number }
   /** No news for hooks: its alert learns that the clock stands still, or runs again. */
@@ -22,24 +22,24 @@ interface About {
   now: number;
 }
 
-export function announcement(said: Said, about: About): NewAnnouncement {
+export function announcement(news: ClockNews, about: About): NewAnnouncement {
   const { clock, policy, frame, now } = about;
   const at = clock.endedAt ?? now;
   const percentUsed = rounded(frame?.percent(at) ?? 0);
   const { entity } = clock;
   const isBroken = clock.violatedAt !== undefined;
   const dueAt = clock.dueAt ?? at;
-  const more = said.kind === "warning" ? `:${said.label}` : isChange(said) ? `:${said.at}` : "";
-  const id = `${clock.id}:${said.episode}:${said.kind}${more}`;
+  const more = news.kind === "warning" ? `:${news.label}` : isChange(news) ? `:${news.at}` : "";
+  const id = `${clock.id}:${news.episode}:${news.kind}${more}`;
   const signal: AlertSignal = {
     fingerprint: fingerprintOf(clock),
-    episode: said.episode,
-    state: isChange(said) ? (isBroken ? "firing" : "warned") : STATES[said.kind],
+    episode: news.episode,
+    state: isChange(news) ? (isBroken ? "firing" : "warned") : STATES[news.kind],
     severity:
-      policy?.severity[said.kind === "warning" || (isChange(said) && !isBroken) ? "warning" : "violated"] ?? "info",
-    title: titleOf(said, about),
-    reason: reasonOf(said, about),
-    at: said.at,
+      policy?.severity[news.kind === "warning" || (isChange(news) && !isBroken) ? "warning" : "violated"] ?? "info",
+    title: titleOf(news, about),
+    reason: reasonOf(news, about),
+    at: news.at,
     source: { kind: "sla", id: clock.id, policyId: clock.policyId },
     entity,
     clock: {
@@ -49,30 +49,30 @@ export function announcement(said: Said, about: About): NewAnnouncement {
       elapsedMs: frame?.used(at) ?? 0,
       percentUsed,
       pausedFor: clock.pausedFor,
-      isPostponed: said.kind === "cleared" && said.isPostponed ? (true as const) : undefined,
-      isUnwatched: said.kind === "cleared" && said.isUnwatched ? (true as const) : undefined,
+      isPostponed: news.kind === "cleared" && news.isPostponed ? (true as const) : undefined,
+      isUnwatched: news.kind === "cleared" && news.isUnwatched ? (true as const) : undefined,
     },
     routes: policy?.routes,
     runbook: policy?.runbook || undefined,
     labels: labelsOf(clock),
   };
-  const base = { id, clockId: clock.id, episode: said.episode, at: said.at, signal };
-  if (said.kind === "cleared" || isChange(said)) return base;
-  const news = {
+  const base = { id, clockId: clock.id, episode: news.episode, at: news.at, signal };
+  if (news.kind === "cleared" || isChange(news)) return base;
+  const slaNews = {
     entityId: entity.id,
     entityType: entity.type,
     deadline: new Date(dueAt).toISOString(),
-    status: said.kind,
+    status: news.kind,
     percentUsed,
     policyId: clock.policyId,
   };
-  return { ...base, news };
+  return { ...base, news: slaNews };
 }
 
-const isChange = (said: Said): said is Extract<Said, { kind: "paused" | "resumed" }> =>
-  said.kind === "paused" || said.kind === "resumed";
+const isChange = (news: ClockNews): news is Extract<ClockNews, { kind: "paused" | "resumed" }> =>
+  news.kind === "paused" || news.kind === "resumed";
 
-const STATES: Record<Exclude<Said["kind"], "paused" | "resumed">, AlertSignal["state"]> = {
+const STATES: Record<Exclude<ClockNews["kind"], "paused" | "resumed">, AlertSignal["state"]> = {
   warning: "warned",
   violated: "firing",
   met: "resolved",
@@ -84,7 +84,7 @@ export function fingerprintOf({ policyId, entity, measure, cycle }: SlaClock): s
 }
 
 /** `Grace on telegram: first response overdue`: an escalation shows nothing else. */
-function titleOf({ kind }: Said, { clock: { entity, measure, violatedAt } }: About): string {
+function titleOf({ kind }: ClockNews, { clock: { entity, measure, violatedAt } }: About): string {
   const what = measure === "deadline" ? "" : `${SLA_MEASURE_NAMES[measure]} `;
   switch (kind) {
     case "warning":
@@ -100,12 +100,12 @@ function titleOf({ kind }: Said, { clock: { entity, measure, violatedAt } }: Abo
   }
 }
 
-function reasonOf(said: Said, { clock, frame, now }: About): string {
+function reasonOf(news: ClockNews, { clock, frame, now }: About): string {
   const target = formatDuration(clock.targetMs);
   const what = SLA_MEASURE_NAMES[clock.measure];
-  switch (said.kind) {
+  switch (news.kind) {
     case "warning":
-      return `${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} used (warns at ${said.label})`;
+      return `${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} used (warns at ${news.label})`;
     case "paused":
       return `the clock is paused: ${(clock.pausedFor ?? "").replaceAll("_", " ")}`;
     case "resumed":
@@ -116,8 +116,8 @@ function reasonOf(said: Said, { clock, frame, now }: About): string {
       return `${what} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
     case "cleared":
       return clock.outcome === "late" && clock.endedAt !== undefined && clock.dueAt !== undefined
-        ? `${said.reason}, ${formatDuration(clock.endedAt - clock.dueAt)} late`
-        : said.reason;
+        ? `${news.reason}, ${formatDuration(clock.endedAt - clock.dueAt)} late`
+        : news.reason;
   }
 }
 

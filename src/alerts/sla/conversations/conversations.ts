@@ -208,7 +208,7 @@ export class Conversations {
 
   async #forget({ id }: ConversationSight): Promise<true> {
     const { store, clock } = this.#parts;
-    await store.apply({ clocks: [], says: [], seen: [id] }, clock.now());
+    await store.apply({ clocks: [], announced: [], seen: [id] }, clock.now());
     return true;
   }
 

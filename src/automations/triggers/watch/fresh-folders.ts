@@ -23,19 +23,19 @@ export interface FreshFoldersParts {
 export interface FreshFolders {
   seen(folder: string): void;
   /** The watcher told of a file. */
-  told(file: string, stats: Stats): void;
+  reported(file: string, stats: Stats): void;
   stop(): void;
 }
 
 export function createFreshFolders({ clock, file, folder, onError }: FreshFoldersParts): FreshFolders {
   /** For each fresh folder, the files that the watcher reported, as they were then. */
-  const told = new Map<string, Map<string, string>>();
+  const reported = new Map<string, Map<string, string>>();
   const timers = new Set<Timer>();
 
   function lookAt(fresh: readonly string[], look: number): void {
     const waitMs = LOOKS_AFTER_MS[look];
     if (waitMs === undefined) {
-      for (const one of fresh) told.delete(one);
+      for (const one of fresh) reported.delete(one);
       return;
     }
     const timer = clock.after(waitMs, async () => {
@@ -57,7 +57,7 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
   async function lookAtFile(path: string): Promise<void> {
     try {
       const stats = await lstat(path);
-      if (told.get(dirname(path))?.get(basename(path)) !== stateOf(stats)) file(path, stats);
+      if (reported.get(dirname(path))?.get(basename(path)) !== stateOf(stats)) file(path, stats);
     } catch (error) {
       if (!isGone(error)) throw error;
     }
@@ -67,7 +67,7 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
   let gathered: string[] = [];
   return {
     seen(fresh) {
-      told.set(fresh, new Map());
+      reported.set(fresh, new Map());
       // Those of one turn together: a tree that is copied has thousands.
       if (gathered.push(fresh) === 1)
         setImmediate(() => {
@@ -75,7 +75,7 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
           gathered = [];
         });
     },
-    told: (path, stats) => void told.get(dirname(path))?.set(basename(path), stateOf(stats)),
+    reported: (path, stats) => void reported.get(dirname(path))?.set(basename(path), stateOf(stats)),
     stop() {
       isStopped = true;
       for (const timer of timers) timer.cancel();

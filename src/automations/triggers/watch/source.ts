@@ -123,7 +123,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     const touched = (path: string, stats: Stats | undefined) => {
       if (!stats || !isSelected(path)) return;
       hasOther = true;
-      fresh.told(path, stats);
+      fresh.reported(path, stats);
       parts.touched(shown(path), snapshotOf(shown(path), stats));
     };
     const fresh = createFreshFolders({
