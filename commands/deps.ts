@@ -16,7 +16,7 @@ import type { MissionDesk } from "../src/orchestrator/missions/missions.js";
 import type { ScheduleDesk } from "../src/orchestrator/schedules/schedules.js";
 import type { PluginInfo } from "../src/plugins/plugins.js";
 import type { HooksInFlight } from "./in-flight.js";
-import type { TaskDesk } from "./tasks/parts.js";
+import type { TaskDesk } from "./tasks/desk.js";
 
 /** The registry as commands use it: they look, switch and fire by name; they never register. */
 export type HookDesk = Pick<

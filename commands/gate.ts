@@ -11,7 +11,7 @@ import { readableReasons } from "./hook-reasons.js";
 import { missionsOf } from "./mission/desk.js";
 import { findMission } from "./mission/find.js";
 import { gateLine } from "./mission/gate-line.js";
-import { needTasks } from "./tasks/parts.js";
+import { needTasks } from "./tasks/desk.js";
 import { code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
 

@@ -9,8 +9,8 @@ import type { CommandDeps } from "./deps.js";
 import { actOnTask, isWorker, isWorkersTurn, type TaskAction } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
 import { cancelMany, statesToCancel } from "./tasks/cancel-many.js";
+import { needTasks, type TaskDesk, textOf } from "./tasks/desk.js";
 import { listTasks } from "./tasks/list.js";
-import { needTasks, type TaskDesk, textOf } from "./tasks/parts.js";
 import { showTask } from "./tasks/show.js";
 
 /** What a task is made of; for `/add-task` too. */

@@ -22,7 +22,7 @@ import type { Rooms } from "./rooms.js";
 import type { Serial } from "./serial.js";
 import { maySeeMessage } from "./view.js";
 
-export interface InboundParts {
+export interface InboundDeps {
   store: WebChatStore;
   rooms: Rooms;
   feed: Feed;
@@ -33,40 +33,40 @@ export interface InboundParts {
   online(): { gateway: GatewayPort; clock: Clock; offers: Offers };
 }
 
-export async function say(parts: InboundParts, person: WebPerson, saying: Saying): Promise<WebChatMessage> {
+export async function say(deps: InboundDeps, person: WebPerson, saying: Saying): Promise<WebChatMessage> {
   if (saying.text.trim() === "" && saying.attachments.length === 0)
     throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text or a file" });
-  needLength(parts, saying.text);
+  needLength(deps, saying.text);
   const body: RowBody = { html: writtenHtml(saying.text), ...writingOf(saying) };
   if (saying.attachments.length > 0) body.attachments = saying.attachments;
-  return create(parts, person, { ...saying, body });
+  return create(deps, person, { ...saying, body });
 }
 
 /** A command with named options; its row shows it written out. */
-export async function command(parts: InboundParts, person: WebPerson, given: Commanding): Promise<WebChatMessage> {
+export async function command(deps: InboundDeps, person: WebPerson, given: Commanding): Promise<WebChatMessage> {
   const words = Object.entries(given.options).map(([name, value]) => `${name}=${quoted(String(value))}`);
   const text = [`/${given.name}`, ...words].join(" ");
-  needLength(parts, text);
+  needLength(deps, text);
   const body: RowBody = {
     html: writtenHtml(text),
     ...writingOf(given),
     command: { name: given.name, options: given.options },
   };
-  return create(parts, person, { ...given, text, body });
+  return create(deps, person, { ...given, text, body });
 }
 
 export function edit(
-  parts: InboundParts,
+  deps: InboundDeps,
   person: WebPerson,
   messageId: number,
   text: string,
   nonce: string,
   writtenBy?: Writing["writtenBy"],
 ) {
-  const { clock } = parts.online();
+  const { clock } = deps.online();
   if (text.trim() === "") throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text" });
-  needLength(parts, text);
-  return change(parts, person, messageId, async (row) => {
+  needLength(deps, text);
+  return change(deps, person, messageId, async (row) => {
     needOwn(person, row);
     needAlive(row);
     // Who writes it now, not who wrote it first.
@@ -75,7 +75,7 @@ export function edit(
     // The row's own time makes the event's id: two edits in one millisecond must not look like one.
     const at = Math.max(clock.now(), (row.editedAt ?? row.at) + 1);
     const next: RowBody = { ...body, writtenBy, html: writtenHtml(text), editNonce: nonce };
-    const stored = isRepeat ? undefined : await parts.store.edit(row.id, { text, body: next, at });
+    const stored = isRepeat ? undefined : await deps.store.edit(row.id, { text, body: next, at });
     return { stored, event: editedEvent };
   });
 }
@@ -85,18 +85,18 @@ const writingOf = ({ nonce, writtenBy }: Partial<Writing>): Pick<RowBody, "nonce
   writtenBy,
 });
 
-export function remove(parts: InboundParts, person: WebPerson, messageId: number) {
-  const { clock } = parts.online();
-  return change(parts, person, messageId, async (row) => {
+export function remove(deps: InboundDeps, person: WebPerson, messageId: number) {
+  const { clock } = deps.online();
+  return change(deps, person, messageId, async (row) => {
     needOwn(person, row);
-    const stored = row.deletedAt === undefined ? await parts.store.remove(row.id, clock.now()) : undefined;
+    const stored = row.deletedAt === undefined ? await deps.store.remove(row.id, clock.now()) : undefined;
     return { stored, event: deletedEvent };
   });
 }
 
-export function react(parts: InboundParts, person: WebPerson, messageId: number, emoji: string, on: boolean) {
-  const { clock } = parts.online();
-  return change(parts, person, messageId, async (row, room) => {
+export function react(deps: InboundDeps, person: WebPerson, messageId: number, emoji: string, on: boolean) {
+  const { clock } = deps.online();
+  return change(deps, person, messageId, async (row, room) => {
     needAlive(row);
     const body = readBody(row);
     const all = body.reactions ?? [];
@@ -108,16 +108,16 @@ export function react(parts: InboundParts, person: WebPerson, messageId: number,
     const stored =
       on === (mine !== undefined)
         ? undefined
-        : await parts.store.edit(row.id, { text: row.text, body: { ...body, reactions } });
+        : await deps.store.edit(row.id, { text: row.text, body: { ...body, reactions } });
     return { stored, event: on ? (row: WebChatMessage) => reactionEvent(row, reaction, room.isDm) : undefined };
   });
 }
 
 /** A press has no row of its own: the inbox alone remembers it, by the nonce. */
-export async function press(parts: InboundParts, person: WebPerson, pressing: Pressing): Promise<Acknowledgement> {
-  const { gateway, clock } = parts.online();
-  const { row, room } = await findMessage(parts, person, pressing.messageId);
-  const message = messageOf(row, await factsOf(parts, row, room));
+export async function press(deps: InboundDeps, person: WebPerson, pressing: Pressing): Promise<Acknowledgement> {
+  const { gateway, clock } = deps.online();
+  const { row, room } = await findMessage(deps, person, pressing.messageId);
+  const message = messageOf(row, await factsOf(deps, row, room));
   const id = `press:${person.id}:${pressing.nonce}`;
   const at = clock.now();
   const { acknowledge } = await gateway.accept({
@@ -141,14 +141,14 @@ export async function press(parts: InboundParts, person: WebPerson, pressing: Pr
 
 /** The message, when this person may see it. */
 export async function findMessage(
-  parts: Pick<InboundParts, "store" | "rooms">,
+  deps: Pick<InboundDeps, "store" | "rooms">,
   person: WebPerson,
   messageId: number,
 ): Promise<{ row: WebChatMessage; room: WebRoom }> {
-  const row = await parts.store.get(messageId);
+  const row = await deps.store.get(messageId);
   if (!row || !maySeeMessage(person, row)) throw gone();
   try {
-    return { row, room: await parts.rooms.need(person, row.roomId) };
+    return { row, room: await deps.rooms.need(person, row.roomId) };
   } catch {
     throw gone(); // whether it is in somebody else's room is nobody's business
   }
@@ -161,14 +161,14 @@ interface Creation extends Place {
   replyToId?: number;
 }
 
-async function create(parts: InboundParts, person: WebPerson, creation: Creation): Promise<WebChatMessage> {
-  const { clock, offers } = parts.online();
-  const room = await parts.rooms.need(person, creation.roomId);
-  await needPlace(parts, person, creation);
+async function create(deps: InboundDeps, person: WebPerson, creation: Creation): Promise<WebChatMessage> {
+  const { clock, offers } = deps.online();
+  const room = await deps.rooms.need(person, creation.roomId);
+  await needPlace(deps, person, creation);
   const offer = offers.begin();
   let stored: WebChatChange;
   try {
-    stored = await parts.store.post(
+    stored = await deps.store.post(
       {
         roomId: room.id,
         threadId: creation.threadId,
@@ -186,9 +186,9 @@ async function create(parts: InboundParts, person: WebPerson, creation: Creation
     throw error;
   }
   offer.stored(stored.seq);
-  parts.feed.wake("messages");
+  deps.feed.wake("messages");
   // From the row, not from what was sent: a page that tries again gets the row, and the event, of its first try.
-  await offer.accept(createdEvent(stored.message, await factsOf(parts, stored.message, room)));
+  await offer.accept(createdEvent(stored.message, await factsOf(deps, stored.message, room)));
   return stored.message;
 }
 
@@ -199,14 +199,14 @@ interface Changed {
 }
 
 function change(
-  parts: InboundParts,
+  deps: InboundDeps,
   person: WebPerson,
   messageId: number,
   apply: (row: WebChatMessage, room: WebRoom) => Promise<Changed>,
 ): Promise<WebChatMessage> {
-  return parts.serial(messageId, async () => {
-    const { offers } = parts.online();
-    const { row, room } = await findMessage(parts, person, messageId);
+  return deps.serial(messageId, async () => {
+    const { offers } = deps.online();
+    const { row, room } = await findMessage(deps, person, messageId);
     const offer = offers.begin();
     let changed: Changed;
     try {
@@ -218,27 +218,27 @@ function change(
     const now = changed.stored?.message ?? row;
     if (changed.stored) {
       offer.stored(changed.stored.seq);
-      parts.feed.wake("messages");
+      deps.feed.wake("messages");
     }
-    if (changed.event) await offer.accept(changed.event(now, await factsOf(parts, now, room)));
+    if (changed.event) await offer.accept(changed.event(now, await factsOf(deps, now, room)));
     else offer.dropped();
     return now;
   });
 }
 
-async function factsOf(parts: InboundParts, row: WebChatMessage, room: WebRoom): Promise<RowFacts> {
-  const replyTo = row.replyToId === undefined ? undefined : await parts.store.get(row.replyToId);
-  return { isDm: room.isDm, gatewayName: parts.gatewayName, replyTo };
+async function factsOf(deps: InboundDeps, row: WebChatMessage, room: WebRoom): Promise<RowFacts> {
+  const replyTo = row.replyToId === undefined ? undefined : await deps.store.get(row.replyToId);
+  return { isDm: room.isDm, gatewayName: deps.gatewayName, replyTo };
 }
 
 /** A thread hangs under a message of the same room that is in no thread itself; a reply answers a message of the same room. */
-async function needPlace(parts: InboundParts, person: WebPerson, place: Place & { replyToId?: number }): Promise<void> {
+async function needPlace(deps: InboundDeps, person: WebPerson, place: Place & { replyToId?: number }): Promise<void> {
   if (place.threadId !== undefined) {
-    const { row } = await findMessage(parts, person, Number(place.threadId));
+    const { row } = await findMessage(deps, person, Number(place.threadId));
     if (row.roomId !== place.roomId || row.threadId !== undefined) throw gone();
   }
   if (place.replyToId !== undefined) {
-    const { row } = await findMessage(parts, person, place.replyToId);
+    const { row } = await findMessage(deps, person, place.replyToId);
     if (row.roomId !== place.roomId) throw gone();
   }
 }
@@ -252,12 +252,12 @@ function needAlive(row: WebChatMessage): void {
   if (row.deletedAt !== undefined) throw gone();
 }
 
-function needLength(parts: InboundParts, text: string): void {
-  if (text.length <= parts.maxText) return;
+function needLength(deps: InboundDeps, text: string): void {
+  if (text.length <= deps.maxText) return;
   throw new HookgateError({
     code: "TEXT_TOO_LONG",
-    message: `a message holds ${parts.maxText} characters, this one has ${text.length}`,
-    hint: "Send it in parts, or as a file.",
+    message: `a message holds ${deps.maxText} characters, this one has ${text.length}`,
+    hint: "Send it in deps, or as a file.",
   });
 }
 

@@ -28,7 +28,7 @@ interface Open {
   seq?: number;
 }
 
-export interface OffersParts {
+export interface OffersDeps {
   store: WebChatStore;
   gateway: GatewayPort;
   cursors: CursorStore;
@@ -46,7 +46,7 @@ export interface Offer {
 }
 
 export class Offers {
-  readonly #parts: OffersParts;
+  readonly #deps: OffersDeps;
   readonly #open = new Set<Open>();
   readonly #under: Set<Promise<unknown>> = new Set();
   #highest = 0;
@@ -56,8 +56,8 @@ export class Offers {
   #failingSince: number | undefined;
   #stopped = false;
 
-  constructor(parts: OffersParts) {
-    this.#parts = parts;
+  constructor(deps: OffersDeps) {
+    this.#deps = deps;
   }
 
   /** Offers again whatever was stored after the mark, then keeps the mark up to date. */
@@ -80,7 +80,7 @@ export class Offers {
         this.#open.delete(open);
       },
       accept: async (event) => {
-        const accepting = this.#parts.gateway.accept(event);
+        const accepting = this.#deps.gateway.accept(event);
         const done = accepting.then(
           () => this.#close(open),
           () => this.#offerAgainSoon(),
@@ -104,7 +104,7 @@ export class Offers {
   #close(open: Open): void {
     this.#open.delete(open);
     if (this.#saveTimer || this.#stopped) return;
-    this.#saveTimer = this.#parts.clock.after(SAVE_EVERY_MS, () => {
+    this.#saveTimer = this.#deps.clock.after(SAVE_EVERY_MS, () => {
       this.#saveTimer = undefined;
       void this.#save();
     });
@@ -121,24 +121,24 @@ export class Offers {
     const seq = this.#mark();
     if (seq <= this.#saved) return;
     try {
-      await this.#parts.cursors.set(CURSOR, JSON.stringify({ seq, at: this.#parts.clock.now() }));
+      await this.#deps.cursors.set(CURSOR, JSON.stringify({ seq, at: this.#deps.clock.now() }));
       this.#saved = seq;
     } catch (error) {
       // An old mark only means that more is offered again, and recognised, at the next start.
-      this.#parts.logger.debug({ error: errorMessage(error) }, "the web chat's mark was not saved");
+      this.#deps.logger.debug({ error: errorMessage(error) }, "the web chat's mark was not saved");
     }
   }
 
   #readMark(): { seq: number; at: number } | undefined {
-    const [seq, at] = (this.#parts.cursors.get(CURSOR) ?? "").match(/\d+/g)?.map(Number) ?? [];
+    const [seq, at] = (this.#deps.cursors.get(CURSOR) ?? "").match(/\d+/g)?.map(Number) ?? [];
     return seq === undefined || at === undefined ? undefined : { seq, at };
   }
 
   /** The gateway could not take something: its writer is told, and it is offered again even if they never come back. */
   #offerAgainSoon(): void {
-    this.#failingSince ??= this.#parts.clock.now();
+    this.#failingSince ??= this.#deps.clock.now();
     if (this.#againTimer || this.#stopped) return;
-    this.#againTimer = this.#parts.clock.after(REOFFER_AFTER_MS, () => {
+    this.#againTimer = this.#deps.clock.after(REOFFER_AFTER_MS, () => {
       this.#againTimer = undefined;
       const since = (this.#failingSince ?? 0) - MARGIN_MS;
       const under: Promise<void> = this.#offerAfter(this.#mark(), since).then(
@@ -146,7 +146,7 @@ export class Offers {
           this.#failingSince = undefined;
         },
         (error) => {
-          this.#parts.logger.warn({ error: errorMessage(error) }, "web messages still wait to be accepted");
+          this.#deps.logger.warn({ error: errorMessage(error) }, "web messages still wait to be accepted");
           this.#offerAgainSoon();
         },
       );
@@ -156,7 +156,7 @@ export class Offers {
   }
 
   async #offerAfter(start: number, since: number): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const rooms = new Map((await store.rooms()).map((room) => [room.id, room]));
     const end = await store.lastSeq();
     let seq = start;
@@ -165,7 +165,7 @@ export class Offers {
       if (changes.length === 0) break;
       for (const change of changes) {
         for (const event of await this.#eventsOf(change.message, rooms.get(change.message.roomId), since))
-          await this.#parts.gateway.accept(event);
+          await this.#deps.gateway.accept(event);
         seq = change.seq;
       }
     }
@@ -180,8 +180,8 @@ export class Offers {
     if (!room) return [];
     const events: InboundEvent[] = [];
     if (row.userId !== undefined) {
-      const replyTo = row.replyToId === undefined ? undefined : await this.#parts.store.get(row.replyToId);
-      const facts = { isDm: room.isDm, gatewayName: this.#parts.gatewayName, replyTo };
+      const replyTo = row.replyToId === undefined ? undefined : await this.#deps.store.get(row.replyToId);
+      const facts = { isDm: room.isDm, gatewayName: this.#deps.gatewayName, replyTo };
       const wasEmptied = row.deletedAt !== undefined && row.text === "";
       if (row.at >= since && !wasEmptied) events.push(createdEvent(row, facts));
       if (row.editedAt !== undefined && row.editedAt >= since && !wasEmptied) events.push(editedEvent(row, facts));

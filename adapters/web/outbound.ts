@@ -9,7 +9,7 @@ import type { Feed } from "./feed.js";
 import type { Rooms } from "./rooms.js";
 import type { Serial } from "./serial.js";
 
-export interface OutboundParts {
+export interface OutboundDeps {
   store: WebChatStore;
   rooms: Rooms;
   feed: Feed;
@@ -20,12 +20,12 @@ export interface OutboundParts {
 type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
 
-export async function send(parts: OutboundParts, operation: SendOperation): Promise<SendResult> {
+export async function send(deps: OutboundDeps, operation: SendOperation): Promise<SendResult> {
   // Files are stored already.
   if (operation.kind !== "delete") operation.fetch?.onEnd();
   try {
-    const result = await perform(parts, operation);
-    if (result.kind === "sent") parts.feed.wake("messages");
+    const result = await perform(deps, operation);
+    if (result.kind === "sent") deps.feed.wake("messages");
     return result;
   } catch (error) {
     // Every write here may be repeated: a post by its nonce, the others by their nature.
@@ -34,24 +34,24 @@ export async function send(parts: OutboundParts, operation: SendOperation): Prom
   }
 }
 
-function perform(parts: OutboundParts, operation: SendOperation): Promise<SendResult> {
+function perform(deps: OutboundDeps, operation: SendOperation): Promise<SendResult> {
   switch (operation.kind) {
     case "create":
-      return create(parts, operation);
+      return create(deps, operation);
     case "edit":
-      return edit(parts, operation.messageId, operation);
+      return edit(deps, operation.messageId, operation);
     case "delete":
-      return remove(parts, operation.messageId);
+      return remove(deps, operation.messageId);
   }
 }
 
-async function create(parts: OutboundParts, operation: Create): Promise<SendResult> {
+async function create(deps: OutboundDeps, operation: Create): Promise<SendResult> {
   const { address, part, nonce, interaction } = operation;
-  const room = await parts.rooms.find(address.chatId);
+  const room = await deps.rooms.find(address.chatId);
   if (!room) return { kind: "permanent", error: `there is no room "${address.chatId}"` };
   const { replyToId, ...body } = decodeBody(part);
   const visibleTo = operation.visibleTo ?? (interaction?.isPrivate ? interaction.token : undefined);
-  const posted = await parts.store.post(
+  const posted = await deps.store.post(
     {
       roomId: room.id,
       threadId: address.threadId,
@@ -60,37 +60,37 @@ async function create(parts: OutboundParts, operation: Create): Promise<SendResu
       visibleTo: visibleTo === undefined || (room.isDm && room.ownerId === visibleTo) ? undefined : visibleTo,
       text: part.text,
       body,
-      at: parts.clock.now(),
+      at: deps.clock.now(),
     },
     `gateway:${nonce}`,
   );
   return { kind: "sent", messageId: String(posted.message.id) };
 }
 
-function edit(parts: OutboundParts, messageId: string, { part }: Pick<Edit, "part">): Promise<SendResult> {
-  return change(parts, messageId, async (row) => {
+function edit(deps: OutboundDeps, messageId: string, { part }: Pick<Edit, "part">): Promise<SendResult> {
+  return change(deps, messageId, async (row) => {
     const { reactions } = readBody(row);
     const { replyToId: _, ...body } = decodeBody(part);
-    return parts.store.edit(row.id, {
+    return deps.store.edit(row.id, {
       text: part.text,
       body: { ...body, reactions: reactions ?? body.reactions },
-      at: parts.clock.now(),
+      at: deps.clock.now(),
     });
   });
 }
 
-function remove(parts: OutboundParts, messageId: string): Promise<SendResult> {
-  return change(parts, messageId, (row) => parts.store.remove(row.id, parts.clock.now()));
+function remove(deps: OutboundDeps, messageId: string): Promise<SendResult> {
+  return change(deps, messageId, (row) => deps.store.remove(row.id, deps.clock.now()));
 }
 
 function change(
-  parts: OutboundParts,
+  deps: OutboundDeps,
   messageId: string,
   apply: (row: WebChatMessage) => Promise<object | undefined>,
 ): Promise<SendResult> {
   const id = Number(messageId);
-  return parts.serial(id, async () => {
-    const row = Number.isSafeInteger(id) ? await parts.store.get(id) : undefined;
+  return deps.serial(id, async () => {
+    const row = Number.isSafeInteger(id) ? await deps.store.get(id) : undefined;
     if (!row || row.deletedAt !== undefined) return { kind: "gone", error: `message ${messageId} is gone` };
     if (row.userId !== undefined) return { kind: "permanent", error: `message ${messageId} was written by a person` };
     return (await apply(row)) ? { kind: "sent", messageId } : { kind: "gone", error: `message ${messageId} is gone` };

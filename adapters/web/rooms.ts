@@ -8,7 +8,7 @@ import { maySeeRoom } from "./view.js";
 
 const MOST_ROOMS = 500;
 
-export interface RoomsParts {
+export interface RoomsDeps {
   store: WebChatStore;
   configured: readonly { id: string; name: string }[];
   gatewayName: string;
@@ -34,7 +34,7 @@ export function directRoomId(personId: string): string {
   return `dm-${personId}`;
 }
 
-export function createRooms({ store, configured, gatewayName, people = [], perPerson }: RoomsParts): Rooms {
+export function createRooms({ store, configured, gatewayName, people = [], perPerson }: RoomsDeps): Rooms {
   const find = async (roomId: string) => (await store.rooms()).find(({ id }) => id === roomId);
 
   const directOf = (personId: string): WebRoom => ({

@@ -61,7 +61,7 @@ export function createWebAdapter({
       retryable: true,
     });
   };
-  const parts: inbound.InboundParts = { store: chat, rooms, feed, serial, gatewayName: name, maxText, online };
+  const deps: inbound.InboundDeps = { store: chat, rooms, feed, serial, gatewayName: name, maxText, online };
   const view = (person: WebPerson) => (row: WebChatMessage) => viewMessage(person, row, name);
 
   const port: WebPort = {
@@ -79,20 +79,20 @@ export function createWebAdapter({
       const { messages, more } = await chat.history(roomId, page);
       return { messages: messages.map(view(person)), more };
     },
-    roomOf: async (person, messageId) => (await inbound.findMessage(parts, person, messageId)).row.roomId,
+    roomOf: async (person, messageId) => (await inbound.findMessage(deps, person, messageId)).row.roomId,
     async attachment(person, messageId, index) {
-      const { row } = await inbound.findMessage(parts, person, messageId);
+      const { row } = await inbound.findMessage(deps, person, messageId);
       const file = row.deletedAt === undefined ? readBody(row).attachments?.[index] : undefined;
       if (file) return file;
       throw new HookgateError({ code: "FILE_NOT_FOUND", message: "there is no such file here" });
     },
-    say: async (person, saying) => view(person)(await inbound.say(parts, person, saying)),
-    command: async (person, given) => view(person)(await inbound.command(parts, person, given)),
+    say: async (person, saying) => view(person)(await inbound.say(deps, person, saying)),
+    command: async (person, given) => view(person)(await inbound.command(deps, person, given)),
     edit: async (person, id, text, nonce, writtenBy) =>
-      view(person)(await inbound.edit(parts, person, id, text, nonce, writtenBy)),
-    remove: async (person, id) => view(person)(await inbound.remove(parts, person, id)),
-    react: async (person, id, emoji, on) => view(person)(await inbound.react(parts, person, id, emoji, on)),
-    press: (person, pressing) => inbound.press(parts, person, pressing),
+      view(person)(await inbound.edit(deps, person, id, text, nonce, writtenBy)),
+    remove: async (person, id) => view(person)(await inbound.remove(deps, person, id)),
+    react: async (person, id, emoji, on) => view(person)(await inbound.react(deps, person, id, emoji, on)),
+    press: (person, pressing) => inbound.press(deps, person, pressing),
     complete: (person, query) =>
       online().gateway.complete({
         operator: { platform: PLATFORM, userId: person.id, displayName: person.name },

@@ -5,7 +5,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { maySeeReasons, readableReasons } from "../hook-reasons.js";
-import { mayHearHere, needTasks } from "../tasks/parts.js";
+import { mayHearHere, needTasks } from "../tasks/desk.js";
 import { clip, code, count, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";

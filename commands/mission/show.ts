@@ -8,7 +8,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
-import { mayHearHere, needTasks } from "../tasks/parts.js";
+import { mayHearHere, needTasks } from "../tasks/desk.js";
 import { nameOf, readableTask } from "../tasks/rows.js";
 import { clockTime, code, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";

@@ -7,7 +7,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { plain } from "../text.js";
-import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, taskTitled, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, taskTitled, textOf } from "./desk.js";
 import { nameOf, passedOn, taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 

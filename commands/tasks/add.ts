@@ -6,8 +6,8 @@ import { parseDuration } from "../../src/lib/duration.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
+import { actorOf, assigneeFrom, mayHearHere, needTasks, type TaskDesk, textOf } from "./desk.js";
 import { expectationsFrom } from "./expect.js";
-import { actorOf, assigneeFrom, mayHearHere, needTasks, type TaskDesk, textOf } from "./parts.js";
 import { taskData } from "./rows.js";
 import { whenOf } from "./when.js";
 

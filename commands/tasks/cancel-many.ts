@@ -6,7 +6,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton, word } from "../answer.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { count, plain } from "../text.js";
-import { actorOf, mayHearHere, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, mayHearHere, type TaskDesk, textOf } from "./desk.js";
 
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 const PAGE = 200;

@@ -10,7 +10,7 @@ import type { CommandContext } from "../../src/gateway/commands.js";
 import { issuesOf, pathText } from "../../src/lib/schema-issues.js";
 import { parseYaml } from "../../src/lib/yaml-source.js";
 import { badUsage } from "../answer.js";
-import type { TaskDesk } from "./parts.js";
+import type { TaskDesk } from "./desk.js";
 
 const MOST = 50;
 /** An address is asked from our network. A file is read from our disk, where the secrets are, too: only owners name one. */

@@ -7,7 +7,7 @@ import { answer, commandButton, word } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
-import { assigneeFrom, mayHearHere, type TaskDesk, textOf } from "./parts.js";
+import { assigneeFrom, mayHearHere, type TaskDesk, textOf } from "./desk.js";
 import { dueText, nameOf, readableTask, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;

@@ -10,7 +10,7 @@ import { answer, commandButton } from "../answer.js";
 import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker, mayAct, type TaskAction } from "./act.js";
-import { mayHear, mayHearHere, needTask, type TaskDesk, taskNamed, textOf } from "./parts.js";
+import { mayHear, mayHearHere, needTask, type TaskDesk, taskNamed, textOf } from "./desk.js";
 import { dueText, nameOf, readableTask, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;

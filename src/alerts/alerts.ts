@@ -38,7 +38,7 @@ import { matcherProblem, matchesUnknown, unknownLabel } from "./matchers.js";
 import { askRotas, type RotaView, warnOfGaps } from "./on-call.js";
 import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
-import { createReaders, type ReadersParts } from "./readers.js";
+import { createReaders, type ReadersDeps } from "./readers.js";
 import { eachOpen, idsOf, reexamine } from "./reexamine.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
@@ -52,7 +52,7 @@ import { noteTest, retest, sendTest, testedBy, tryTest } from "./tell/test-arriv
 import { tell } from "./tell.js";
 import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 
-export interface AlertsParts {
+export interface AlertsDeps {
   config: AlertsConfig;
   store: Pick<Store, "alerts" | "keyValue" | "outbox">;
   gateway: Pick<Telling, "send" | "edit" | "discard" | "withdraw">;
@@ -67,7 +67,7 @@ export interface AlertsParts {
   /** The account whose private chat it is; undefined for every other chat. */
   personOf?(at: Address): string | undefined;
   /** Whether an account can read a chat. */
-  isReader?: ReadersParts["isReader"];
+  isReader?: ReadersDeps["isReader"];
   /** The pause of this chat while it lasts; not one of its whole platform. */
   pauseOf?(at: Address): Pause | undefined;
   /** How the platforms and the outbox are. */
@@ -158,23 +158,23 @@ const PAGE = 200;
 const HISTORY_MAX = 200;
 const PARALLEL = 16;
 
-export function createAlerts(parts: AlertsParts): Alerts {
-  const { clock, logger } = parts;
-  const chatOf = (at: Address) => formatAddress(parts.spelled?.(at) ?? at);
+export function createAlerts(deps: AlertsDeps): Alerts {
+  const { clock, logger } = deps;
+  const chatOf = (at: Address) => formatAddress(deps.spelled?.(at) ?? at);
   const spell = (chat: string) => {
     const at = parseAddress(chat);
     return at === undefined ? chat : chatOf(at);
   };
-  let config = spellChats(parts.config, spell);
+  let config = spellChats(deps.config, spell);
   let inhibitors = createInhibitors(config.inhibit);
-  const store = parts.store.alerts;
+  const store = deps.store.alerts;
   const silences = createSilences(store, config.maintenance);
   const work = createWork({ processDue, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
   let isStarted = false;
   // Times of open alerts that would lie ahead now are taken back.
   clock.onStep?.((stepMs) => stepMs < 0 && later("settings"));
   const telling: Telling = {
-    ...parts.gateway,
+    ...deps.gateway,
     get config() {
       return config;
     },
@@ -183,17 +183,17 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     store,
     silences,
-    readers: createReaders({ isReader: async (at, userId) => parts.isReader?.(at, userId), clock, logger }),
-    policy: parts.policy,
-    admins: parts.admins,
-    placeName: (at) => parts.placeName?.(at),
+    readers: createReaders({ isReader: async (at, userId) => deps.isReader?.(at, userId), clock, logger }),
+    policy: deps.policy,
+    admins: deps.admins,
+    placeName: (at) => deps.placeName?.(at),
     direct(ref) {
-      const at = parts.direct?.(ref);
+      const at = deps.direct?.(ref);
       return at && formatAddress(at);
     },
     personOf(destination) {
       const at = parseAddress(destination);
-      return at && parts.personOf?.(at);
+      return at && deps.personOf?.(at);
     },
     chatOf,
     wakePlace: (destination) => later(`to ${destination}`),
@@ -203,23 +203,23 @@ export function createAlerts(parts: AlertsParts): Alerts {
     logger,
     pauseOf(destination) {
       const at = parseAddress(destination);
-      return at && parts.pauseOf?.(at);
+      return at && deps.pauseOf?.(at);
     },
-    deliveryOf: (deliveryId) => parts.store.outbox.get(deliveryId),
+    deliveryOf: (deliveryId) => deps.store.outbox.get(deliveryId),
     post,
     run: (occasion) => run(occasion),
     raiseOwn,
-    mask: parts.mask,
-    nameOf: (ref) => knownAs(ref, config) ?? parts.nameOf?.(ref) ?? ref,
-    linkTo: async (deliveryId) => parts.linkTo?.(deliveryId),
-    standing: async (clockId) => parts.standing?.(clockId),
+    mask: deps.mask,
+    nameOf: (ref) => knownAs(ref, config) ?? deps.nameOf?.(ref) ?? ref,
+    linkTo: async (deliveryId) => deps.linkTo?.(deliveryId),
+    standing: async (clockId) => deps.standing?.(clockId),
     budget: createBudget(),
   };
-  const digests = createDigests(telling, parts.store.keyValue);
-  const heartbeat = createHeartbeat(telling, parts.store.keyValue);
+  const digests = createDigests(telling, deps.store.keyValue);
+  const heartbeat = createHeartbeat(telling, deps.store.keyValue);
   const gatewayWatch = watchGateway({
     config: () => config.watch_gateway,
-    status: parts.status,
+    status: deps.status,
     lostPages: () => lostPages(telling),
     raiseOwn,
     clock,
@@ -284,7 +284,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       method: "POST",
       headers: { "content-type": "application/json", "webhook-id": id },
       body: JSON.stringify(body),
-      allow: parts.destinations,
+      allow: deps.destinations,
     });
     if (status >= 300)
       throw new HookgateError({
@@ -326,7 +326,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       if (first === undefined) throw unknownAlert(id);
       const isTaken = action.kind === "assign" || (action.kind === "ack" && action.assign === true);
       const isOne = alerts.length === 1 && changed > 0;
-      const taken = isTaken && isOne ? await parts.taken?.(first, by, role) : undefined;
+      const taken = isTaken && isOne ? await deps.taken?.(first, by, role) : undefined;
       const ended = [...new Set([...ends.values()].map((end) => end.note))].slice(0, NAMED).join(" ");
       const note =
         action.kind === "escalate" && isOne ? await escalatedText(first, telling) : taken || ended || undefined;
@@ -355,7 +355,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     silences: {
       list: () => silences.list(),
       problemOf: matcherProblem,
-      isUnknown: async (one) => matchesUnknown(one, await store.list({ limit: 1_000 }), (id) => !!parts.policy?.(id)),
+      isUnknown: async (one) => matchesUnknown(one, await store.list({ limit: 1_000 }), (id) => !!deps.policy?.(id)),
       unknownLabel: async (one) => unknownLabel(one, await store.list({ limit: 1_000 })),
       async add(matchers, forMs, comment, by) {
         const now = clock.now();
@@ -387,7 +387,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       void wakeCard(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);
       }),
-    sendAnew: (deliveryId) => sendAnew(deliveryId, parts.store.outbox, telling),
+    sendAnew: (deliveryId) => sendAnew(deliveryId, deps.store.outbox, telling),
     heardFrom(ref) {
       const destination = telling.direct(ref);
       if (destination !== undefined && inhibitors.endRest(destination)) void tryTest(destination, telling);
@@ -429,7 +429,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
 
   async function endCause(id: string, reason: string | undefined, by: Actor): Promise<CauseEnd | undefined> {
     const alert = await store.get(id);
-    return alert !== undefined && isOpen(alert.state) ? parts.end?.(alert, by, reason) : undefined;
+    return alert !== undefined && isOpen(alert.state) ? deps.end?.(alert, by, reason) : undefined;
   }
 
   async function needAlert(id: string): Promise<Alert> {

@@ -11,7 +11,7 @@ export interface Readers {
   cannotRead(chat: string, ref: string): boolean;
 }
 
-export interface ReadersParts {
+export interface ReadersDeps {
   /** Undefined: the platform does not say. Bounded in time; rejects when the platform cannot be asked. */
   isReader(at: Address, userId: string): Promise<boolean | undefined>;
   clock: Clock;
@@ -23,7 +23,7 @@ const ANSWER_HOLDS_MS = 60_000;
 /** A platform that gave no answer may be back. */
 const FAILURE_HOLDS_MS = 5_000;
 
-export function createReaders({ isReader, clock, logger }: ReadersParts): Readers {
+export function createReaders({ isReader, clock, logger }: ReadersDeps): Readers {
   /** By chat and account; at most as many as the settings name. */
   const asked = new Map<string, { untilMs: number; answered: Promise<boolean> }>();
   const absent = new Set<string>();

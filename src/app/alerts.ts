@@ -1,5 +1,5 @@
 /** Alerts in the product: what they reach, and who tells them that a card of theirs has arrived. */
-import { type Alerts, type AlertsParts, createAlerts } from "../alerts/alerts.js";
+import { type Alerts, type AlertsDeps, createAlerts } from "../alerts/alerts.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { Adapter } from "../domain/adapter.js";
@@ -13,13 +13,13 @@ import { directAddress, directPerson, spelled } from "./direct.js";
 import { adminsOf } from "./hooks.js";
 import { accountProblem, nameIn } from "./people.js";
 
-interface Parts
+interface Deps
   extends Pick<
-    AlertsParts,
+    AlertsDeps,
     "linkTo" | "placeName" | "standing" | "taken" | "end" | "policy" | "mask" | "clock" | "logger"
   > {
   config: Config;
-  store: AlertsParts["store"] & Pick<Store, "health">;
+  store: AlertsDeps["store"] & Pick<Store, "health">;
   env: Environment;
   consoleId: string;
   /** Claimed in chat. */
@@ -31,7 +31,7 @@ interface Parts
 /** A platform that does not say in time who can read a chat is treated as one that never says. */
 const ASK_MS = 5_000;
 
-export function assembleAlerts({ config, env, consoleId, owners, gateway, adapters, ...parts }: Parts): Alerts {
+export function assembleAlerts({ config, env, consoleId, owners, gateway, adapters, ...parts }: Deps): Alerts {
   return createAlerts({
     ...parts,
     config: config.alerts,

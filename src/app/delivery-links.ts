@@ -7,7 +7,7 @@ import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { NoteNoThread } from "./thread-notes.js";
 
-export interface DeliveryLinkParts {
+export interface DeliveryLinkDeps {
   outbox: Pick<Store["outbox"], "get">;
   adapters: readonly Adapter[];
   noteNoThread: NoteNoThread;
@@ -20,7 +20,7 @@ export interface DeliveryLinks {
   linkTo(deliveryId: string): Promise<string | undefined>;
 }
 
-export function createDeliveryLinks({ outbox, adapters, noteNoThread, logger }: DeliveryLinkParts): DeliveryLinks {
+export function createDeliveryLinks({ outbox, adapters, noteNoThread, logger }: DeliveryLinkDeps): DeliveryLinks {
   const adapterOf = ({ platform }: Address) => adapters.find((one) => one.platform === platform);
   const messageOf = ({ parts }: Delivery) => parts.find(({ status }) => status === "sent")?.messageId;
   return {

@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.js";
 import { placeInOrBelow } from "../lib/module-place.js";
 import type { Plugins } from "../plugins/plugins.js";
 
-interface ExitParts {
+interface ExitDeps {
   plugins(): Plugins;
   running(): readonly RunningHook[];
   logger: Logger;
@@ -17,14 +17,14 @@ interface ExitParts {
 const MAX_FRAMES = 50;
 
 /** Gives what ends the watch. */
-export function logExits(parts: ExitParts): () => void {
-  const report = (code: number) => reportExit(code, parts);
+export function logExits(deps: ExitDeps): () => void {
+  const report = (code: number) => reportExit(code, deps);
   // Before the logger's own listener, which writes what is not written yet.
   process.prependListener("exit", report);
   return () => void process.off("exit", report);
 }
 
-function reportExit(code: number, { plugins, running, logger }: ExitParts): void {
+function reportExit(code: number, { plugins, running, logger }: ExitDeps): void {
   const here = stackOfNow();
   const hookId = plugins().calling();
   const loaded = plugins().list();

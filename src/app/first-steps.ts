@@ -12,7 +12,7 @@ export interface FirstSteps {
   away: Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">[];
 }
 
-interface FirstStepsParts {
+interface FirstStepsDeps {
   gateway: Gateway;
   claims: OwnerClaims;
   clock: Clock;
@@ -24,16 +24,16 @@ const VERDICT_WITHIN_MS = 5_000;
 const POLL_MS = 50;
 
 /** Waits until each platform is known to be online or not, logs what the platforms listen to, and returns what the start prints. */
-export async function firstSteps(parts: FirstStepsParts, signal: AbortSignal): Promise<FirstSteps> {
-  const adapters = await afterVerdicts(parts, signal);
+export async function firstSteps(deps: FirstStepsDeps, signal: AbortSignal): Promise<FirstSteps> {
+  const adapters = await afterVerdicts(deps, signal);
   const away = adapters.filter(({ phase }) => phase !== "online");
   const reachable = adapters.filter(({ phase }) => phase !== "offline");
-  reportListening(reachable, parts.logger);
+  reportListening(reachable, deps.logger);
   const needsOwner = reachable.some(({ listening }) => listening?.people === 0);
-  return { ownerCode: needsOwner ? parts.claims.newCode() : undefined, away };
+  return { ownerCode: needsOwner ? deps.claims.newCode() : undefined, away };
 }
 
-async function afterVerdicts({ gateway, clock }: FirstStepsParts, signal: AbortSignal): Promise<AdapterStatus[]> {
+async function afterVerdicts({ gateway, clock }: FirstStepsDeps, signal: AbortSignal): Promise<AdapterStatus[]> {
   const until = clock.monotonic() + VERDICT_WITHIN_MS;
   for (;;) {
     const { adapters } = await gateway.status();

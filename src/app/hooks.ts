@@ -3,7 +3,7 @@
 import { defaultModel } from "../agent/models/models.js";
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
-import type { AssemblyParts } from "../automations/assemble.js";
+import type { AssemblyDeps } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
 import type { BrokenHook, LoadedHooks } from "../automations/definition/load.js";
 import { readHooks } from "../automations/definition/read-hooks.js";
@@ -109,7 +109,7 @@ export function sweepAll(
 }
 
 /** Threads, under a message or by their name, on the platforms that have them. */
-export function threadsOf(adapters: readonly Adapter[], noteNoThread: NoteNoThread): AssemblyParts["threads"] {
+export function threadsOf(adapters: readonly Adapter[], noteNoThread: NoteNoThread): AssemblyDeps["threads"] {
   const adapterOf = (wanted: string) => adapters.find(({ platform }) => platform === wanted);
   return {
     noteNoThread,

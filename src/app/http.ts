@@ -13,7 +13,7 @@ import type { Processes } from "../lib/process.js";
 import { peopleOf, uploadsFolder } from "./people.js";
 import type { Valid } from "./reload.js";
 
-interface Parts
+interface Deps
   extends Pick<
     HttpServerOptions,
     "gateway" | "hasStarted" | "problems" | "offeredTo" | "metrics" | "shown" | "clock" | "logger"
@@ -28,21 +28,21 @@ interface Parts
   processes: Processes;
 }
 
-export async function assembleHttp(parts: Parts): Promise<HttpServer> {
-  const { loaded, valid, store, platforms, automations, processes, clock } = parts;
+export async function assembleHttp(deps: Deps): Promise<HttpServer> {
+  const { loaded, valid, store, platforms, automations, processes, clock } = deps;
   const { config, env } = valid();
   return createHttpServer({
     host: env.HOOKGATE_HOST,
     port: env.HOOKGATE_PORT,
     config: config.http,
-    gateway: parts.gateway,
+    gateway: deps.gateway,
     checkStore: () => store.check(),
-    hasStarted: parts.hasStarted,
-    problems: parts.problems,
-    offeredTo: parts.offeredTo,
-    metrics: parts.metrics,
-    shown: parts.shown,
-    people: peopleOf(loaded, { config, env }, parts.consoleToken),
+    hasStarted: deps.hasStarted,
+    problems: deps.problems,
+    offeredTo: deps.offeredTo,
+    metrics: deps.metrics,
+    shown: deps.shown,
+    people: peopleOf(loaded, { config, env }, deps.consoleToken),
     gatewayName: config.web.name,
     commandsPerMinute: config.gateway.commands_per_minute,
     sessionKey: await store.ownSecret("session-key"),
@@ -58,7 +58,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
       store: store.automation.ingest,
       stored: automations.triggers.ingested,
       clock,
-      logger: parts.logger,
+      logger: deps.logger,
     }),
     caller: {
       processes,
@@ -68,7 +68,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
       },
     },
     clock,
-    logger: parts.logger,
+    logger: deps.logger,
   });
 }
 

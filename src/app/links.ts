@@ -12,7 +12,7 @@ import type { DeliveryLinks } from "./delivery-links.js";
 export type CopyOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<ClockStanding["copy"]>;
 
 /** Where the message of a conversation that waits was copied to: by the default route, or by a hook. */
-export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeName, linkTo }: CopyParts): CopyOf {
+export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeName, linkTo }: CopyDeps): CopyOf {
   return async ({ type, id }) => {
     const known = type === "conversation" ? await sla.caseById(id) : undefined;
     const waiting = known && waitingSince(known);
@@ -28,7 +28,7 @@ export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeNa
   };
 }
 
-interface CopyParts {
+interface CopyDeps {
   placeName: PlaceName;
   linkTo: LinkTo;
 }

@@ -19,8 +19,8 @@ import { ASSESSMENT_KINDS, handleNotifications } from "../orchestrator/assessmen
 import { assigneeProblem, roleToAssign } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
 import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
+import type { MissionDeps, MissionTasks } from "../orchestrator/missions/deps.js";
 import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
-import type { MissionParts, MissionTasks } from "../orchestrator/missions/parts.js";
 import { createPlans, type Plans } from "../orchestrator/missions/plans.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { createSchedules, type Schedules } from "../orchestrator/schedules/schedules.js";
@@ -43,7 +43,7 @@ export interface MissionAssembly {
   sweepMissions(): Promise<number>;
 }
 
-interface Parts {
+interface Deps {
   /** As it is now: a reload changes it. */
   config(): Pick<OrchestratorConfig, "runners" | "keep">;
   /** The configuration file. */
@@ -56,30 +56,30 @@ interface Parts {
   models: Models;
   processes: Processes;
   destinations: Destinations;
-  gateway: Pick<MissionParts["gateway"], "send" | "edit">;
+  gateway: Pick<MissionDeps["gateway"], "send" | "edit">;
   entityChanged?: EntityChanged;
   mask(text: string): string;
   clock: Clock;
   logger: Logger;
 }
 
-export function assembleMissions(parts: Parts): MissionAssembly {
-  const { file, registry, attempts, pending, store, models, clock, logger } = parts;
-  const around = surroundings(parts.config, () => models.names);
+export function assembleMissions(deps: Deps): MissionAssembly {
+  const { file, registry, attempts, pending, store, models, clock, logger } = deps;
+  const around = surroundings(deps.config, () => models.names);
   const missions = createMissions({
     registry,
     attempts,
     pending,
     store: store.missions.rows,
-    tasks: tasksOf(parts),
+    tasks: tasksOf(deps),
     plans: plansOf(file, around),
     around,
     gateway: {
-      ...parts.gateway,
+      ...deps.gateway,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
       wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
     },
-    changed: parts.entityChanged ?? (async () => {}),
+    changed: deps.entityChanged ?? (async () => {}),
     clock,
     logger,
   });
@@ -96,16 +96,16 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     registry,
     attempts,
     store: store.missions.assessments,
-    processes: parts.processes,
+    processes: deps.processes,
     models,
     async request(url, request) {
       // Half a megabyte of HTTP client, only for users whose plans use it.
       const { guardedRequest } = await import("../lib/outgoing/request.js");
-      return guardedRequest(url, { ...request, allow: parts.destinations });
+      return guardedRequest(url, { ...request, allow: deps.destinations });
     },
     folder: dirname(resolve(file)),
     pending,
-    mask: parts.mask,
+    mask: deps.mask,
     clock,
   });
   return {
@@ -115,10 +115,10 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     resumeAssessments: () => pending.resume(ASSESSMENT_KINDS),
     async stopMissions() {
       await Promise.all([schedules.stop(), missions.stop(), pending.drained(ASSESSMENT_KINDS)]);
-      await parts.orchestrator().drained();
+      await deps.orchestrator().drained();
     },
     async sweepMissions() {
-      const before = clock.now() - parts.config().keep;
+      const before = clock.now() - deps.config().keep;
       return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
     },
   };
@@ -166,7 +166,7 @@ export async function startMission(
 }
 
 /** What is wrong with a task that a plan asks for, or a hook's veto of it, is the mission's to show. */
-function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
+function tasksOf({ store, orchestrator, clock }: Deps): MissionTasks {
   return {
     async create(spec, origin, actor) {
       try {

@@ -28,7 +28,7 @@ import { directAddress, directPerson } from "./direct.js";
 import type { LinkOf } from "./links.js";
 import { accountName } from "./people.js";
 
-export interface OrchestratorAppParts {
+export interface OrchestratorAppDeps {
   config: Config;
   /** As it is now: a reload changes it. */
   orchestratorNow(): Config["orchestrator"];
@@ -58,39 +58,39 @@ export interface OrchestratorAppParts {
   logger: Logger;
 }
 
-export function assembleOrchestrator(parts: OrchestratorAppParts): {
+export function assembleOrchestrator(deps: OrchestratorAppDeps): {
   orchestrator: Orchestrator;
   desk: NonNullable<CommandDeps["tasks"]>;
   repliedTo: RepliedTo;
 } {
-  const { config, env, store, gateway, clock, logger } = parts;
-  const { assess, taskChanged, heldBack, entityChanged } = parts;
+  const { config, env, store, gateway, clock, logger } = deps;
+  const { assess, taskChanged, heldBack, entityChanged } = deps;
   const orchestrator = createOrchestrator({
-    config: parts.orchestratorNow,
+    config: deps.orchestratorNow,
     store: store.tasks,
-    registry: parts.registry,
-    attempts: parts.attempts,
+    registry: deps.registry,
+    attempts: deps.attempts,
     keyValue: store.keyValue,
-    pending: parts.pending,
+    pending: deps.pending,
     chat: {
       send: gateway.send,
       edit: gateway.edit,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
       fateOf: store.outbox.get,
       wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
-      threadUnder: parts.posted.threadUnder,
+      threadUnder: deps.posted.threadUnder,
       direct: (platform, userId) => directAddress(platform, userId, config, env),
     },
-    processes: parts.processes,
-    models: parts.models,
-    variable: parts.variable,
-    destinations: parts.destinations,
-    folder: dirname(resolve(parts.file)),
-    mask: parts.mask,
+    processes: deps.processes,
+    models: deps.models,
+    variable: deps.variable,
+    destinations: deps.destinations,
+    folder: dirname(resolve(deps.file)),
+    mask: deps.mask,
     nameOf: (ref) => accountName(config, ref),
     readerRole(at) {
       const [platform = "", userId = ""] = directPerson(at)?.split(":") ?? [];
-      return highestRole(["operator", parts.roleOf(platform, userId) ?? "operator"]);
+      return highestRole(["operator", deps.roleOf(platform, userId) ?? "operator"]);
     },
     assess,
     taskChanged,
@@ -111,13 +111,13 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   };
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
-    linkOf: parts.linkOf,
+    linkOf: deps.linkOf,
     nameOf: (ref) => accountName(config, ref),
-    assignees: () => Object.keys(parts.orchestratorNow().runners),
-    expectationProblem: (one) => expectationProblem(one, parts.models.names),
+    assignees: () => Object.keys(deps.orchestratorNow().runners),
+    expectationProblem: (one) => expectationProblem(one, deps.models.names),
     // Creating the task refuses an unknown name, with the nearest one.
-    roleFor: (assignTo) => roleToAssign(assignTo, parts.orchestratorNow()) ?? "operator",
-    roleToHear: (task) => roleToHear(task, parts.orchestratorNow()),
+    roleFor: (assignTo) => roleToAssign(assignTo, deps.orchestratorNow()) ?? "operator",
+    roleToHear: (task) => roleToHear(task, deps.orchestratorNow()),
     pass,
   };
   /** A message from the assignee of the task, or from an operator, in reply to its card. */

@@ -13,7 +13,7 @@ import { webRooms } from "./people.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
 import type { Rejection, Valid } from "./reload.js";
 
-interface Parts {
+interface Deps {
   /** As it is now: a reload changes it. */
   valid(): Valid;
   registry: Pick<HookRegistry, "list" | "validate">;
@@ -38,30 +38,30 @@ export interface ProblemList {
   ofDestination(at: Address): Promise<string | undefined>;
 }
 
-export function createProblemList(first: LoadedConfig, parts: Parts): ProblemList {
+export function createProblemList(first: LoadedConfig, deps: Deps): ProblemList {
   let inForce = first;
   let rejection: Rejection | undefined;
   async function list(): Promise<ListedProblem[]> {
-    const { config, env } = parts.valid();
-    const rooms = await parts.web.rooms();
+    const { config, env } = deps.valid();
+    const rooms = await deps.web.rooms();
     const problems = problemsOf({
       loaded: inForce,
       config,
       env,
-      hooks: parts.registry.list(),
-      plugins: parts.plugins().list(),
-      definitions: parts.automations.list(),
-      broken: parts.automations.broken(),
-      plans: parts.plans,
-      commands: [...commandSpecs, ...parts.plugins().commands()],
-      faults: await faultsOf(parts.automations.list()),
+      hooks: deps.registry.list(),
+      plugins: deps.plugins().list(),
+      definitions: deps.automations.list(),
+      broken: deps.automations.broken(),
+      plans: deps.plans,
+      commands: [...commandSpecs, ...deps.plugins().commands()],
+      faults: await faultsOf(deps.automations.list()),
       rooms: webRooms(
         rooms.map(({ id }) => id),
         config,
       ),
-      moves: parts.moves,
-      taken: parts.registry.validate(),
-      stuck: parts.automations.problems(),
+      moves: deps.moves,
+      taken: deps.registry.validate(),
+      stuck: deps.automations.problems(),
     });
     if (rejection === undefined) return problems;
     const { file = "", message } = rejection;
@@ -78,8 +78,8 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       }));
     },
     async ofDestination(at) {
-      const { config, env } = parts.valid();
-      const rooms = at.platform === "web" ? await parts.web.rooms() : [];
+      const { config, env } = deps.valid();
+      const rooms = at.platform === "web" ? await deps.web.rooms() : [];
       // Platforms run as they were started.
       const on = platformsOn(config, env, first.problems);
       const known = webRooms(
@@ -87,7 +87,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
         config,
       );
       const problem = chatProblem(formatAddress(at), on, known, accountsOf(env));
-      return problem ?? threadProblem(at, parts.web);
+      return problem ?? threadProblem(at, deps.web);
     },
     inForce: () => inForce,
     loaded(next) {

@@ -6,13 +6,13 @@ import { hooksOf, withBrokenEvents } from "./hooks.js";
 import type { Valid } from "./reload.js";
 import { secretsOf } from "./valid.js";
 
-interface Parts {
+interface Deps {
   registry: Pick<HookRegistry, "points">;
   /** All that are masked; grows. */
   secrets: (string | undefined)[];
 }
 
-export function hookReader({ registry, secrets }: Parts) {
+export function hookReader({ registry, secrets }: Deps) {
   return (loaded: LoadedConfig, valid: Valid): LoadedHooks => {
     const hooks = withBrokenEvents(hooksOf(loaded, valid, registry.points), loaded);
     const named = new Set(hooks.definitions.flatMap((definition) => definition.secrets));

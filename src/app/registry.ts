@@ -11,7 +11,7 @@ import type { Clock } from "../lib/clock.js";
 import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
 
-interface RegistryParts extends Pick<RegistryOptions<Catalogue>, "journal" | "overrides" | "onTimeout"> {
+interface RegistryDeps extends Pick<RegistryOptions<Catalogue>, "journal" | "overrides" | "onTimeout"> {
   /** Why a plugin's hook is not called now. Must change nothing. */
   refusal(hookId: string): string | undefined;
   store: Pick<Store, "automation">;
@@ -22,11 +22,11 @@ interface RegistryParts extends Pick<RegistryOptions<Catalogue>, "journal" | "ov
   logger: Logger;
 }
 
-export function assembleRegistry({ store, moves, config, refusal, ...parts }: RegistryParts): {
+export function assembleRegistry({ store, moves, config, refusal, ...deps }: RegistryDeps): {
   queue: Queue;
   registry: HookRegistry;
 } {
-  const { clock, logger } = parts;
+  const { clock, logger } = deps;
   const queue = createQueue({
     runs: store.automation.runs,
     owner: newId("g", clock.now()),
@@ -41,7 +41,7 @@ export function assembleRegistry({ store, moves, config, refusal, ...parts }: Re
   });
   const formerChats: FormerChats = (at) => moves.former(at);
   const registry = new HookRegistry({
-    ...parts,
+    ...deps,
     background: queue,
     formerChats,
     allowedPlugins: (conversation) => allowedPluginsIn(conversation, config().gateway.allowed_plugins, formerChats),

@@ -49,7 +49,7 @@ export interface TakenOver {
   report: string;
 }
 
-interface Parts {
+interface Deps {
   started: Valid;
   /** What is in force, as it was read. */
   inForce(): LoadedConfig;
@@ -83,10 +83,10 @@ interface Parts {
 export type Reload = (next: () => LoadedConfig, how: { plugins: "all" | "changed" }) => Promise<TakenOver>;
 
 /** One after the other. Rejects with what was wrong; admins have been told. */
-export function reloader(parts: Parts): Reload {
+export function reloader(deps: Deps): Reload {
   let last: Promise<unknown> = Promise.resolve();
   return (next, how) => {
-    const reloaded = last.then(() => reload(next, how, parts));
+    const reloaded = last.then(() => reload(next, how, deps));
     last = reloaded.catch(() => {
       // the caller has the rejection
     });
@@ -94,38 +94,38 @@ export function reloader(parts: Parts): Reload {
   };
 }
 
-async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed" }, parts: Parts): Promise<TakenOver> {
-  const { plugins, automations, notifier, mask, logger } = parts;
+async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed" }, deps: Deps): Promise<TakenOver> {
+  const { plugins, automations, notifier, mask, logger } = deps;
   let file: string | undefined;
   try {
     const next = read();
-    file = next.file ?? parts.inForce().file;
-    needFile(next, parts.inForce());
-    const known = new Set((await parts.problems()).map(formatProblem));
-    const valid = withEventsAsBefore(parts.validate(next), parts.current());
-    const takeSla = await parts.sla.prepare(valid.config.sla);
-    const takeAlerts = await parts.alerts.prepare(valid.config.alerts);
+    file = next.file ?? deps.inForce().file;
+    needFile(next, deps.inForce());
+    const known = new Set((await deps.problems()).map(formatProblem));
+    const valid = withEventsAsBefore(deps.validate(next), deps.current());
+    const takeSla = await deps.sla.prepare(valid.config.sla);
+    const takeAlerts = await deps.alerts.prepare(valid.config.alerts);
     let swapped: ReturnType<Automations["swap"]> | undefined;
     const change = { entries: valid.config.plugins, onlyChanged: how.plugins === "changed" };
     // Plugins are set up aside before; from here to the end of `swap` it is one turn of the event loop.
     const infos = await plugins.reload(change, () => {
       needCriticalPlugins(plugins.list());
-      swapped = swap(next, valid, parts);
+      swapped = swap(next, valid, deps);
       takeSla();
       takeAlerts();
-      parts.orchestrator.reconfigured();
+      deps.orchestrator.reconfigured();
     });
-    parts.rejected(undefined);
+    deps.rejected(undefined);
     if (swapped === undefined) throw new Error("the gateway stops");
-    const needRestart = whatNeedsRestart(parts.started, valid);
-    parts.awaitRestart(needRestart);
+    const needRestart = whatNeedsRestart(deps.started, valid);
+    deps.awaitRestart(needRestart);
     if (needRestart.length > 0) {
       const message = `Restart required to apply: ${needRestart.join(", ")}.`;
       logger.warn({ file: next.file, needRestart }, message);
       await notifier.alert("restart", `⚠ ${message}`);
     }
     const hooks = await automations.settle(swapped, next.file);
-    const found = (await parts.problems()).filter((problem) => !known.has(formatProblem(problem)));
+    const found = (await deps.problems()).filter((problem) => !known.has(formatProblem(problem)));
     const report = mask(reloadText(found, hooks.removed));
     if (found.length > 0) {
       logger.error({ file, problems: found.length }, report);
@@ -134,7 +134,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem), report };
   } catch (error) {
     const message = mask(errorMessage(error)).slice(0, 1500);
-    parts.rejected({ file, message });
+    deps.rejected({ file, message });
     await notifier.alert(
       "reload",
       `⚠ The changed configuration was not applied; the previous one stays in force.\n${message}`,
@@ -189,7 +189,7 @@ function needCriticalPlugins(infos: readonly PluginInfo[]): void {
 }
 
 /** All or nothing: events, overrides and hooks, held against each other and the plugins that are in place by now. */
-function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automations, readHooks, adopt }: Parts) {
+function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automations, readHooks, adopt }: Deps) {
   const takeBack = [registry.mark(), overrides.mark()];
   try {
     declareEvents(registry, valid.config.events, valid.brokenEvents.keys());
@@ -235,7 +235,7 @@ function whatNeedsRestart(started: Valid, now: Valid): string[] {
   return [...sections, ...new Set(variables)];
 }
 
-interface WatchParts {
+interface WatchDeps {
   /** What `asRead` gave. */
   read: Marks;
   reread(): LoadedConfig;
@@ -255,8 +255,8 @@ export async function asRead(loaded: LoadedConfig): Promise<Marks> {
 const watched = (file: string) => ({ file, folder: hooksFolder(file), variables: resolve(".env") });
 
 /** Applies changes of the file, which may not be there yet, and of those under `hooks/` beside it and `.env` as they are saved. */
-export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
-  const { read, reread, reload, isWanted, clock, logger } = parts;
+export async function watchConfig(file: string, deps: WatchDeps): Promise<() => Promise<void>> {
+  const { read, reread, reload, isWanted, clock, logger } = deps;
   const watch = await watchDefinitions({ ...watched(file), read }, { clock, logger }, () => {
     if (!isWanted()) return;
     reload(reread, { plugins: "changed" }).catch((error: unknown) =>

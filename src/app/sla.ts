@@ -3,7 +3,7 @@
 import type { AlertPolicy } from "../alerts/alerting.js";
 import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
-import type { SlaParts } from "../alerts/sla/sla.js";
+import type { SlaDeps } from "../alerts/sla/sla.js";
 import type { Actor } from "../domain/alert.js";
 import type { ClockStanding } from "../domain/alert-signal.js";
 import { extensionText } from "../domain/sla.js";
@@ -25,7 +25,7 @@ const PAGE = 500;
 export function watchedWork({
   tasks,
   missions,
-}: Pick<Store, "tasks" | "missions">): Required<Pick<SlaParts, "current" | "openWork">> {
+}: Pick<Store, "tasks" | "missions">): Required<Pick<SlaDeps, "current" | "openWork">> {
   async function mission(id: string) {
     const found = await missions.rows.get(id);
     return found && watchedMission(found.mission);

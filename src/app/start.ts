@@ -10,7 +10,7 @@ import { within } from "../lib/within.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { MissionAssembly } from "./missions.js";
 
-interface Parts extends Pick<MissionAssembly, "missions" | "schedules" | "resumeAssessments" | "stopMissions"> {
+interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeAssessments" | "stopMissions"> {
   processes: Processes;
   http: HttpServer;
   gateway: Gateway;
@@ -26,16 +26,16 @@ interface Parts extends Pick<MissionAssembly, "missions" | "schedules" | "resume
   clock: Clock;
 }
 
-export async function startInOrder(parts: Parts, closers: (() => Promise<void>)[]): Promise<void> {
-  const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules } = parts;
+export async function startInOrder(deps: Deps, closers: (() => Promise<void>)[]): Promise<void> {
+  const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules } = deps;
   /** What waits for hooks: the stop goes on when one takes longer, and what was not told to it is told by the next start. */
   const stopInTime = (stop: () => Promise<void>) => async () =>
-    void (await within(parts.clock, parts.stopLeftMs(), stop()));
+    void (await within(deps.clock, deps.stopLeftMs(), stop()));
   await processes.sweep();
   closers.push(() => processes.stop());
   closers.push(() => http.stop());
   await http.start();
-  closers.push(async () => void (await Promise.all([gateway.stop(), automations.stop(parts.shutdownTimeoutMs)])));
+  closers.push(async () => void (await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)])));
   await gateway.start();
   await automations.start();
   closers.push(stopInTime(() => alerts.stop()));
@@ -43,9 +43,9 @@ export async function startInOrder(parts: Parts, closers: (() => Promise<void>)[
   closers.push(stopInTime(() => sla.stop()));
   await sla.start();
   // The orchestrator first: its end is told to missions.
-  closers.push(stopInTime(parts.stopMissions));
+  closers.push(stopInTime(deps.stopMissions));
   closers.push(() => orchestrator.stop());
-  await parts.resumeAssessments();
+  await deps.resumeAssessments();
   await orchestrator.start();
   await missions.start();
   await schedules.start();

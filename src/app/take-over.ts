@@ -11,7 +11,7 @@ import { isEnded, type Task } from "../domain/task.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 
-interface Parts {
+interface Deps {
   sla: Pick<SlaDesk, "claim">;
   store: Pick<Store, "tasks">;
   orchestrator: Pick<Orchestrator, "assign">;
@@ -25,36 +25,32 @@ interface Parts {
 export async function takeOver(
   { signal }: Alert,
   by: Actor & { role?: Role | undefined },
-  parts: Parts,
+  deps: Deps,
 ): Promise<string | undefined> {
   const { entity } = signal;
   switch (entity?.type) {
     case "conversation":
-      return (await parts.sla.claim(entity.id, by.name)) ? "The conversation is yours, too." : undefined;
+      return (await deps.sla.claim(entity.id, by.name)) ? "The conversation is yours, too." : undefined;
     case "task":
-      return takeTask(entity.id, by, parts);
+      return takeTask(entity.id, by, deps);
     default:
       return undefined;
   }
 }
 
-async function takeTask(
-  id: string,
-  by: Actor & { role?: Role | undefined },
-  parts: Parts,
-): Promise<string | undefined> {
-  const { store, orchestrator } = parts;
+async function takeTask(id: string, by: Actor & { role?: Role | undefined }, deps: Deps): Promise<string | undefined> {
+  const { store, orchestrator } = deps;
   const task = await store.tasks.get(id);
   if (task === undefined || isEnded(task.status)) return undefined;
   const theirs = `person:${by.id}`;
   if (task.assignTo === theirs) return undefined;
   const ref = task.assignTo.replace(/^person:/, "");
-  const before = parts.nameOf(ref) ?? ref;
+  const before = deps.nameOf(ref) ?? ref;
   const stays = `The task stays with ${before}`;
   const isWaiting = task.status === "draft" || task.status === "pending" || task.status === "assigned";
   if (!task.assignTo.startsWith("person:") || !isWaiting)
     return `${stays}; \`/task assign ${id} me\` assigns it to you.`;
-  const needed = parts.roleToHear(task);
+  const needed = deps.roleToHear(task);
   if (!hasRole(by.role, needed))
     return `${stays}: a runner for the role ${needed} had it before, so only that role may assign it to another person.`;
   try {

@@ -18,7 +18,7 @@ import { INBOX_STATUSES, type QueryName, queries } from "./queries.js";
 
 export type Ask = (name: string, args: Readonly<Record<string, unknown>>) => Promise<readonly Row[]>;
 
-export interface AnswerParts {
+export interface AnswerDeps {
   store: Pick<Store, "inbox" | "outbox" | "audit" | "journal" | "automation" | "tasks" | "missions" | "alerts">;
   registry: Pick<HookRegistry, "list">;
   /** How the gateway is. */
@@ -31,17 +31,17 @@ export interface AnswerParts {
 /** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
 const ROWS_AT_ONCE = 1_000;
 
-export function answers(parts: AnswerParts): Ask {
+export function answers(deps: AnswerDeps): Ask {
   const byName: Record<QueryName, (wanted: Wanted) => Promise<Row[]>> = {
-    runs: (wanted) => runs(parts, wanted),
-    messages: (wanted) => messages(parts, wanted),
-    deliveries: (wanted) => deliveries(parts, wanted),
-    dispatches: (wanted) => dispatches(parts, wanted),
-    hooks: (wanted) => hooks(parts, wanted),
-    tasks: (wanted) => tasks(parts, wanted),
-    missions: (wanted) => missions(parts.store, wanted),
-    alerts: (wanted) => alerts(parts.store, wanted),
-    status: async () => [{ ...(await parts.status()) }],
+    runs: (wanted) => runs(deps, wanted),
+    messages: (wanted) => messages(deps, wanted),
+    deliveries: (wanted) => deliveries(deps, wanted),
+    dispatches: (wanted) => dispatches(deps, wanted),
+    hooks: (wanted) => hooks(deps, wanted),
+    tasks: (wanted) => tasks(deps, wanted),
+    missions: (wanted) => missions(deps.store, wanted),
+    alerts: (wanted) => alerts(deps.store, wanted),
+    status: async () => [{ ...(await deps.status()) }],
   };
   return async (name, given) => {
     if (!isQuery(name)) {
@@ -51,7 +51,7 @@ export function answers(parts: AnswerParts): Ask {
     const { args } = queries[name];
     const parsed = args.safeParse(given);
     if (!parsed.success) throw wrong(valueProblem(args, given) ?? "");
-    return byName[name](wantedOf(parsed.data, parts.clock.now()));
+    return byName[name](wantedOf(parsed.data, deps.clock.now()));
   };
 }
 
@@ -74,10 +74,7 @@ function sinceOf(text: string | undefined, now: number): number {
   return at;
 }
 
-async function runs(
-  { store, mayOperatorsHear }: AnswerParts,
-  { limit, since, text }: Wanted,
-): Promise<RowOf<"runs">[]> {
+async function runs({ store, mayOperatorsHear }: AnswerDeps, { limit, since, text }: Wanted): Promise<RowOf<"runs">[]> {
   const hookId = text("hook");
   const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
   const found = await store.automation.runs.list({
@@ -116,7 +113,7 @@ function runRow(run: AutomationRun, mayHear: boolean): Omit<RowOf<"runs">, "mess
 /** The worst that became of what the run sent; null where it sent nothing. */
 const messagesOf = (fates: readonly Fate[]) => worstOf(fates) ?? null;
 
-async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"messages">[]> {
+async function messages({ store }: AnswerDeps, { limit, since, text }: Wanted): Promise<RowOf<"messages">[]> {
   const status = oneOf(INBOX_STATUSES, text("status"), "status");
   const [platform, chat, user] = [text("platform"), text("chat"), text("user")];
   const rows: RowOf<"messages">[] = [];
@@ -148,10 +145,10 @@ async function messages({ store }: AnswerParts, { limit, since, text }: Wanted):
   return rows;
 }
 
-async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): Promise<RowOf<"deliveries">[]> {
+async function deliveries(deps: AnswerDeps, { limit, since, text }: Wanted): Promise<RowOf<"deliveries">[]> {
   const status: DeliveryStatus | undefined = oneOf(DELIVERY_STATUSES, text("status"), "status");
   const [platform, chat] = [text("platform"), text("chat")];
-  const { store } = parts;
+  const { store } = deps;
   const rows: RowOf<"deliveries">[] = [];
   const pages = pagesOf<Delivery>((before) =>
     store.outbox.list({
@@ -165,7 +162,7 @@ async function deliveries(parts: AnswerParts, { limit, since, text }: Wanted): P
     if (platform !== undefined && one.address.platform !== platform) continue;
     if (chat !== undefined && one.address.chatId !== chat) continue;
     // A reason may quote the message, so it is for the same people.
-    const mayHear = await parts.mayOperatorsHear({ id: one.id, cause: one.cause });
+    const mayHear = await deps.mayOperatorsHear({ id: one.id, cause: one.cause });
     const heard = heardBy(mayHear);
     rows.push({
       id: one.id,
@@ -197,7 +194,7 @@ async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>):
 }
 
 async function dispatches(
-  { store, mayOperatorsHear }: AnswerParts,
+  { store, mayOperatorsHear }: AnswerDeps,
   { limit, since, text }: Wanted,
 ): Promise<RowOf<"dispatches">[]> {
   const [point, hookId] = [text("point"), text("hook")];
@@ -230,7 +227,7 @@ function dispatchRow(
   };
 }
 
-async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted): Promise<RowOf<"hooks">[]> {
+async function hooks({ store, registry }: AnswerDeps, { limit, text }: Wanted): Promise<RowOf<"hooks">[]> {
   const stats = await store.journal.stats();
   const wanted = text("hook");
   const found = registry

@@ -11,15 +11,15 @@ import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { mapTexts } from "../lib/relative-paths.js";
 import type { Pending } from "../pending/pending.js";
-import { type AnswerParts, answers } from "./answers.js";
+import { type AnswerDeps, answers } from "./answers.js";
 import { type Automations, createAutomations } from "./automations.js";
 import type { AutomationsConfig } from "./config.js";
 import { createNotifier, type Notifier } from "./notify.js";
 import type { Queue } from "./queue.js";
-import { createReachOf, type ReachParts } from "./reach.js";
+import { createReachOf, type ReachDeps } from "./reach.js";
 import { createTriggers } from "./triggers/triggers.js";
 
-export interface AssemblyParts {
+export interface AssemblyDeps {
   /** As it is now: a reload changes it. */
   config(): AutomationsConfig;
   registry: HookRegistry;
@@ -28,11 +28,11 @@ export interface AssemblyParts {
     "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState" | "tasks" | "missions" | "alerts" | "audit"
   >;
   queue: Queue;
-  gateway: ReachParts["gateway"];
-  destinationProblem?: ReachParts["destinationProblem"];
-  threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt" | "noteNoThread">;
+  gateway: ReachDeps["gateway"];
+  destinationProblem?: ReachDeps["destinationProblem"];
+  threads: Pick<ReachDeps, "openThread" | "openTopic" | "threadsAt" | "noteNoThread">;
   status(): Promise<object>;
-  mayOperatorsHear: AnswerParts["mayOperatorsHear"];
+  mayOperatorsHear: AnswerDeps["mayOperatorsHear"];
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
   isWithAdmin(at: Address): boolean;
@@ -45,8 +45,8 @@ export interface AssemblyParts {
   processes: Processes;
   pending: Pending;
   models: Models;
-  startMission: ReachParts["startMission"];
-  createTask: ReachParts["createTask"];
+  startMission: ReachDeps["startMission"];
+  createTask: ReachDeps["createTask"];
   mask(text: string): string;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
@@ -61,11 +61,11 @@ export interface Assembly {
   notifier: Notifier;
 }
 
-export function assembleAutomations(parts: AssemblyParts): Assembly {
-  const { config, registry, store, gateway, clock, logger } = parts;
+export function assembleAutomations(deps: AssemblyDeps): Assembly {
+  const { config, registry, store, gateway, clock, logger } = deps;
   const notifier = createNotifier({
-    send: (at, message, sending) => gateway.send(at, mapTexts(message, parts.shown), sending),
-    edit: (deliveryId, message, sending) => gateway.edit(deliveryId, mapTexts(message, parts.shown), sending),
+    send: (at, message, sending) => gateway.send(at, mapTexts(message, deps.shown), sending),
+    edit: (deliveryId, message, sending) => gateway.edit(deliveryId, mapTexts(message, deps.shown), sending),
     async messageIdOf(deliveryId) {
       const delivery = await store.outbox.get(deliveryId);
       return delivery?.parts.find(({ operation }) => operation === "create")?.messageId;
@@ -73,18 +73,18 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
     keyValue: store.keyValue,
     admins() {
       const places = config().alerts.flatMap((text) => parseAddress(text) ?? []);
-      return places.length > 0 ? places : parts.admins();
+      return places.length > 0 ? places : deps.admins();
     },
-    isWithAdmin: parts.isWithAdmin,
-    mayOperatorsHear: parts.mayOperatorsHear,
+    isWithAdmin: deps.isWithAdmin,
+    mayOperatorsHear: deps.mayOperatorsHear,
     clock,
     logger,
   });
   const reachOf = createReachOf({
-    ...parts,
-    ...parts.threads,
-    allow: parts.destinations,
-    ask: answers({ ...parts, store, registry, clock }),
+    ...deps,
+    ...deps.threads,
+    allow: deps.destinations,
+    ask: answers({ ...deps, store, registry, clock }),
     outbox: store.outbox,
     keyValue: store.keyValue,
   });
@@ -93,15 +93,15 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
     registry,
     store: store.automation,
     keyValue: store.keyValue,
-    pending: parts.pending,
-    queue: parts.queue,
+    pending: deps.pending,
+    queue: deps.queue,
     notifier,
-    triggers: (needed) => createTriggers(needed, { isOwnFile: parts.isOwnFile }),
+    triggers: (needed) => createTriggers(needed, { isOwnFile: deps.isOwnFile }),
     reachOf,
-    mask: parts.mask,
+    mask: deps.mask,
     async switchOff(hookId, by) {
       await store.hookState.set({ hookId, enabled: false, by, at: clock.now() });
-      parts.keepSwitch(hookId, false);
+      deps.keepSwitch(hookId, false);
       registry.setEnabled(hookId, false);
     },
     clock,

@@ -27,13 +27,13 @@ import { closeRow } from "./queue/settle.js";
 import type { Queue } from "./queue.js";
 import type { Firing, Runner } from "./register.js";
 import { ownCause } from "./run/context-of.js";
+import type { RunDeps } from "./run/deps.js";
 import { findLoop } from "./run/loop.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
-import type { RunParts } from "./run/parts.js";
 import { lastRun, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
 import { onceReason } from "./triggers/schedule.js";
-import type { TriggerParts, Triggers } from "./triggers/trigger.js";
+import type { TriggerDeps, Triggers } from "./triggers/trigger.js";
 
 export interface AutomationsOptions {
   /** As it is now: a reload changes it. */
@@ -45,7 +45,7 @@ export interface AutomationsOptions {
   /** The registry's background port is this, too. */
   queue: Queue;
   notifier: Notifier;
-  triggers(parts: TriggerParts): Triggers;
+  triggers(deps: TriggerDeps): Triggers;
   reachOf(definition: Definition): Reach;
   /** Masks the secrets of the configuration. */
   mask(text: string): string;
@@ -125,7 +125,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       ),
   });
   const loopCut = createLoopReport({ keyValue: options.keyValue, notifier, mask: options.mask, clock, logger });
-  const parts: RunParts = {
+  const deps: RunDeps = {
     runs: store.runs,
     gates,
     leases: queue.leases,
@@ -212,14 +212,14 @@ export function createAutomations(options: AutomationsOptions): Automations {
     if (recordId === undefined)
       return runAutomation(
         { ...start, id: context.runId, trigger: kind, reason: `${point.name} fired`, cause: context.cause },
-        parts,
+        deps,
       );
     const claimed = queue.claim(recordId, ({ row, progress }) => {
       const joined = joinSignals(signal, queue.stopping, progress?.signal);
       const { id, trigger, reason, cause } = row;
       return runAutomation(
         { ...start, signal: joined.signal, id, trigger, reason, cause, stored: row, progress },
-        parts,
+        deps,
       ).finally(joined.release);
     });
     return (
@@ -313,7 +313,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     problems: () => triggers.problems(),
     runs: historyOf(store.runs),
     fire: async (firing) =>
-      shown(await fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock })),
+      shown(await fireByHand(need(firing.hookId), firing, { registry, queue, gates, deps, clock })),
     gate: async (id) => gates.refusalNow(need(id)),
     next: () => triggers.next(),
     // Those of plugins that were removed are not shown.

@@ -11,25 +11,25 @@ import type { HandFiring } from "./desk.js";
 import { draftManual, manualPayload } from "./draft.js";
 import type { Gates } from "./gates.js";
 import type { Queue } from "./queue.js";
-import type { RunParts } from "./run/parts.js";
+import type { RunDeps } from "./run/deps.js";
 import type { Progress } from "./run/progress.js";
 import { runAutomation } from "./run.js";
 
-interface Parts {
+interface Deps {
   registry: HookRegistry;
   queue: Queue;
   gates: Gates;
-  parts: RunParts;
+  deps: RunDeps;
   clock: Clock;
 }
 
 const DRY_RUN_MS = 300_000;
 const CHECK_AGAIN_MS = 250;
 
-export async function fireByHand(definition: Definition, how: HandFiring, at: Parts): Promise<AutomationRun> {
+export async function fireByHand(definition: Definition, how: HandFiring, at: Deps): Promise<AutomationRun> {
   const row = draftManual(definition, { ...how, payload: payloadOf(definition, how, at) }, at.clock.now());
   if (how.dryRun) return fireDry(definition, row, how, at);
-  const before = how.runId === undefined ? undefined : await at.parts.runs.get(how.runId);
+  const before = how.runId === undefined ? undefined : await at.deps.runs.get(how.runId);
   if (before) return untilEnded(before, how, at);
   if (at.registry.get(definition.id)?.enabled === false)
     throw new HookgateError({
@@ -39,11 +39,11 @@ export async function fireByHand(definition: Definition, how: HandFiring, at: Pa
     });
   if (at.gates.running(definition.id) >= definition.concurrency) throw await running(definition, at);
   await at.queue.runNow(row, progressOf(how));
-  return (await at.parts.runs.get(row.id)) ?? row;
+  return (await at.deps.runs.get(row.id)) ?? row;
 }
 
-async function running({ id }: Definition, { parts, clock }: Parts): Promise<HookgateError> {
-  const [run] = await parts.runs.list({ hookId: id, status: "running", limit: 1 });
+async function running({ id }: Definition, { deps, clock }: Deps): Promise<HookgateError> {
+  const [run] = await deps.runs.list({ hookId: id, status: "running", limit: 1 });
   const which = run ? `: run ${run.id}, for ${formatDuration(clock.now() - (run.startedAt ?? run.createdAt))}` : "";
   return new HookgateError({
     code: "HOOK_RUNNING",
@@ -54,16 +54,16 @@ async function running({ id }: Definition, { parts, clock }: Parts): Promise<Hoo
 }
 
 /** A crash cut this firing off. The queue completes or ends what is left of its run; it is not started a second time. */
-async function untilEnded(row: AutomationRun, { signal }: HandFiring, { parts, clock }: Parts): Promise<AutomationRun> {
+async function untilEnded(row: AutomationRun, { signal }: HandFiring, { deps, clock }: Deps): Promise<AutomationRun> {
   let run = row;
   while (isUnfinished(run.status)) {
     await wait(clock, CHECK_AGAIN_MS, signal);
-    run = (await parts.runs.get(run.id)) ?? run;
+    run = (await deps.runs.get(run.id)) ?? run;
   }
   return run;
 }
 
-async function fireDry(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {
+async function fireDry(definition: Definition, row: AutomationRun, how: HandFiring, at: Deps): Promise<AutomationRun> {
   const deadline = new AbortController();
   const limitMs = definition.timeoutMs ?? DRY_RUN_MS;
   const timer = at.clock.after(limitMs, () =>
@@ -92,7 +92,7 @@ async function fireDry(definition: Definition, row: AutomationRun, how: HandFiri
           },
         },
       },
-      at.parts,
+      at.deps,
     );
     return run;
   } finally {
@@ -101,7 +101,7 @@ async function fireDry(definition: Definition, row: AutomationRun, how: HandFiri
   }
 }
 
-function payloadOf(definition: Definition, { payload, reason }: HandFiring, { registry, clock }: Parts): unknown {
+function payloadOf(definition: Definition, { payload, reason }: HandFiring, { registry, clock }: Deps): unknown {
   if (definition.point === DUE_POINT) return manualPayload(definition, reason, payload, clock.now());
   const point = registry.point(definition.point);
   const checked = point.payload.safeParse(payload);

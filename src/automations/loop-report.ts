@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Definition } from "./definition/definition.js";
 import type { Notifier } from "./notify.js";
 
-interface Parts {
+interface Deps {
   keyValue: Pick<KeyValueStore, "get" | "set">;
   notifier: Pick<Notifier, "alert">;
   mask(text: string): string;
@@ -24,7 +24,7 @@ const reportedLoop = z.object({ hash: z.string(), at: z.number() });
 type ReportedLoop = z.output<typeof reportedLoop>;
 
 /** Never rejects. */
-export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Parts) {
+export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Deps) {
   const known = new Map<string, ReportedLoop>();
 
   async function isNews({ id, hash }: Definition): Promise<boolean> {

@@ -13,8 +13,8 @@ import { createHeldLeases } from "./queue/held-leases.js";
 import { recoverTaken } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
 import { closeRow } from "./queue/settle.js";
+import type { Leases } from "./run/deps.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
-import type { Leases } from "./run/parts.js";
 import type { Progress } from "./run/progress.js";
 
 /** The limits are read when they are needed: a reload changes them. */
@@ -30,7 +30,7 @@ export interface QueueOptions {
 }
 
 /** What the queue needs to know of configured hooks; plugins' background hooks need none of it. */
-export interface QueueParts {
+export interface QueueDeps {
   definition(hookId: string): Definition | undefined;
   isPaused(): boolean;
   /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
@@ -55,7 +55,7 @@ export interface Queue extends BackgroundPort {
   readonly leases: Leases;
   /** Fires when the gateway stops. */
   readonly stopping: AbortSignal;
-  connect(parts: QueueParts): void;
+  connect(deps: QueueDeps): void;
   start(): Promise<void>;
   /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
   stop(graceMs: number): Promise<void>;
@@ -84,7 +84,7 @@ export function createQueue(options: QueueOptions): Queue {
   const leases = createHeldLeases(options);
   let waiting = new Map<string, number>();
   let runner: BackgroundRunner | undefined;
-  let parts: QueueParts = {
+  let deps: QueueDeps = {
     definition: () => undefined,
     isPaused: () => false,
     refusal: async () => undefined,
@@ -99,7 +99,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** Takes what is due while there is room. A number = look again then. */
   async function takeAll(): Promise<number | undefined> {
-    while (!stop.signal.aborted && active.size < options.maxRunning && !parts.isPaused()) {
+    while (!stop.signal.aborted && active.size < options.maxRunning && !deps.isPaused()) {
       const busy = busyHooks();
       const taken = await runs.take(owner, clock.now(), options.leaseMs, busy);
       if (taken === undefined) return runs.nextDue(busy);
@@ -111,7 +111,7 @@ export function createQueue(options: QueueOptions): Queue {
   /** Hooks whose runs wait for each other instead of being refused. */
   function busyHooks(): string[] {
     return [...perHook].flatMap(([hookId, count]) => {
-      const definition = parts.definition(hookId);
+      const definition = deps.definition(hookId);
       return definition !== undefined && definition.whenBusy !== "skip" && count >= definition.concurrency
         ? [hookId]
         : [];
@@ -147,7 +147,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   async function execute(taken: TakenRun): Promise<RunOutcome> {
     const row = taken.run;
-    const definition = parts.definition(row.hookId);
+    const definition = deps.definition(row.hookId);
     const lost = await recoverTaken(taken, definition, { runs, owner });
     const over = lost ?? (await standIn(row, definition));
     if (over !== undefined) return close(row, over);
@@ -170,7 +170,7 @@ export function createQueue(options: QueueOptions): Queue {
   }
 
   async function close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {
-    if (await runs.update(closeRow(row, outcome, clock.now()), owner)) parts.ended(row, outcome);
+    if (await runs.update(closeRow(row, outcome, clock.now()), owner)) deps.ended(row, outcome);
     return outcome;
   }
 
@@ -182,18 +182,18 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** What its gates refuse at this moment is recorded, and never waits: a cooldown is not to be sat out. */
   async function refusalOf(row: AutomationRun): Promise<RunOutcome | undefined> {
-    const definition = parts.definition(row.hookId);
+    const definition = deps.definition(row.hookId);
     if (definition === undefined || row.trigger === "manual") return undefined;
     if (definition.whenBusy === "queue" && (waiting.get(row.hookId) ?? 0) >= definition.maxQueued)
       return { status: "skipped", by: "queue", reason: `${definition.maxQueued} wait already` };
-    return parts.refusal(definition, row);
+    return deps.refusal(definition, row);
   }
 
   async function admit(row: AutomationRun): Promise<Admission & { refusal: RunOutcome | undefined }> {
     const refusal = await refusalOf(row);
     if (refusal !== undefined) {
       const closed = closeRow(row, refusal, clock.now());
-      return { run: closed, refusal, stored: () => parts.ended(closed, refusal) };
+      return { run: closed, refusal, stored: () => deps.ended(closed, refusal) };
     }
     return {
       run: row,
@@ -234,14 +234,14 @@ export function createQueue(options: QueueOptions): Queue {
     wake,
     admit,
     connect: (given) => {
-      parts = given;
+      deps = given;
     },
     serve: (given) => {
       runner = given;
     },
-    record: (run: BackgroundRun) => add(rowOf(run, parts.definition(run.hookId), clock.now())),
+    record: (run: BackgroundRun) => add(rowOf(run, deps.definition(run.hookId), clock.now())),
     refuse(run, { by, reason, isStored, isFailure }) {
-      const definition = parts.definition(run.hookId);
+      const definition = deps.definition(run.hookId);
       if (definition === undefined && !isStored) return; // a run of a plugin's hook, which has no history here
       const refusal: RunOutcome =
         isFailure === true
@@ -249,12 +249,12 @@ export function createQueue(options: QueueOptions): Queue {
           : { status: "skipped", by, reason };
       const closed = closeRow(rowOf(run, definition, clock.now()), refusal, clock.now());
       runs.insert(closed).then(
-        (isNew) => isNew && parts.ended(closed, refusal),
+        (isNew) => isNew && deps.ended(closed, refusal),
         (error: unknown) =>
           logger.error({ run: run.id, error: errorMessage(error) }, "a refusal could not be recorded"),
       );
     },
-    paused: (hookId) => (parts.isPaused() && parts.definition(hookId) !== undefined ? PAUSED_REASON : undefined),
+    paused: (hookId) => (deps.isPaused() && deps.definition(hookId) !== undefined ? PAUSED_REASON : undefined),
     async runNow(row, progress) {
       const ended = whenEnded(row.id);
       listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });

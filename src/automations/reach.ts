@@ -14,7 +14,7 @@ import type { Processes } from "../lib/process.js";
 import type { Ask } from "./answers.js";
 import type { Reach } from "./run-context.js";
 
-export interface ReachParts {
+export interface ReachDeps {
   /** Reads a variable of the environment. */
   variable(name: string): string | undefined;
   gateway: Pick<Gateway, "send" | "edit" | "withdraw">;
@@ -49,53 +49,53 @@ export interface Reaching {
   readonly secrets: readonly string[];
 }
 
-export function createReachOf(parts: ReachParts): (definition: Reaching) => Reach {
-  const { gateway, keyValue, processes, models } = parts;
+export function createReachOf(deps: ReachDeps): (definition: Reaching) => Reach {
+  const { gateway, keyValue, processes, models } = deps;
   const topics = latestByKey<Address | NoThread | undefined>();
   // A message is not lost to its thread: it goes to the chat.
   const noThread = (at: Address, error: unknown): NoThread => {
     if (!hasNoThread(error)) throw error;
-    parts.noteNoThread(at, error);
+    deps.noteNoThread(at, error);
     return { refused: whyNoThread(error) };
   };
   return ({ id, secrets }) => {
     const scope = `hook:${id}`;
     return {
-      secret: (name) => (secrets.includes(name) ? parts.variable(name) : undefined),
+      secret: (name) => (secrets.includes(name) ? deps.variable(name) : undefined),
       async send(at, message, { cause, once }) {
-        const problem = await parts.destinationProblem?.(at);
+        const problem = await deps.destinationProblem?.(at);
         if (problem !== undefined) throw new HookgateError({ code: "DESTINATION_UNKNOWN", message: problem });
         return gateway.send(at, message, { cause, deliveryId: once === undefined ? undefined : deliveryOf(once) });
       },
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
-      query: parts.ask,
-      createTask: parts.createTask,
+      query: deps.ask,
+      createTask: deps.createTask,
       async request(url, request) {
         // Half a megabyte of HTTP client, only for installations with hooks that use it.
         const { guardedRequest } = await import("../lib/outgoing/request.js");
-        const { allow, resolve } = parts;
+        const { allow, resolve } = deps;
         return guardedRequest(url, { ...request, allow, resolve });
       },
       processes,
       models,
-      startMission: parts.startMission,
-      isOwnFile: parts.isOwnFile,
+      startMission: deps.startMission,
+      isOwnFile: deps.isOwnFile,
       recall: (key) => keyValue.get(scope, key),
       remember: (key, value) => keyValue.set(scope, key, value),
       async openThread(at, opener, { cause, once, signal }) {
-        switch (parts.threadsAt(at.platform)) {
+        switch (deps.threadsAt(at.platform)) {
           case "none":
             return undefined;
           case "by-name":
             return topics(`${scope}|${formatAddress(at)}`, once, () =>
-              parts.openTopic(at, opener.text).catch((error: unknown) => noThread(at, error)),
+              deps.openTopic(at, opener.text).catch((error: unknown) => noThread(at, error)),
             );
           case "under-messages":
         }
         const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
         try {
-          const messageId = await posted(deliveryId, parts, signal);
-          return await parts.openThread(at, messageId, opener.text);
+          const messageId = await posted(deliveryId, deps, signal);
+          return await deps.openThread(at, messageId, opener.text);
         } catch (error) {
           const none = noThread(at, error);
           // Not posted by now, it would stand alone above no thread.
@@ -128,9 +128,9 @@ function deliveryOf(once: string): string {
 const POSTED_WITHIN_MS = 20_000;
 
 /** The platform's id of what a delivery posted, once it has. */
-async function posted(deliveryId: string, parts: ReachParts, signal: AbortSignal): Promise<string> {
+async function posted(deliveryId: string, deps: ReachDeps, signal: AbortSignal): Promise<string> {
   const isEnough = (delivery: Delivery) => messageIdOf(delivery) !== undefined;
-  const delivery = await watchDelivery(deliveryId, parts, { withinMs: POSTED_WITHIN_MS, signal, isEnough });
+  const delivery = await watchDelivery(deliveryId, deps, { withinMs: POSTED_WITHIN_MS, signal, isEnough });
   const messageId = delivery && messageIdOf(delivery);
   if (messageId !== undefined) return messageId;
   throw new HookgateError({

@@ -12,35 +12,35 @@ import { gather, templateScope } from "./gather.js";
 import type { HandlerFacts } from "./handler.js";
 import { callHandler } from "./run/call-handler.js";
 import { contextOf } from "./run/context-of.js";
+import type { RunDeps, RunStart } from "./run/deps.js";
 import { recordDropped, recordEnd, recordStart } from "./run/keep-record.js";
 import { findLoop } from "./run/loop.js";
 import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
 import { ended, outcomeOf } from "./run/outcome-of.js";
-import type { RunParts, RunStart } from "./run/parts.js";
 
 /** Rejects only when the store cannot take the beginning of the run: then nothing was done. */
-export async function runAutomation(start: RunStart, parts: RunParts): Promise<RunOutcome> {
+export async function runAutomation(start: RunStart, deps: RunDeps): Promise<RunOutcome> {
   // Trigger: what started it is a row, stored beforehand or now.
-  const run = await openRun(start, parts);
+  const run = await openRun(start, deps);
   if (run.earlier !== undefined) return run.earlier;
 
   // Gates: a refused run is recorded with the gate's name.
-  const gate = await passGates(start, parts);
+  const gate = await passGates(start, deps);
   if (gate.kind === "refused") {
-    const refused = await recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, parts);
-    if (gate.gate === "loop") void parts.loopCut(start.definition, gate.reason);
+    const refused = await recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, deps);
+    if (gate.gate === "loop") void deps.loopCut(start.definition, gate.reason);
     return refused;
   }
-  if (gate.kind === "ended") return recordEnd(start, run, gate.outcome, {}, parts);
+  if (gate.kind === "ended") return recordEnd(start, run, gate.outcome, {}, deps);
 
   let outcome: RunOutcome | undefined;
   try {
-    const lastRunAt = await lastRun(start.definition.id, parts.runs);
-    await recordStart(start, run, parts);
+    const lastRunAt = await lastRun(start.definition.id, deps.runs);
+    await recordStart(start, run, deps);
 
     // Context: the steps, in order, each seeing those before it.
-    const context = contextOf(start, run, parts, lastRunAt);
+    const context = contextOf(start, run, deps, lastRunAt);
     const { definition, progress } = start;
     progress?.began?.(run.row.id);
     const gathered = await gather(definition.context, definition.skipWhen, context, progress);
@@ -62,25 +62,25 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
 
     // Outcome: its effect at the point is the caller's business. Journal: the row, redacted.
     const disable = "disable" in outcome ? outcome.disable : undefined;
-    outcome = await recordEnd(start, run, outcome, facts, parts);
+    outcome = await recordEnd(start, run, outcome, facts, deps);
     if (start.dryRun) return outcome;
 
     // What ends in time may still reach its dispatch after the deadline, and is dropped there.
-    if (start.stored === undefined && start.signal.aborted) outcome = await recordDropped(start, run, outcome, parts);
+    if (start.stored === undefined && start.signal.aborted) outcome = await recordDropped(start, run, outcome, deps);
     else if (start.stored === undefined) {
       const ended = outcome;
-      const drop = () => void recordDropped(start, run, ended, parts);
+      const drop = () => void recordDropped(start, run, ended, deps);
       start.signal.addEventListener("abort", drop, { once: true });
     }
 
     // Notify: people, and hooks that listen for ends of runs.
-    if (disable !== undefined) await parts.disable(definition, disable);
-    parts.completed(definition, run.row, outcome);
-    await parts.notify(definition, run.row, outcome);
+    if (disable !== undefined) await deps.disable(definition, disable);
+    deps.completed(definition, run.row, outcome);
+    await deps.notify(definition, run.row, outcome);
     return outcome;
   } finally {
     // Strangers must not be able to switch a hook off for all others: what fails for them is counted nowhere.
-    const isCounted = isSuccess(outcome) || !(await comesOfStranger(start, parts));
+    const isCounted = isSuccess(outcome) || !(await comesOfStranger(start, deps));
     await gate.leave(isCounted ? outcome : undefined);
   }
 }
@@ -93,22 +93,22 @@ type Gate =
   | { kind: "refused"; gate: "paused" | "loop"; reason: string }
   | { kind: "ended"; outcome: RunOutcome };
 
-async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
+async function passGates(start: RunStart, deps: RunDeps): Promise<Gate> {
   const { definition, trigger, signal, stored, dryRun, cause } = start;
   if (dryRun) return { kind: "open", leave: async () => {} };
   const isManual = trigger === "manual";
   const isByHand = isManual || isHandId(start.dispatchId);
-  if (parts.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: PAUSED_REASON };
-  const loop = await findLoop(definition.id, cause, parts.runs);
+  if (deps.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: PAUSED_REASON };
+  const loop = await findLoop(definition.id, cause, deps.runs);
   if (loop !== undefined) {
-    parts.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
+    deps.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
     return { kind: "refused", gate: "loop", reason: loop };
   }
   try {
     const onWait = (limit: string) => start.waits?.(limit);
     const isStored = stored !== undefined;
     const isRetry = isStored && start.attempt > 1;
-    const gate = await parts.gates.enter({ definition, isManual, isByHand, isRetry, isStored, signal, onWait });
+    const gate = await deps.gates.enter({ definition, isManual, isByHand, isRetry, isStored, signal, onWait });
     start.waits?.(undefined);
     return gate;
   } catch {
@@ -118,7 +118,7 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
 }
 
 /** When the hook started last, ms since the epoch. */
-export async function lastRun(hookId: string, runs: RunParts["runs"]): Promise<number | undefined> {
+export async function lastRun(hookId: string, runs: RunDeps["runs"]): Promise<number | undefined> {
   return (await runs.started(hookId, Number.MAX_SAFE_INTEGER)).lastStartedAt;
 }
 
@@ -130,7 +130,7 @@ const MAX_CAUSES = 16;
  * the run itself, or a run that caused it, over any number of hooks. Stored payloads do not have the reason of a denial, so a hook that is
  * started by runs for messages in a listed room that do not mention the gateway counts as a stranger's, too.
  */
-async function comesOfStranger({ point, payload, cause }: RunStart, { runs }: RunParts): Promise<boolean> {
+async function comesOfStranger({ point, payload, cause }: RunStart, { runs }: RunDeps): Promise<boolean> {
   if (isOfStranger(point.name, payload)) return true;
   for (let at = cause, steps = 0; at?.kind === "hook" && steps < MAX_CAUSES; steps++) {
     // A store that cannot be read must not keep the gate closed.

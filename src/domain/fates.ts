@@ -38,21 +38,21 @@ export interface Fate {
 export type Ran = Pick<AutomationRun, "hookId" | "dispatchId" | "status" | "attempts" | "createdAt" | "decision"> &
   Partial<Pick<AutomationRun, "trigger" | "event" | "decided">>;
 
-interface Parts {
+interface Deps {
   store: Pick<Store, "inbox" | "outbox" | "audit">;
   findPurge: ReturnType<typeof purgeFinder>;
 }
 
 /** `findPurge`: a caller that asks about many runs shares one. */
 export async function fatesOf(
-  { store }: { store: Parts["store"] },
+  { store }: { store: Deps["store"] },
   ran: Ran,
   findPurge = purgeFinder({ store }),
 ): Promise<Fate[]> {
-  const parts = { store, findPurge };
-  const replyId = await replyOf(parts, ran);
+  const deps = { store, findPurge };
+  const replyId = await replyOf(deps, ran);
   const made = [...(replyId === undefined ? [] : [{ id: replyId, what: "reply" as const }]), ...madeBy(ran)];
-  return Promise.all(made.map((one) => readFate(parts, one, ran.createdAt)));
+  return Promise.all(made.map((one) => readFate(deps, one, ran.createdAt)));
 }
 
 /** The deliveries that its handlers made, each once: posts, and edits of what was posted before. */
@@ -70,10 +70,10 @@ export function worstOf(fates: readonly Fate[]): Fate["state"] | undefined {
   return FATES.find((state) => fates.some((fate) => fate.state === state));
 }
 
-async function readFate(parts: Parts, facts: Pick<Fate, "id" | "what">, since: number): Promise<Fate> {
-  const delivery = await parts.store.outbox.get(facts.id);
+async function readFate(deps: Deps, facts: Pick<Fate, "id" | "what">, since: number): Promise<Fate> {
+  const delivery = await deps.store.outbox.get(facts.id);
   if (delivery !== undefined) return { ...facts, state: fateOf(delivery), delivery };
-  const purge = await parts.findPurge(facts.id, since);
+  const purge = await deps.findPurge(facts.id, since);
   return { ...facts, state: purge === undefined ? "not_known" : purgedState(purge), purge };
 }
 
@@ -85,11 +85,11 @@ function purgedState({ was }: Purge): Fate["state"] {
 }
 
 /** The id of what answers the message that the hook claimed, where there is an answer. */
-async function replyOf(parts: Parts, { hookId, dispatchId = "", decision }: Ran): Promise<string | undefined> {
+async function replyOf(deps: Deps, { hookId, dispatchId = "", decision }: Ran): Promise<string | undefined> {
   const [, message] = /^m(\d+):inbound_claim\b/.exec(dispatchId) ?? [];
   if (message === undefined) return undefined;
   const id = answerId(`m${message}`, REPLY_MARK);
-  const { inbox, outbox } = parts.store;
+  const { inbox, outbox } = deps.store;
   const row = await inbox.get(Number(message));
   // The message was deleted after the retention.
   if (row === undefined) return hasReply(decision) ? id : undefined;

@@ -22,36 +22,36 @@ export interface Purge {
   was: FormerEnd | undefined;
 }
 
-interface Parts {
+interface Deps {
   store: Pick<Store, "audit">;
 }
 
 type FindPurge = (letterId: string, since: number) => Promise<Purge | undefined>;
 
 /** The purge since then that deleted this delivery or message of the inbox, as it was recorded. */
-export async function purgeOf(parts: Parts, letterId: string, since: number): Promise<Purge | undefined> {
-  return purgeIn(await entriesSince(parts, since, isPurge), letterId, since);
+export async function purgeOf(deps: Deps, letterId: string, since: number): Promise<Purge | undefined> {
+  return purgeIn(await entriesSince(deps, since, isPurge), letterId, since);
 }
 
 /** An operator deleted this delivery since then, and was answered that nothing more of it is sent. */
-export async function wasPurged(parts: Parts, deliveryId: string, since: number): Promise<boolean> {
-  return (await purgeOf(parts, deliveryId, since)) !== undefined;
+export async function wasPurged(deps: Deps, deliveryId: string, since: number): Promise<boolean> {
+  return (await purgeOf(deps, deliveryId, since)) !== undefined;
 }
 
 /** The same for many: the audit is read once, when the first is asked for. */
-export function purgeFinder(parts: Parts): FindPurge {
+export function purgeFinder(deps: Deps): FindPurge {
   let purges: Promise<AuditEntry[]> | undefined;
   return async (letterId, since) => {
-    purges ??= entriesSince(parts, 0, isPurge);
+    purges ??= entriesSince(deps, 0, isPurge);
     return purgeIn(await purges, letterId, since);
   };
 }
 
 /** Gives the last message or delivery that was deleted with these words in its reason: the audit is read once, when the first is asked for. */
-export function purgedBecauseFinder(parts: Parts): (words: string) => Promise<string | undefined> {
+export function purgedBecauseFinder(deps: Deps): (words: string) => Promise<string | undefined> {
   let purges: Promise<AuditEntry[]> | undefined;
   return async (words) => {
-    purges ??= entriesSince(parts, 0, isPurge);
+    purges ??= entriesSince(deps, 0, isPurge);
     for (const { details } of await purges) {
       const was = formerEndsKept.safeParse(details).data?.was.find(({ reason }) => reason?.includes(words) === true);
       if (was !== undefined) return was.ids.at(-1);
@@ -70,7 +70,7 @@ function purgeIn(purges: readonly AuditEntry[], letterId: string, since: number)
 
 /** Newest first. */
 export async function entriesSince(
-  { store }: Parts,
+  { store }: Deps,
   since: number,
   isWanted: (entry: AuditEntry) => boolean,
 ): Promise<AuditEntry[]> {

@@ -2,7 +2,7 @@
 import { type Clock, wait } from "../lib/clock.js";
 import { type Delivery, isUnderWay, type OutboxStore } from "./store.js";
 
-interface Parts {
+interface Deps {
   outbox: Pick<OutboxStore, "get">;
   clock: Clock;
 }
@@ -19,7 +19,7 @@ const CHECK_EVERY_MS = 50;
 /** Resolves with the delivery once it is settled, and earlier when the time has ended or the delivery is not due within it. */
 export async function watchDelivery(
   id: string,
-  { outbox, clock }: Parts,
+  { outbox, clock }: Deps,
   { withinMs, signal, isEnough }: Patience,
 ): Promise<Delivery | undefined> {
   const until = clock.now() + withinMs;

@@ -2,9 +2,9 @@
 import { type Choice, type CompletionQuery, choiceText, mayUse } from "../domain/command.js";
 import { best } from "./choices/best.js";
 import { listOf, same, valuesOf } from "./choices/values.js";
+import type { Deps } from "./deps.js";
 import type { Identify } from "./identity.js";
 import type { CommandTable } from "./inbound/parse-command.js";
-import type { Parts } from "./parts.js";
 
 /** Discord shows no more: https://discord.com/developers/docs/interactions/application-commands#autocomplete */
 const MAX_CHOICES = 25;
@@ -14,7 +14,7 @@ export async function complete(
   { operator: { roleIds, ...person }, command: name, option: optionName, typed, given = {} }: CompletionQuery,
   commands: CommandTable,
   identify: Identify,
-  parts: Parts,
+  deps: Deps,
 ): Promise<Choice[]> {
   const command = commands.find(name);
   const option = command?.options.find((one) => one.name === optionName);
@@ -23,7 +23,7 @@ export async function complete(
   if (!mayUse(role, command)) return [];
   const list = listOf(option, given);
   const asking = { operator: { ...person, role }, given };
-  const values = list === undefined ? [] : await valuesOf(list, asking, commands, parts);
+  const values = list === undefined ? [] : await valuesOf(list, asking, commands, deps);
   const hasWords = list === "words" || (list !== undefined && !option.completeFor);
   const { action } = given;
   const ofAction = typeof action === "string" ? option.wordsFor?.[action] : option.wordsFor && option.words;

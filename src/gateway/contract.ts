@@ -15,11 +15,11 @@ import type { Pending } from "../pending/pending.js";
 import type { Listens, Place } from "./access.js";
 import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
+import type { Deps, Offers } from "./deps.js";
 import type { ConsolePerson, Identify } from "./identity.js";
 import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
 import type { OwnerClaims } from "./owner-claims.js";
-import type { Offers, Parts } from "./parts.js";
 import type { Routes } from "./routes.js";
 import type { GatewayStatus } from "./status.js";
 
@@ -68,7 +68,7 @@ export interface GatewayOptions {
   /** Deliveries that an earlier process was sending, under a clock that was set back since: they may be as old as can be. */
   ofUnknownAge?: ReadonlySet<string>;
   /** The reason of an end as this person may read it; whole when absent. */
-  readableReason?: Parts["readableReason"];
+  readableReason?: Deps["readableReason"];
   /** What becomes of texts in answers to commands: whole paths of files are shortened. */
   shown?: (text: string) => string;
 }

@@ -19,6 +19,7 @@ import { complete } from "./complete.js";
 import { completeAddress } from "./complete-address.js";
 import type { AnswersTo, Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
 import { Conversations, newlyStored } from "./conversation.js";
+import type { Deps } from "./deps.js";
 import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
@@ -47,7 +48,6 @@ import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
 import { cancelRest, withdraw } from "./outbound/withdraw.js";
 import { ReplyAtOnce, sendNext } from "./outbound.js";
-import type { Parts } from "./parts.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
 import { SendGate } from "./send-gate.js";
@@ -61,7 +61,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 class RunningGateway implements Gateway {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   readonly #commands: CommandTable;
   readonly #routes: Routes;
   readonly #keepFile: KeepFile | undefined;
@@ -138,7 +138,7 @@ class RunningGateway implements Gateway {
       this.#gate,
       () => store.written(),
     );
-    this.#parts = {
+    this.#deps = {
       store,
       registry,
       adapters: new Adapters({
@@ -180,10 +180,10 @@ class RunningGateway implements Gateway {
 
   async start(): Promise<void> {
     if (this.#phase !== "new") throw notAgain();
-    const { store, adapters } = this.#parts;
+    const { store, adapters } = this.#deps;
     const tokens = new ActionTokens(store.actions, await store.ownSecret("action-tokens"));
     this.#inbound = {
-      ...this.#parts,
+      ...this.#deps,
       identify: this.identify,
       refuseClaim: (claim) => this.refuseClaim(claim),
       commands: this.#commands,
@@ -191,7 +191,7 @@ class RunningGateway implements Gateway {
       keepFile: this.#keepFile,
       repliedTo: this.#repliedTo,
       ignored: this.#ignored,
-      perMinute: createPerMinute(this.#parts.clock),
+      perMinute: createPerMinute(this.#deps.clock),
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
       wakeOutbox: (queue) => this.#rereadAndWake(queue),
@@ -199,19 +199,19 @@ class RunningGateway implements Gateway {
       replyAtOnce: (delivery, near) => ReplyAtOnce.decide(delivery, near, this.#out),
     };
     this.#outbound = {
-      ...this.#parts,
+      ...this.#deps,
       tokens,
-      checkLine: lineCheck(this.#commands, this.#parts.logger),
+      checkLine: lineCheck(this.#commands, this.#deps.logger),
       limiter: new RateLimiter(),
-      pauses: await Pauses.load(store.pauses, this.#parts.clock.now()),
-      refusals: new Refusals(this.#parts.config.max_refused),
+      pauses: await Pauses.load(store.pauses, this.#deps.clock.now()),
+      refusals: new Refusals(this.#deps.config.max_refused),
       requests: this.#requests,
       parking: this.#parking,
       unsaved: new Map(),
       gate: this.#gate,
       decideSuspect: (decision) => this.#suspects.decide(decision),
       isStopping: () => this.#phase === "stopping",
-      startedAt: this.#parts.clock.now(),
+      startedAt: this.#deps.clock.now(),
       endNotified: (id) => {
         const workId = store.outbox.endNotified(id);
         if (workId !== undefined) this.#pending.finished(workId);
@@ -228,7 +228,7 @@ class RunningGateway implements Gateway {
   async stop(): Promise<void> {
     if (this.#phase !== "running") return;
     this.#phase = "stopping";
-    const { adapters, background, clock, config, logger } = this.#parts;
+    const { adapters, background, clock, config, logger } = this.#deps;
     this.#pressure.close();
     // Adapters stop taking in and wait for what is under way; lanes and conversations finish the row they are at.
     const drained = Promise.all([adapters.stop(), this.#conversations.stop()])
@@ -248,13 +248,13 @@ class RunningGateway implements Gateway {
   }
 
   async send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string> {
-    const { adapters } = this.#parts;
+    const { adapters } = this.#deps;
     if (!adapters.get(at.platform))
       throw new HookgateError({
         code: "PLATFORM_UNKNOWN",
         message: `The platform "${at.platform}" is not switched on.`,
       });
-    const current = completeAddress(at, this.#parts);
+    const current = completeAddress(at, this.#deps);
     // What it refers to is in the chat that was asked for.
     const isRenumbered = current.chatId !== at.chatId && adapters.get(at.platform)?.traits.idsPerChat === true;
     const content = isRenumbered ? withoutReference(message) : message;
@@ -262,18 +262,18 @@ class RunningGateway implements Gateway {
   }
 
   currentAddress(at: Address): Address {
-    return completeAddress(at, this.#parts);
+    return completeAddress(at, this.#deps);
   }
 
   addressesOf(at: Address): Address[] {
     const current = this.currentAddress(at);
-    const former = this.#parts.moves.former(current) ?? [];
+    const former = this.#deps.moves.former(current) ?? [];
     return [current, ...former.map((chatId) => ({ ...current, chatId }))];
   }
 
   refuseClaim({ routeTo }: { readonly routeTo?: unknown }): string | undefined {
     if (routeTo === undefined) return undefined;
-    const problem = destinationProblem(this.#parts.moves.current(routeTo as Address), this.#parts.adapters);
+    const problem = destinationProblem(this.#deps.moves.current(routeTo as Address), this.#deps.adapters);
     return problem && `routeTo: ${problem}`;
   }
 
@@ -288,25 +288,25 @@ class RunningGateway implements Gateway {
   }
 
   listens(platform: string, userId: string, place: Place): Listens {
-    return listensAt(this.#parts.access[platform], place, this.identify(platform, userId));
+    return listensAt(this.#deps.access[platform], place, this.identify(platform, userId));
   }
 
   takesCopies(at: Address): boolean {
-    const { default_route: route } = this.#parts.config;
+    const { default_route: route } = this.#deps.config;
     if (typeof route === "string" || !("forward" in route)) return false;
-    return formatAddress(completeAddress(route.forward, this.#parts)) === formatAddress(at);
+    return formatAddress(completeAddress(route.forward, this.#deps)) === formatAddress(at);
   }
 
   answersTo(at: Address, messageId: string): Promise<AnswersTo | undefined> {
-    return answersTo(at, messageId, this.#parts);
+    return answersTo(at, messageId, this.#deps);
   }
 
   invoke(invocation: Invocation): Promise<CommandAnswer> {
-    return invoke(invocation, this.#commands, this.#parts);
+    return invoke(invocation, this.#commands, this.#deps);
   }
 
   async release(deliveryId: string, confirmed = false): Promise<boolean> {
-    const { store, registry, clock, config } = this.#parts;
+    const { store, registry, clock, config } = this.#deps;
     const now = clock.now();
     // Bounded anew: later messages of its chat wait behind it.
     const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
@@ -321,7 +321,7 @@ class RunningGateway implements Gateway {
   }
 
   async #confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     await store.outbox.partSent(deliveryId, partIndex, messageId, clock.now());
     await this.release(deliveryId, true);
   }
@@ -339,7 +339,7 @@ class RunningGateway implements Gateway {
   }
 
   async revive(inboxId: number): Promise<boolean> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     if (!(await store.inbox.revive(inboxId, clock.now()))) return false;
     const row = await store.inbox.get(inboxId);
     if (!row || this.#phase !== "running") return true;
@@ -349,7 +349,7 @@ class RunningGateway implements Gateway {
   }
 
   async status(): Promise<GatewayStatus> {
-    const { store, adapters, access, clock } = this.#parts;
+    const { store, adapters, access, clock } = this.#deps;
     const now = clock.now();
     const [inbox, outbox] = await Promise.all([store.inbox.counts(), store.outbox.counts()]);
     const pauses = this.#outbound?.pauses;
@@ -376,7 +376,7 @@ class RunningGateway implements Gateway {
 
   /** What a stop or a crash left: every lane and every conversation with something unfinished is woken. */
   async #resume(): Promise<void> {
-    const { inbox, outbox } = this.#parts.store;
+    const { inbox, outbox } = this.#deps.store;
     // Before anything new ends.
     this.#pending.handle(DELIVERY_ENDS, (item) => notifyPending(item, this.#out), { callsHooks: true });
     await this.#pending.resume([DELIVERY_ENDS]);
@@ -396,24 +396,24 @@ class RunningGateway implements Gateway {
 
   /** No retry waits longer than `retry_max`, and what a platform asked for is a pause: a later time was set under another clock. */
   #boundedDue(dueAt: number): number | undefined {
-    const { clock, config } = this.#parts;
+    const { clock, config } = this.#deps;
     return dueAt - clock.now() > config.retry_max ? undefined : dueAt;
   }
 
   async clockStepped(stepMs: number): Promise<void> {
     if (this.#phase !== "running") return;
-    const { inbox, outbox } = this.#parts.store;
+    const { inbox, outbox } = this.#deps.store;
     this.#out.startedAt += stepMs;
     await Promise.all([this.#out.pauses.shift(stepMs), this.#conversations.shift(stepMs), inbox.shift(stepMs)]);
     for (const { queue } of await outbox.pending()) this.#rereadAndWake(queue);
   }
 
   chatPause(at: Address): Pause | undefined {
-    return this.#outbound?.pauses.ofChat(completeAddress(at, this.#parts), this.#parts.clock.now());
+    return this.#outbound?.pauses.ofChat(completeAddress(at, this.#deps), this.#deps.clock.now());
   }
 
   async liftPauses(key?: string): Promise<string[]> {
-    const { store, clock, adapters } = this.#parts;
+    const { store, clock, adapters } = this.#deps;
     const [lifted, offered] = [await this.#out.pauses.lift(key), await this.#conversations.hurry(key, clock.now())];
     for (const lane of offered) this.#conversations.wake(lane);
     adapters.pausesLifted(new Set(lifted.map((one) => one.split(":", 1)[0] as string)));
@@ -424,7 +424,7 @@ class RunningGateway implements Gateway {
 
   /** What adapters are given. */
   #port(platform: string): Omit<GatewayPort, "state"> {
-    const { background, clock, adapters } = this.#parts;
+    const { background, clock, adapters } = this.#deps;
     return {
       pause: (askedMs, reason) =>
         background.run("a pause", this.#out.pauses.setForAllRequests(platform, askedMs, reason, clock.now())),
@@ -432,7 +432,7 @@ class RunningGateway implements Gateway {
       accept: (event) => accept(event, this.#intake, this.#in),
       room: () => this.#pressure.room(true),
       freshLink: async (file, signal) => adapters.get(file.platform ?? "")?.freshLink?.(file.url, signal),
-      complete: (query) => complete(query, this.#commands, this.identify, this.#parts),
+      complete: (query) => complete(query, this.#commands, this.identify, this.#deps),
       commands: () => this.#commands.all,
     };
   }
@@ -449,7 +449,7 @@ class RunningGateway implements Gateway {
 
   #hasRoom(): boolean {
     const { active, waiting } = this.#conversations.handling;
-    return waiting === 0 && this.#suspects.isIdle && active < this.#parts.config.parallel_conversations;
+    return waiting === 0 && this.#suspects.isIdle && active < this.#deps.config.parallel_conversations;
   }
 
   #wake(platform: string): void {
@@ -467,7 +467,7 @@ class RunningGateway implements Gateway {
   }
 
   async #root(deliveryId: string): Promise<Delivery> {
-    const { outbox } = this.#parts.store;
+    const { outbox } = this.#deps.store;
     const found = await outbox.get(deliveryId);
     const root = found?.operation === "edit" && found.targetId !== undefined ? await outbox.get(found.targetId) : found;
     if (root) return root;
@@ -488,7 +488,7 @@ class RunningGateway implements Gateway {
       skipsHooks = false,
     }: SendOptions,
   ): Promise<string> {
-    const { store, clock, config, watch } = this.#parts;
+    const { store, clock, config, watch } = this.#deps;
     const id = deliveryId ?? newId("d");
     const now = clock.now();
     const delivery: NewDelivery = {
@@ -504,7 +504,7 @@ class RunningGateway implements Gateway {
       urgency,
     };
     if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
-    if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#parts);
+    if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#deps);
     const [seq = 0] = await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#rereadAndWake(queueOf(delivery));

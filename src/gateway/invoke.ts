@@ -5,11 +5,11 @@ import { nearest } from "../lib/nearest.js";
 import { shortCopy } from "../lib/short-copy.js";
 import type { CommandAnswer } from "./commands.js";
 import type { Invocation } from "./contract.js";
+import type { Deps } from "./deps.js";
 import { type CommandTable, checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { failure, runCommand } from "./inbound/run-command.js";
-import type { Parts } from "./parts.js";
 
-export async function invoke(invocation: Invocation, commands: CommandTable, parts: Parts): Promise<CommandAnswer> {
+export async function invoke(invocation: Invocation, commands: CommandTable, deps: Deps): Promise<CommandAnswer> {
   const { line, options = {}, operator, at, givenBy, once } = invocation;
   const text = line === undefined ? undefined : line.trim().replace(/^\/?/, "/");
   const call = text === undefined ? undefined : commands.read(text);
@@ -46,6 +46,6 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
         access: operator.role ? "allowed" : "denied",
       },
     },
-    parts,
+    deps,
   );
 }

@@ -1,12 +1,12 @@
 /** Warns of a plugin's `once` with a key that it gave to something else before: nothing is sent, and the plugin has the id of the first. */
 import { formatAddress } from "../domain/address.js";
 import type { NewDelivery } from "../domain/store.js";
-import type { Parts } from "./parts.js";
+import type { Deps } from "./deps.js";
 
 export async function noteReusedKey(
   { id, operation, address, message }: NewDelivery,
   plugin: string,
-  { store, logger, moves }: Pick<Parts, "store" | "logger" | "moves">,
+  { store, logger, moves }: Pick<Deps, "store" | "logger" | "moves">,
 ): Promise<void> {
   const first = await store.outbox.get(id);
   if (first === undefined) return;

@@ -70,7 +70,7 @@ export interface CrashedDispatch {
   isCalled: boolean;
 }
 
-export interface AttemptParts {
+export interface AttemptDeps {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   registry: Pick<HookRegistry, "hasWaiting">;
   logger: Logger;
@@ -95,7 +95,7 @@ const SCOPE = "hooks.attempts";
 const GIVEN_UP = "given up";
 const MAX_GIVEN_UP = 2;
 
-export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }: AttemptParts): Attempts {
+export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }: AttemptDeps): Attempts {
   /** By owner: what is under way, and what the end of an earlier process left. */
   let loading: Promise<Map<string, Starts>> | undefined;
   /** By owner: the dispatches that this process started. */

@@ -40,7 +40,7 @@ export interface Auth {
   proof(request: FastifyRequest, answer: { status: number; body: string }): string | undefined;
 }
 
-export interface AuthParts {
+export interface AuthDeps {
   people: People;
   guard: Guard;
   sessions: Sessions;
@@ -50,8 +50,8 @@ export interface AuthParts {
   sessionLifeMs: number;
 }
 
-export function createAuth(parts: AuthParts): Auth {
-  const { people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs } = parts;
+export function createAuth(deps: AuthDeps): Auth {
+  const { people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs } = deps;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
 
   function signerOf(request: FastifyRequest, call: SignedCall): PersonWithToken {

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import type { FastifyRequest } from "fastify";
 import type { Cause } from "../domain/journal.js";
 import type { Processes } from "../lib/process.js";
-import type { HttpParts } from "./route.js";
+import type { HttpDeps } from "./route.js";
 
-export interface CallerParts {
+export interface CallerDeps {
   processes: Pick<Processes, "variableOfCaller">;
   /** What this run causes; undefined when there is no such run. */
   causeOfRun(runId: string): Promise<Cause | undefined>;
@@ -14,7 +14,7 @@ export interface CallerParts {
 /** Every program of a hook has it in its environment. */
 const RUN_VARIABLE = "HOOKGATE_RUN_ID";
 
-export function createCauseOf({ processes, causeOfRun }: CallerParts): HttpParts["causeOf"] {
+export function createCauseOf({ processes, causeOfRun }: CallerDeps): HttpDeps["causeOf"] {
   /** A connection belongs to one program as long as it lives. */
   const programs = new WeakMap<Socket, Promise<string | undefined>>();
 

@@ -18,7 +18,7 @@ export interface FailedTokens {
   failed(request: FastifyRequest, way: "bearer" | "login" | "signed"): HookgateError;
 }
 
-export interface FailedTokensParts {
+export interface FailedTokensDeps {
   perMinute: PerMinute;
   audit: Pick<AuditStore, "record">;
   metrics: Pick<Metrics, "tokenFailed">;
@@ -26,7 +26,7 @@ export interface FailedTokensParts {
   logger: Logger;
 }
 
-export function createFailedTokens({ perMinute, audit, metrics, clock, logger }: FailedTokensParts): FailedTokens {
+export function createFailedTokens({ perMinute, audit, metrics, clock, logger }: FailedTokensDeps): FailedTokens {
   const keyOf = ({ ip }: FastifyRequest) => `token:${ip}`;
   const exceeded = (request: FastifyRequest) => perMinute.exceeded(keyOf(request), "wrong tokens from this address");
 

@@ -25,7 +25,7 @@ export interface Limits {
   malformed(request: FastifyRequest): HookgateError | undefined;
 }
 
-interface LimitsParts {
+interface LimitsDeps {
   config: HttpConfig;
   /** For people without a role, who may use /help and /whoami. Requests to /api/v1 count too. */
   commandsPerMinute: number;
@@ -39,7 +39,7 @@ const MAX_READS = 20;
 /** Malformed requests a minute from one address. */
 const MAX_MALFORMED = 20;
 
-export function createLimits({ config, commandsPerMinute, gateway, perMinute, logger }: LimitsParts): Limits {
+export function createLimits({ config, commandsPerMinute, gateway, perMinute, logger }: LimitsDeps): Limits {
   const max = {
     messages: config.messages_per_minute,
     uploads: config.uploads_per_minute,

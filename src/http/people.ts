@@ -29,7 +29,7 @@ export interface People {
 
 const SCOPE = "core:web-people";
 
-export interface PeopleParts {
+export interface PeopleDeps {
   listed: readonly PersonWithToken[];
   /** What the gateway is called in the web chat. */
   gatewayName: string;
@@ -37,7 +37,7 @@ export interface PeopleParts {
   sessionKey: string;
 }
 
-export function createPeople({ listed, gatewayName, names, sessionKey }: PeopleParts): People {
+export function createPeople({ listed, gatewayName, names, sessionKey }: PeopleDeps): People {
   const find = (id: string) => listed.find((person) => person.id === id);
   const named = async (person: PersonWithToken): Promise<Person> => {
     const chosen = await names.get(SCOPE, person.id);

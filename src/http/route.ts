@@ -21,7 +21,7 @@ import type { Uploads } from "./uploads.js";
 import type { Wishes } from "./wishes.js";
 
 /** What routes work with. */
-export interface HttpParts {
+export interface HttpDeps {
   config: HttpConfig;
   gateway: Pick<Gateway, "invoke" | "status" | "identify" | "listens" | "takesCopies" | "answersTo">;
   /** Rejects with the error that writes would meet. */
@@ -72,7 +72,7 @@ export interface Route {
   bodyWithinMs?: number;
   /** The body is bytes, given as a stream. */
   takesBytes?: boolean;
-  run(parts: HttpParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  run(deps: HttpDeps, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
 export interface Input<P, Q, B> {
@@ -92,19 +92,19 @@ interface Declaration<P, Q, B> extends Omit<Route, "run" | "access"> {
 /** A route for logged-in people. */
 export function personRoute<P = unknown, Q = unknown, B = unknown>(
   declaration: Declaration<P, Q, B> & {
-    handle(parts: HttpParts, input: Input<P, Q, B> & { person: Person }): Promise<unknown>;
+    handle(deps: HttpDeps, input: Input<P, Q, B> & { person: Person }): Promise<unknown>;
   },
 ): Route {
   const { handle, params, query, body, ...rest } = declaration;
   return {
     ...rest,
     access: "person",
-    async run(parts, request, reply) {
-      const person = await parts.auth.need(request);
-      if (rest.counts !== undefined) parts.limits.count(rest.counts, person);
-      if (rest.isLong) parts.limits.answering(person, reply.raw);
+    async run(deps, request, reply) {
+      const person = await deps.auth.need(request);
+      if (rest.counts !== undefined) deps.limits.count(rest.counts, person);
+      if (rest.isLong) deps.limits.answering(person, reply.raw);
       const input = read({ params, query, body }, request);
-      return handle(parts, { ...input, person, request, reply });
+      return handle(deps, { ...input, person, request, reply });
     },
   };
 }
@@ -113,18 +113,18 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
 export function openRoute<P = unknown, Q = unknown, B = unknown>(
   declaration: Declaration<P, Q, B> & {
     access: "anyone" | "probe" | "signed";
-    handle(parts: HttpParts, input: Input<P, Q, B>): Promise<unknown>;
+    handle(deps: HttpDeps, input: Input<P, Q, B>): Promise<unknown>;
   },
 ): Route {
   const { handle, params, query, body, ...rest } = declaration;
   return {
     ...rest,
-    run: async (parts, request, reply) => handle(parts, { ...read({ params, query, body }, request), request, reply }),
+    run: async (deps, request, reply) => handle(deps, { ...read({ params, query, body }, request), request, reply }),
   };
 }
 
 /** The web chat, for routes that are its. */
-export function needWeb({ web, isWebBroken }: HttpParts): WebPort {
+export function needWeb({ web, isWebBroken }: HttpDeps): WebPort {
   if (web) return web;
   if (isWebBroken)
     throw new HookgateError({

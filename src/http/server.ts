@@ -15,7 +15,7 @@ import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { createAuth } from "./auth.js";
 import { hasBody, limitBodies } from "./body-deadline.js";
-import { type CallerParts, createCauseOf } from "./caller.js";
+import { type CallerDeps, createCauseOf } from "./caller.js";
 import type { HttpConfig } from "./config.js";
 import { watchConnections } from "./connections.js";
 import { type ErrorAnswer, errorAnswer } from "./errors.js";
@@ -25,7 +25,7 @@ import { createGuard, metricsNeedToken } from "./guard.js";
 import { createLimits } from "./limits.js";
 import { type OtherLoopback, takeOtherLoopback } from "./localhost.js";
 import { createPeople, type PersonWithToken } from "./people.js";
-import type { HttpParts, Route } from "./route.js";
+import type { HttpDeps, Route } from "./route.js";
 import { routes } from "./routes/index.js";
 import { INGEST_ROOT } from "./routes/ingest.js";
 import { createSessions } from "./session.js";
@@ -36,7 +36,7 @@ import { createWishes } from "./wishes.js";
 
 export interface HttpServerOptions
   extends Pick<
-    HttpParts,
+    HttpDeps,
     | "config"
     | "gateway"
     | "checkStore"
@@ -64,11 +64,11 @@ export interface HttpServerOptions
   keyValue: KeyValueStore;
   audit: AuditStore;
   /** Undefined while the web chat is off. */
-  web: { port: NonNullable<HttpParts["web"]>; pageFolder: string } | undefined;
+  web: { port: NonNullable<HttpDeps["web"]>; pageFolder: string } | undefined;
   uploadsFolder: string;
   webhook?: Webhook;
-  ingest?: HttpParts["ingest"];
-  caller: CallerParts;
+  ingest?: HttpDeps["ingest"];
+  caller: CallerDeps;
 }
 
 export interface HttpServer {
@@ -118,7 +118,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     quotaBytes: config.uploads_quota_mb * 1_000_000,
   });
   const wishes = createWishes(options.keyValue, clock);
-  const parts: HttpParts = {
+  const deps: HttpDeps = {
     config,
     gateway: options.gateway,
     checkStore: options.checkStore,
@@ -174,7 +174,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   async function build(): Promise<void> {
     const byAddress = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
     const routeOf = ({ method, routeOptions }: FastifyRequest) => byAddress.get(`${method} ${routeOptions.url}`);
-    answerErrors(app, parts, options.shown, routeOf);
+    answerErrors(app, deps, options.shown, routeOf);
     const unguarded = new Set(
       routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
     );
@@ -189,13 +189,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     });
     app.addHook("onSend", async (request, reply, payload) => {
       const proof =
-        typeof payload === "string"
-          ? parts.auth.proof(request, { status: reply.statusCode, body: payload })
-          : undefined;
+        typeof payload === "string" ? deps.auth.proof(request, { status: reply.statusCode, body: payload }) : undefined;
       if (proof !== undefined) reply.header(PROOF_HEADER, proof);
     });
     app.addHook("onRequest", async (request) => {
-      if (hasBody(request) && takesForms(routeOf(request))) parts.limits.checkMalformed(request);
+      if (hasBody(request) && takesForms(routeOf(request))) deps.limits.checkMalformed(request);
     });
     const bodies = limitBodies(app, { clock, logger }, (request) => routeOf(request)?.bodyWithinMs ?? BODY_WITHIN_MS);
     app.server.on("connection", () =>
@@ -209,15 +207,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // A body without a login is not read, whatever its length.
     app.addHook("onRequest", async (request) => {
       if (!hasBody(request) || routeOf(request)?.access !== "person") return;
-      await parts.auth.needHead(request);
+      await deps.auth.needHead(request);
       bodies.trust(request);
     });
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
-    for (const route of routes) if (!route.takesBytes) addRoute(app, route, parts);
+    for (const route of routes) if (!route.takesBytes) addRoute(app, route, deps);
     await app.register(async (scope) => {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
-      for (const route of routes) if (route.takesBytes) addRoute(scope, route, parts);
+      for (const route of routes) if (route.takesBytes) addRoute(scope, route, deps);
     });
     if (options.webhook) addWebhook(app, options.webhook);
     if (options.web)
@@ -318,19 +316,19 @@ function isMalformed(status: number, { body }: FastifyRequest, route: Route | un
   return route?.access === "anyone" || (takesForms(route) && body === undefined);
 }
 
-function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
+function addRoute(app: FastifyInstance, route: Route, deps: HttpDeps): void {
   app.route({
     method: route.method,
     url: route.path,
     bodyLimit: route.access === "anyone" ? ANYONE_LIMIT_BYTES : undefined,
     config: route.perMinute === undefined ? undefined : { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } },
-    handler: (request, reply) => route.run(parts, request, reply),
+    handler: (request, reply) => route.run(deps, request, reply),
   });
 }
 
 function answerErrors(
   app: FastifyInstance,
-  { web, isWebBroken, logger, limits }: HttpParts,
+  { web, isWebBroken, logger, limits }: HttpDeps,
   shown: (text: string) => string,
   routeOf: (request: FastifyRequest) => Route | undefined,
 ): void {

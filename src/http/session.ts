@@ -29,7 +29,7 @@ export interface Sessions {
   sweep(): Promise<void>;
 }
 
-export interface SessionParts {
+export interface SessionDeps {
   store: KeyValueStore;
   /** Changes with the person's token; undefined when there is no such person. */
   keyOf(personId: string): string | undefined;
@@ -43,7 +43,7 @@ const PAGE = "page:";
 const ended = (id: string) => `ended:${id}`;
 const round = (personId: string) => `round:${personId}`;
 
-export function createSessions({ store, keyOf, clock, lifeMs }: SessionParts): Sessions {
+export function createSessions({ store, keyOf, clock, lifeMs }: SessionDeps): Sessions {
   async function sign({ personId, endsAt, id }: Session, purpose = ""): Promise<string | undefined> {
     const key = keyOf(personId);
     if (key === undefined) return undefined;

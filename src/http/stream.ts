@@ -11,7 +11,7 @@ const PAGE = 100;
 /** A page that missed more than this loads anew, which is cheaper than replaying. */
 const MAX_MISSED = 2000;
 
-export interface StreamParts {
+export interface StreamDeps {
   port: WebPort;
   person: WebPerson;
   response: ServerResponse;
@@ -23,7 +23,7 @@ export interface StreamParts {
 }
 
 /** Resolves when the page has gone or the server stops. */
-export async function streamChanges({ port, person, response, after, clock, signal }: StreamParts): Promise<void> {
+export async function streamChanges({ port, person, response, after, clock, signal }: StreamDeps): Promise<void> {
   const pending = { changes: true, rooms: false, heartbeat: false };
   let wake = () => {};
   const rouse = (what: keyof typeof pending) => {

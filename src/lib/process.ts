@@ -62,7 +62,7 @@ export interface Processes {
   stop(): Promise<void>;
 }
 
-export interface ProcessesParts {
+export interface ProcessesDeps {
   clock: Clock;
   /** The variables that every program gets: PATH, HOME, LANG and the like, never the gateway's own. */
   env: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ const LEFT_OVER_MS = 600_000;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
 const FLOOD_BYTES = 64 * 1024 * 1024;
 
-export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesParts): Processes {
+export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesDeps): Processes {
   const running = new Map<ChildProcess, AbortController>();
   const ends = new Set<Promise<unknown>>();
   const marks = `${owner}:${process.pid}:${processStart(process.pid) ?? 0}:`;

@@ -10,13 +10,13 @@ import type { TaskStore } from "../domain/task-store.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { plainLine } from "../lib/markdown/escape.js";
-import type { OrchestratorParts } from "./parts.js";
+import type { OrchestratorDeps } from "./deps.js";
 import type { Transitions } from "./tasks/transition.js";
 
-export interface ArrivalParts {
+export interface ArrivalDeps {
   store: Pick<TaskStore, "get">;
   amend: Transitions["amend"];
-  chat: Pick<OrchestratorParts["chat"], "fateOf" | "wasPurged" | "send">;
+  chat: Pick<OrchestratorDeps["chat"], "fateOf" | "wasPurged" | "send">;
   /** `platform:id` as people write it. */
   nameOf(ref: string): string;
   logger: Logger;
@@ -29,7 +29,7 @@ export interface Arrivals {
   check(): void;
 }
 
-export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalParts): Arrivals {
+export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalDeps): Arrivals {
   const watched = new Set<string>();
   let isChecking = false;
 

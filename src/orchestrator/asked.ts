@@ -2,7 +2,7 @@
 import type { Actor, Task, TaskStatus } from "../domain/task.js";
 import { HookgateError } from "../lib/errors.js";
 import { assigneeOf } from "./assignee.js";
-import type { OrchestratorParts } from "./parts.js";
+import type { OrchestratorDeps } from "./deps.js";
 import { cardsOf } from "./tasks/cards.js";
 import type { Finish } from "./tasks/finish.js";
 import { limitOf } from "./tasks/step.js";
@@ -24,20 +24,20 @@ export interface Asked {
   note(id: string, text: string, actor: Actor): Promise<Task>;
 }
 
-export interface AskedParts extends OrchestratorParts {
+export interface AskedDeps extends OrchestratorDeps {
   transitions: Transitions;
   finish: Finish;
 }
 
-export function createAsked(parts: AskedParts): Asked {
-  const { transitions, finish, config, clock } = parts;
+export function createAsked(deps: AskedDeps): Asked {
+  const { transitions, finish, config, clock } = deps;
   const { transition, amend, need } = transitions;
   const now = () => ({ dueAt: clock.now() });
   const sameAs = (task: Task) => (one: Task) => one.status === task.status && one.run?.id === task.run?.id;
 
   /** A task behind a closed gate is not started. */
   async function needLetGo(task: Task): Promise<void> {
-    const why = await parts.heldBack?.(task);
+    const why = await deps.heldBack?.(task);
     if (why !== undefined)
       throw cannot(task, `started: ${why}`, "Its mission lets it go; /gate release opens a gate that is shut.");
   }
@@ -59,7 +59,7 @@ export function createAsked(parts: AskedParts): Asked {
             run: { id: `${id}:${one.attempt + 1}`, startedAt: clock.now() },
           }),
           timing: (next) => {
-            const limitMs = limitOf(next, parts);
+            const limitMs = limitOf(next, deps);
             return limitMs === undefined ? {} : { dueAt: clock.now() + limitMs };
           },
           onVeto: "refuse",

@@ -8,7 +8,7 @@ import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createWork } from "../lib/work.js";
 
-export interface DispatchParts {
+export interface DispatchDeps {
   store: Pick<TaskStore, "due" | "nextDue" | "setDue">;
   step(task: Task): Promise<void>;
   /** How many more an assignee can start. */
@@ -30,7 +30,7 @@ const MAX_CONCURRENT_STEPS = 32;
 /** A step that failed (the store, not a hook) is made again after this. */
 const RETRY_DELAY_MS = 5_000;
 
-export function createDispatch({ store, step, roomFor, mayStart, clock, logger }: DispatchParts): Dispatch {
+export function createDispatch({ store, step, roomFor, mayStart, clock, logger }: DispatchDeps): Dispatch {
   const stepping = new Map<string, Promise<void>>();
   const work: Work = createWork({ processDue: takeDue, maxParallel: 1, clock, logger });
 

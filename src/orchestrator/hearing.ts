@@ -9,7 +9,7 @@ import type { OutboxStore } from "../domain/store.js";
 import type { Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 
-interface Parts {
+interface Deps {
   tasks: Pick<TaskStore, "get" | "list">;
   outbox: Pick<OutboxStore, "get">;
   roleOfTask(task: Pick<Task, "assignTo" | "earlierAssignees">): Role;
@@ -20,12 +20,12 @@ const MAX_TASKS = 60_000;
 /** A message that a hook answered with another one, and so on: loops are cut before. */
 const MAX_DEPTH = 20;
 
-export function createRoleToHear(parts: Parts): RoleToHear {
+export function createRoleToHear(deps: Deps): RoleToHear {
   return async (of) => {
     const payload = recordOf(of.payload);
-    const messages = await messagesBehind(of, payload, parts);
+    const messages = await messagesBehind(of, payload, deps);
     if (messages === "unknown" || messages.some(isAnswer)) return "owner";
-    return roleOfWork([of, ...messages], payload, of.payload !== undefined, parts);
+    return roleOfWork([of, ...messages], payload, of.payload !== undefined, deps);
   };
 }
 
@@ -35,7 +35,7 @@ const isAnswer = ({ id, cause }: About) => cause?.kind === "command" && id.start
 async function messagesBehind(
   of: About,
   payload: Record<string, unknown>,
-  { outbox }: Pick<Parts, "outbox">,
+  { outbox }: Pick<Deps, "outbox">,
 ): Promise<About[] | "unknown"> {
   const { deliveryId } = payload;
   const { kind, id } = recordOf(payload.cause);
@@ -61,7 +61,7 @@ async function roleOfWork(
   about: readonly About[],
   payload: Record<string, unknown>,
   hasPayload: boolean,
-  { tasks, roleOfTask }: Parts,
+  { tasks, roleOfTask }: Deps,
 ): Promise<Role> {
   const roles: [Role, ...Role[]] = ["operator"];
   const records = [payload, ...[payload.tasks, recordOf(payload.report).tasks].flatMap(recordsIn)];

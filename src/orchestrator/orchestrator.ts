@@ -20,8 +20,8 @@ import { createArrivals } from "./arrivals.js";
 import { type Asked, createAsked } from "./asked.js";
 import { roleToHear } from "./assignee.js";
 import { createCounts } from "./counts.js";
+import type { OrchestratorDeps } from "./deps.js";
 import { createDispatch } from "./dispatch.js";
-import type { OrchestratorParts } from "./parts.js";
 import { createRooms } from "./rooms.js";
 import type { Progress } from "./runners/runner.js";
 import { createRunning } from "./running.js";
@@ -63,8 +63,8 @@ const LAST_WORDS_MS = 1_000;
 const MOST_BLOCKED = 10_000;
 const PAGE = 500;
 
-export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
-  const { config, store, registry, chat, clock, logger, owner } = parts;
+export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
+  const { config, store, registry, chat, clock, logger, owner } = deps;
   const stopping = new AbortController();
   const counts = createCounts(Object.fromEntries(TASK_STATUSES.map((one) => [one, 0])) as Record<TaskStatus, number>);
   let phase: "new" | "running" | "stopping" = "new";
@@ -75,7 +75,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     store,
     config,
     progressed: (taskId) => show.progressed(taskId),
-    mask: parts.mask,
+    mask: deps.mask,
     clock,
     logger,
   });
@@ -84,35 +84,35 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     chat,
     progressOf: running.progressOf,
     roleToHear: (task) => roleToHear(task, config()),
-    readerRole: (at) => parts.readerRole?.(at) ?? "operator",
-    nameOf: (ref) => parts.nameOf?.(ref) ?? ref,
+    readerRole: (at) => deps.readerRole?.(at) ?? "operator",
+    nameOf: (ref) => deps.nameOf?.(ref) ?? ref,
     clock,
     logger,
   });
-  const { pending } = parts;
+  const { pending } = deps;
   handleChanges({
     pending,
     registry,
-    attempts: parts.attempts,
-    entityChanged: parts.entityChanged,
-    taskChanged: parts.taskChanged,
+    attempts: deps.attempts,
+    entityChanged: deps.entityChanged,
+    taskChanged: deps.taskChanged,
     get: store.get,
     wake,
     show: show.show,
     logger,
   });
-  const transitions = createTransitions({ store, registry, attempts: parts.attempts, committed, clock });
+  const transitions = createTransitions({ store, registry, attempts: deps.attempts, committed, clock });
   const arrivals = createArrivals({
     store,
     amend: transitions.amend,
     chat,
-    nameOf: (ref) => parts.nameOf?.(ref) ?? ref,
+    nameOf: (ref) => deps.nameOf?.(ref) ?? ref,
     logger,
   });
   const finish = createFinish(transitions, config, clock);
-  const runEnds = createRunEnds({ keyValue: parts.keyValue, get: store.get, finish });
+  const runEnds = createRunEnds({ keyValue: deps.keyValue, get: store.get, finish });
   const rooms = createRooms(config, () => dispatch.wake());
-  const stepParts = { ...parts, transitions, finish, runEnds, rooms, running, stopping: stopping.signal };
+  const stepParts = { ...deps, transitions, finish, runEnds, rooms, running, stopping: stopping.signal };
   const dispatch = createDispatch({
     store,
     step: (task) => step(task, stepParts),
@@ -188,10 +188,10 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   return {
     ...transitions,
     ...finish,
-    ...createAsked({ ...parts, transitions, finish }),
+    ...createAsked({ ...deps, transitions, finish }),
     store,
     create: (input, actor, origin = {}) =>
-      createTask(input, actor, origin, { config, store, registry, attempts: parts.attempts, committed, clock }),
+      createTask(input, actor, origin, { config, store, registry, attempts: deps.attempts, committed, clock }),
     progressOf: running.progressOf,
     status: () => ({ counts: counts.all, running: running.size, held }),
     reconfigured() {

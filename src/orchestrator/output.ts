@@ -5,7 +5,7 @@
 import type { OutboundMessage } from "../domain/message.js";
 import type { Task } from "../domain/task.js";
 import { outputBlock, progressBar, signOf } from "./card.js";
-import type { OrchestratorParts } from "./parts.js";
+import type { OrchestratorDeps } from "./deps.js";
 import type { Progress } from "./runners/runner.js";
 
 /** Tasks of which is remembered where their output goes. */
@@ -17,7 +17,7 @@ export interface Output {
   keep(task: Task, card: { id: string }, progress: Progress | undefined): Promise<boolean | "later">;
 }
 
-export function createOutput(chat: OrchestratorParts["chat"]): Output {
+export function createOutput(chat: OrchestratorDeps["chat"]): Output {
   /** `none`: there is no thread; else the words that stand there. */
   const known = new Map<string, { place: "none" } | { place: "thread"; words: string }>();
 

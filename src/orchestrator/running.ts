@@ -13,7 +13,7 @@ import { within } from "../lib/within.js";
 import type { OrchestratorConfig } from "./config.js";
 import { type Ending, failedEnding, type Progress, type Runner } from "./runners/runner.js";
 
-export interface RunningParts {
+export interface RunningDeps {
   store: Pick<TaskStore, "renew">;
   config(): Pick<OrchestratorConfig, "lease" | "max_output">;
   /** The progress of a task is another. */
@@ -51,8 +51,8 @@ interface Active {
   over: Promise<void>;
 }
 
-export function createRunning(parts: RunningParts): Running {
-  const { store, config, mask, clock, logger } = parts;
+export function createRunning(deps: RunningDeps): Running {
+  const { store, config, mask, clock, logger } = deps;
   const active = new Map<string, Active>();
   let renewal: Timer | undefined;
   let isStopping = false;
@@ -64,7 +64,7 @@ export function createRunning(parts: RunningParts): Running {
     const one: Active = { runId, stop, progress: {}, over: Promise.resolve() };
     const progress = (shown: Progress) => {
       one.progress = { ...one.progress, ...shown };
-      if (active.get(task.id) === one) parts.progressed(task.id);
+      if (active.get(task.id) === one) deps.progressed(task.id);
     };
     const job = { task, runId, signal: stop.signal, maxBytes: config().max_output, progress };
     one.over = runner(job)

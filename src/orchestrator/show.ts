@@ -9,8 +9,8 @@ import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { cardOf, formerCardOf } from "./card.js";
+import type { OrchestratorDeps } from "./deps.js";
 import { createOutput } from "./output.js";
-import type { OrchestratorParts } from "./parts.js";
 import type { Progress } from "./runners/runner.js";
 
 const EDIT_EVERY_MS = 2_000;
@@ -22,9 +22,9 @@ const MISSED_MS = 86_400_000;
 
 type TaskCard = NonNullable<Task["cards"]>[number];
 
-export interface ShowParts {
+export interface ShowDeps {
   store: Pick<TaskStore, "get">;
-  chat: OrchestratorParts["chat"];
+  chat: OrchestratorDeps["chat"];
   progressOf(taskId: string): Progress | undefined;
   /** The role that may read its output and notes. */
   roleToHear(task: Task): Role;
@@ -48,8 +48,8 @@ export interface Show {
   stop(): void;
 }
 
-export function createShow(parts: ShowParts): Show {
-  const { store, chat, progressOf, roleToHear, readerRole, nameOf, clock, logger } = parts;
+export function createShow(deps: ShowDeps): Show {
+  const { store, chat, progressOf, roleToHear, readerRole, nameOf, clock, logger } = deps;
   const output = createOutput(chat);
   const soon = new Map<string, Timer>();
   const shownWords = new Map<string, string>();

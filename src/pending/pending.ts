@@ -11,7 +11,7 @@ import type { Logger } from "../lib/logger.js";
 /** Rejects when the work has to be tried again. Resolves with the pieces that take its place, if any. */
 export type DoPending = (item: PendingItem) => Promise<void> | Promise<readonly NewPending[] | undefined>;
 
-export interface PendingParts {
+export interface PendingDeps {
   store: PendingStore;
   clock: Clock;
   logger: Logger;
@@ -32,7 +32,7 @@ export class Pending {
   readonly #store: PendingStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #turn: PendingParts["turn"];
+  readonly #turn: PendingDeps["turn"];
   readonly #kinds = new Map<string, DoPending>();
   /** Kinds whose work calls hooks. */
   readonly #inTurn = new Set<string>();
@@ -47,7 +47,7 @@ export class Pending {
   readonly #ended = new Set<string>();
   #isStopped = false;
 
-  constructor({ store, clock, logger, turn }: PendingParts) {
+  constructor({ store, clock, logger, turn }: PendingDeps) {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;

@@ -17,7 +17,7 @@ import { type PluginCommands, pluginCommands } from "./commands.js";
 import { type PluginHooks, pluginHooks } from "./hooks.js";
 import { namedRoute } from "./route.js";
 import {
-  type ApiParts,
+  type ApiDeps,
   checkCause,
   checkGiven,
   deeper,
@@ -73,13 +73,13 @@ export interface PluginApi<Config = unknown> {
 /** What a dry run gives for the id of a delivery that it did not make. */
 export const DRY_RUN_DELIVERY = "dry-run";
 
-export function createApi(parts: ApiParts, stage: Stage): PluginApi {
-  const { id, gateway, logger } = parts;
+export function createApi(deps: ApiDeps, stage: Stage): PluginApi {
+  const { id, gateway, logger } = deps;
   return {
     id,
-    config: parts.config,
-    hooks: pluginHooks(parts, stage),
-    commands: pluginCommands(parts, stage),
+    config: deps.config,
+    hooks: pluginHooks(deps, stage),
+    commands: pluginCommands(deps, stage),
     async send(at, message, options = {}) {
       refuseStray(id, stage);
       const what = "api.send";
@@ -104,7 +104,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
       checkPlace("api.currentAddress", at);
       return gateway.currentAddress?.(at) ?? at;
     },
-    store: pluginStore(parts, stage),
+    store: pluginStore(deps, stage),
     route(handler) {
       refuseOld(id, stage);
       const problem = typeof handler === "function" ? neverRuns(handler) : `expected a function, got ${shown(handler)}`;
@@ -122,7 +122,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
       stage.live?.route(named);
     },
     logger,
-    clock: pluginClock(parts),
+    clock: pluginClock(deps),
   };
 }
 
@@ -155,7 +155,7 @@ function skipped(logger: Logger, what: string): boolean {
   return true;
 }
 
-function pluginStore({ id, keyValue, logger }: ApiParts, stage: Stage): PluginStore {
+function pluginStore({ id, keyValue, logger }: ApiDeps, stage: Stage): PluginStore {
   const scope = `plugin:${id}`;
   const refuse = () => {
     // What a version knows it may keep as it ends.

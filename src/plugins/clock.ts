@@ -2,9 +2,9 @@
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { shown } from "../lib/plain-issues.js";
-import type { ApiParts } from "./stage.js";
+import type { ApiDeps } from "./stage.js";
 
-export function pluginClock({ id, clock, logger }: Pick<ApiParts, "id" | "clock" | "logger">): Clock {
+export function pluginClock({ id, clock, logger }: Pick<ApiDeps, "id" | "clock" | "logger">): Clock {
   const failed = (error: unknown) =>
     logger.error(
       { plugin: id, error: errorMessage(error), stack: error instanceof Error ? error.stack : undefined },

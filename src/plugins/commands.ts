@@ -12,7 +12,7 @@ import { HookgateError } from "../lib/errors.js";
 import { jsonProblem } from "../lib/json-problem.js";
 import { shown } from "../lib/plain-issues.js";
 import { unknownKey } from "../lib/unknown-key.js";
-import { type ApiParts, inStage, outbound, refuseOld, type Stage } from "./stage.js";
+import { type ApiDeps, inStage, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginCommand {
   /** `[a-z0-9-]{1,32}` without a dash at its start or end, not the name of another command. */
@@ -132,8 +132,8 @@ const declaration = z.object({
     }),
 });
 
-export function pluginCommands(parts: ApiParts, stage: Stage): PluginCommands {
-  const { id, commandOwner, commandCount } = parts;
+export function pluginCommands(deps: ApiDeps, stage: Stage): PluginCommands {
+  const { id, commandOwner, commandCount } = deps;
   return {
     register(given) {
       refuseOld(id, stage);
@@ -162,7 +162,7 @@ export function pluginCommands(parts: ApiParts, stage: Stage): PluginCommands {
         throw refuse(
           `Command "${given.name}": there are ${MAX_COMMANDS} commands already, and Discord and Telegram take no more. Use an option of another command.`,
         );
-      stage.commands.push(commandOf(given, parts, stage));
+      stage.commands.push(commandOf(given, deps, stage));
     },
   };
 }
@@ -179,7 +179,7 @@ function sizeOf({ name, summary, options = [] }: PluginCommand): number {
 
 function commandOf(
   { name, summary, role, options = [], isSlow = false, run }: PluginCommand,
-  { id: plugin, logger }: Pick<ApiParts, "id" | "logger">,
+  { id: plugin, logger }: Pick<ApiDeps, "id" | "logger">,
   stage: Stage,
 ): Command {
   const registeredAt = errorPlace(new Error("registered here"));

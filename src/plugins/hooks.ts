@@ -39,7 +39,7 @@ import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
 import { type StagedHook, takenId, warningsOf } from "./slots.js";
 import {
-  type ApiParts,
+  type ApiDeps,
   checkCause,
   checkGiven,
   deeper,
@@ -100,8 +100,8 @@ export type PluginPoint<M extends Model, Payload, Result> = { readonly name: Plu
       fire: Fire<Payload, M extends "modifying" ? Partial<Result> : M extends "claiming" ? Claimed<Result> : undefined>;
     });
 
-export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
-  const { id, registry, pointsAside } = parts;
+export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
+  const { id, registry, pointsAside } = deps;
   const add = (
     model: StagedHook["model"],
     hook: string,
@@ -116,7 +116,7 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
     if (what !== undefined)
       throw invalid(id, `${model === "any" ? "register" : `register${REGISTERS[model]}`}: ${what}`);
     checkPlain(id, hook, options);
-    if (options.critical === true) parts.onCritical();
+    if (options.critical === true) deps.onCritical();
     const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
     const isAsync = isAsyncFunction(handler);
     const name = hookId(id, hook, phase, options, stage);
@@ -127,7 +127,7 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
     const running: Handler = (first, second) => inStage(stage, second ?? first, () => handler(first, second));
     const staged: StagedHook = { ...given, warnings, handler: running };
     if (stage.live) {
-      for (const warning of warningsOf(staged)) parts.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
+      for (const warning of warningsOf(staged)) deps.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
       return stage.live.add(staged);
     }
     stage.hooks.push(staged);
@@ -209,17 +209,13 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
         stage.points.push(point);
         pointsAside.push(point);
       }
-      return firing(point, parts, stage) as never;
+      return firing(point, deps, stage) as never;
     },
   };
 }
 
 /** What fires a declared point. Typed by `declare`. */
-function firing(
-  { name, model, payload: schema }: HookPoint<PluginPointName>,
-  { id, registry }: ApiParts,
-  stage: Stage,
-) {
+function firing({ name, model, payload: schema }: HookPoint<PluginPointName>, { id, registry }: ApiDeps, stage: Stage) {
   /** Throws for the caller: what it passes is its own mistake, not that of a handler. */
   const optionsOf = (call: string, payload: unknown, given: PluginFireOptions = {}): DispatchOptions => {
     refuseStray(id, stage);

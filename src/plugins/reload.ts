@@ -21,12 +21,12 @@ import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
 import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
 import { Slots } from "./slots.js";
-import { type ApiParts, createStage, type Stage } from "./stage.js";
+import { type ApiDeps, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
 export const EXIT_CALLED = "PLUGIN_EXIT";
 
-export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner" | "commandCount" | "onCritical"> {
+export interface Surroundings extends Omit<ApiDeps, "id" | "config" | "commandOwner" | "commandCount" | "onCritical"> {
   baseDir: string;
   registry: HookRegistry;
   pointsAside: HookPoint[];
@@ -74,8 +74,8 @@ export async function prepare(
       (count, [id, commands]) => (id === definition.id ? count : count + commands.length),
       around.reservedCommands.size,
     );
-  const parts = { ...around, id: definition.id, config, logger, commandOwner, commandCount, onCritical };
-  const api = createApi(parts, stage);
+  const deps = { ...around, id: definition.id, config, logger, commandOwner, commandCount, onCritical };
+  const api = createApi(deps, stage);
   try {
     const end: unknown = await bounded(() => causedBy(undefined, () => definition.setup(api)), found, around);
     const problem = endProblem(end);

@@ -40,7 +40,7 @@ export interface PluginSending {
   deliveryId?: string;
 }
 
-export interface ApiParts {
+export interface ApiDeps {
   id: string;
   config: unknown;
   registry: HookRegistry;

@@ -1,6 +1,6 @@
 /** Alerts on the real gateway and store, over a loopback platform, with a clock that a test moves. It can crash and start again. */
 
-import { type Alerts, type AlertsParts, createAlerts } from "../../src/alerts/alerts.js";
+import { type Alerts, type AlertsDeps, createAlerts } from "../../src/alerts/alerts.js";
 import { alertsConfig } from "../../src/alerts/config.js";
 import { tellingAlerts } from "../../src/app/alerts.js";
 import { parseAddress } from "../../src/domain/address.js";
@@ -69,12 +69,12 @@ export async function watch(
   more:
     | {
         platform?: LoopbackPlatform;
-        policy?: NonNullable<AlertsParts["policy"]>;
-        direct?: AlertsParts["direct"];
+        policy?: NonNullable<AlertsDeps["policy"]>;
+        direct?: AlertsDeps["direct"];
         others?: LoopbackPlatform[];
-        personOf?: NonNullable<AlertsParts["personOf"]>;
-        standing?: AlertsParts["standing"];
-        isReader?: AlertsParts["isReader"];
+        personOf?: NonNullable<AlertsDeps["personOf"]>;
+        standing?: AlertsDeps["standing"];
+        isReader?: AlertsDeps["isReader"];
       }
     | LoopbackPlatform = {},
 ): Promise<Watch> {

@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.js";
 import { nearest } from "../../lib/nearest.js";
 import type { ModelConfig, ModelsConfig } from "./config.js";
 
-export interface ModelsParts {
+export interface ModelsDeps {
   /** As the configuration has them now. */
   config(): ModelsConfig;
   /** Reads a variable of the environment: keys. */
@@ -12,7 +12,7 @@ export interface ModelsParts {
   clock: Clock;
 }
 
-export function createModels({ config, variable, clock }: ModelsParts): Models {
+export function createModels({ config, variable, clock }: ModelsDeps): Models {
   const names = () => Object.keys(config().available);
 
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
@@ -47,7 +47,7 @@ export function defaultModel(config: ModelsConfig): string | undefined {
 
 type Key = { kind: "key"; key: string | undefined } | { kind: "missing"; variable: string };
 
-function keyOf({ key_env }: ModelConfig, variable: ModelsParts["variable"]): Key {
+function keyOf({ key_env }: ModelConfig, variable: ModelsDeps["variable"]): Key {
   if (key_env === undefined) return { kind: "key", key: undefined };
   const key = variable(key_env);
   return key === undefined ? { kind: "missing", variable: key_env } : { kind: "key", key };

@@ -15,7 +15,7 @@ import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
 import { OWN_KIND } from "../own-alerts.js";
 
-export interface AnnounceParts {
+export interface AnnounceDeps {
   store: SlaStore;
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "hasFailClosed">;
   attempts: Pick<Attempts, "inTurn" | "count" | "tooMany" | "forget">;
@@ -39,31 +39,31 @@ const MAX_FAILED = 12;
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 
 /** Says what is to be said now, in order for each clock. Gives the time of the next pass. */
-export async function announceWaiting(parts: AnnounceParts): Promise<number | undefined> {
-  const { store, clock } = parts;
+export async function announceWaiting(deps: AnnounceDeps): Promise<number | undefined> {
+  const { store, clock } = deps;
   const now = clock.now();
   const waiting = await store.toAnnounce(now, PAGE);
   const byClock = grouped(waiting);
   await Promise.all(
     [...byClock.values()].map(async (ofOne) => {
-      for (const announcement of ofOne) if (!(await tried(announcement, parts))) break;
+      for (const announcement of ofOne) if (!(await tried(announcement, deps))) break;
     }),
   );
   return waiting.length === PAGE ? clock.now() : store.nextAnnouncement();
 }
 
 /** False when it is tried again later. */
-async function tried(announcement: SlaAnnouncement, parts: AnnounceParts): Promise<boolean> {
-  const { store, clock, logger } = parts;
+async function tried(announcement: SlaAnnouncement, deps: AnnounceDeps): Promise<boolean> {
+  const { store, clock, logger } = deps;
   let attempt = 0;
   const begin = async () => {
     if (attempt === 0) attempt = await store.beginAnnouncement(announcement.id);
     return attempt;
   };
   try {
-    await announce(announcement, begin, parts);
+    await announce(announcement, begin, deps);
     if (attempt > TOLD_AFTER)
-      await parts.raise({ ...undecided(announcement), state: "resolved", reason: "it was decided" });
+      await deps.raise({ ...undecided(announcement), state: "resolved", reason: "it was decided" });
     return true;
   } catch (error) {
     const reason = errorMessage(error);
@@ -71,21 +71,21 @@ async function tried(announcement: SlaAnnouncement, parts: AnnounceParts): Promi
     const isGivenUp = isUndecided || (error instanceof HookFailedError && attempt >= MAX_FAILED);
     logger.error({ announcement: announcement.id, attempt, error: reason }, "an SLA announcement failed");
     if (isUndecided || (error instanceof HookFailedError && attempt >= TOLD_AFTER))
-      await parts.raise({ ...undecided(announcement), state: "firing", reason });
-    if (isGivenUp) await giveUp(announcement, reason, parts);
+      await deps.raise({ ...undecided(announcement), state: "firing", reason });
+    if (isGivenUp) await giveUp(announcement, reason, deps);
     else
       await Promise.all([
         store.postpone(announcement.clockId, clock.now() + backoffMs(BACKOFF, Math.max(1, attempt)), reason),
-        parts.attempts.forget(announcement.id),
+        deps.attempts.forget(announcement.id),
       ]);
     return isGivenUp;
   }
 }
 
 /** What was raised before ends all the same. That the rest is not announced is told by now. */
-async function giveUp(announcement: SlaAnnouncement, reason: string, parts: AnnounceParts): Promise<void> {
-  if (announcement.signal.state === "resolved") await raiseIt(announcement, parts);
-  await decided(announcement.id, { status: "failed", reason }, parts);
+async function giveUp(announcement: SlaAnnouncement, reason: string, deps: AnnounceDeps): Promise<void> {
+  if (announcement.signal.state === "resolved") await raiseIt(announcement, deps);
+  await decided(announcement.id, { status: "failed", reason }, deps);
 }
 
 /**
@@ -110,9 +110,9 @@ function undecided({ id, at, signal }: SlaAnnouncement) {
 async function announce(
   announcement: SlaAnnouncement,
   begin: () => Promise<number>,
-  parts: AnnounceParts,
+  deps: AnnounceDeps,
 ): Promise<void> {
-  const { store } = parts;
+  const { store } = deps;
   const { id, clockId, status } = announcement;
   let { news } = announcement;
   const dispatch = (phase: LifecyclePhase) => ({
@@ -123,20 +123,20 @@ async function announce(
   });
 
   if (status === "pending" && news) {
-    const decision = await ask(announcement, news, dispatch("before"), begin, parts);
-    if (decision?.cancelled) return vetoed(announcement, decision, parts);
+    const decision = await ask(announcement, news, dispatch("before"), begin, deps);
+    if (decision?.cancelled) return vetoed(announcement, decision, deps);
     news = decision?.data ?? news;
-    await decided(id, { status: "approved", news }, parts);
+    await decided(id, { status: "approved", news }, deps);
   }
   if (status !== "raised") {
     await begin();
-    await raiseIt(announcement, parts);
+    await raiseIt(announcement, deps);
     await store.updateAnnouncement(id, { status: news ? "raised" : "told" });
   }
   if (!news) return;
-  if (news.status === "violated") await parts.violated(news);
-  await notify(news, dispatch("after"), parts);
-  await decided(id, { status: "told" }, parts, dispatch("after").dispatchId);
+  if (news.status === "violated") await deps.violated(news);
+  await notify(news, dispatch("after"), deps);
+  await decided(id, { status: "told" }, deps, dispatch("after").dispatchId);
 }
 
 interface Fired extends DispatchOptions {
@@ -149,7 +149,7 @@ function ask(
   news: SlaNews,
   fired: Fired,
   begin: () => Promise<number>,
-  { attempts, registry }: AnnounceParts,
+  { attempts, registry }: AnnounceDeps,
 ) {
   const { dispatchId } = fired;
   return attempts.inTurn([{ point: POINT, dispatchId }], id, async () => {
@@ -162,7 +162,7 @@ function ask(
 }
 
 /** Hooks that crashed the process too often are not called again. */
-function notify(news: SlaNews, fired: Fired, { attempts, registry }: AnnounceParts): Promise<void> {
+function notify(news: SlaNews, fired: Fired, { attempts, registry }: AnnounceDeps): Promise<void> {
   const { dispatchId } = fired;
   const phase = "after";
   return attempts.inTurn([{ point: POINT, dispatchId, phase }], dispatchId, async () => {
@@ -176,7 +176,7 @@ function notify(news: SlaNews, fired: Fired, { attempts, registry }: AnnouncePar
 async function decided(
   id: string,
   change: Parameters<SlaStore["updateAnnouncement"]>[1],
-  { store, attempts }: AnnounceParts,
+  { store, attempts }: AnnounceDeps,
   owner = id,
 ): Promise<void> {
   await Promise.all([store.updateAnnouncement(id, change), attempts.forget(owner)]);
@@ -186,17 +186,17 @@ async function decided(
 async function vetoed(
   announcement: SlaAnnouncement,
   { cancelReason, cancelledBy }: { cancelReason?: string; cancelledBy?: string; data: SlaNews },
-  parts: AnnounceParts,
+  deps: AnnounceDeps,
 ): Promise<void> {
-  if (announcement.signal.state === "resolved") await raiseIt(announcement, parts);
+  if (announcement.signal.state === "resolved") await raiseIt(announcement, deps);
   const reason = cancelReason ?? "no reason given";
-  await decided(announcement.id, { status: "vetoed", reason, by: cancelledBy }, parts);
+  await decided(announcement.id, { status: "vetoed", reason, by: cancelledBy }, deps);
 }
 
 /** What ends or changes an alert needs one: it may have been vetoed. */
 async function raiseIt(
   { clockId, episode, signal, news }: SlaAnnouncement,
-  { store, raise }: AnnounceParts,
+  { store, raise }: AnnounceDeps,
 ): Promise<void> {
   if ((signal.state === "resolved" || news === undefined) && !(await store.wasRaised(clockId, episode))) return;
   await raise(signal);

@@ -14,7 +14,7 @@ import { type Policy, policiesFor } from "./policies/policies.js";
 /** Due clocks read at once. */
 const PAGE = 500;
 
-export interface ClocksParts {
+export interface ClocksDeps {
   store: SlaStore;
   policies(): readonly Policy[];
   /** The truth about work, asked before anything is announced of it; undefined when it is not known there. */
@@ -42,11 +42,11 @@ export interface Sighting {
 }
 
 export class Clocks {
-  readonly #parts: ClocksParts;
+  readonly #deps: ClocksDeps;
   readonly #queue = new OneAtATime();
 
-  constructor(parts: ClocksParts) {
-    this.#parts = parts;
+  constructor(deps: ClocksDeps) {
+    this.#deps = deps;
   }
 
   /** One at a time for each entity; `sighting` is asked for when its turn has come. */
@@ -64,7 +64,7 @@ export class Clocks {
 
   /** Follows the clocks that are due. Gives the time of the next one. */
   async processDue(process: (clock: SlaClock) => Promise<void>): Promise<number | undefined> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     const now = clock.now();
     const due = await store.due(now, PAGE);
     const passes = await Promise.allSettled(oneEach(due).map(process));
@@ -77,7 +77,7 @@ export class Clocks {
   async followWork(due: SlaClock, extend?: Sighting["extend"]): Promise<void> {
     const { type, id } = due.entity;
     await this.see(type, id, async () =>
-      sightingOfWork((await this.#parts.current?.(type, id)) ?? (await this.#asTold(type, id)) ?? due.entity, extend),
+      sightingOfWork((await this.#deps.current?.(type, id)) ?? (await this.#asTold(type, id)) ?? due.entity, extend),
     );
   }
 
@@ -86,11 +86,11 @@ export class Clocks {
   }
 
   async #asTold(type: WatchedType, id: string): Promise<WatchedEntity | undefined> {
-    return (await this.#parts.store.clocksOf(type, id))[0]?.entity;
+    return (await this.#deps.store.clocksOf(type, id))[0]?.entity;
   }
 
   async #move(seen: Sighting): Promise<void> {
-    const { store, policies, clock, wake, announce } = this.#parts;
+    const { store, policies, clock, wake, announce } = this.#deps;
     const now = clock.now();
     const { type, id } = seen.entity;
     const known = await store.clocksOf(type, id);

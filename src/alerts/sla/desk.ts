@@ -25,7 +25,7 @@ export interface SlaDesk {
   claim(caseId: string, by: string): Promise<boolean>;
 }
 
-export interface DeskParts {
+export interface DeskDeps {
   store: SlaStore;
   policies(): readonly Policy[];
   extend(clock: SlaClock, extension: Extension): Promise<SlaClock>;
@@ -38,7 +38,7 @@ export interface DeskParts {
 /** Open clocks that are looked through for a name. */
 const NAMED = 1_000;
 
-export function createDesk({ store, policies, extend, goal, close, claim, clock }: DeskParts): SlaDesk {
+export function createDesk({ store, policies, extend, goal, close, claim, clock }: DeskDeps): SlaDesk {
   const view = (one: SlaClock) =>
     viewOf(
       one,

@@ -22,7 +22,7 @@ export interface Extension {
   by: Actor;
 }
 
-export interface ExtendParts {
+export interface ExtendDeps {
   policies(): readonly Policy[];
   /** The owner of a task or a mission sets its deadline, and the clock is computed again before this resolves. */
   moveDeadline(clock: SlaClock, at: number, extension: Extension): Promise<void>;
@@ -42,16 +42,16 @@ export function standOf({ measure, entity, extendedMs }: SlaClock): number {
 }
 
 /** The clock as it is then. Throws SLA_MOVED, SLA_NOT_LATER and what the owner of a deadline throws. */
-export async function extend(clock: SlaClock, extension: Extension, parts: ExtendParts): Promise<SlaClock> {
-  if (extension.was !== undefined && extension.was !== standOf(clock)) throw await moved(clock, parts);
-  if (clock.measure === "deadline") await parts.moveDeadline(clock, laterDate(clock, extension, parts), extension);
-  else await parts.addTime(clock, moreTime(clock, extension, parts), extension);
-  const next = (await parts.get(clock.id)) ?? clock;
-  await parts.extended(fingerprintOf(clock), extension.by, wordsFor(clock, next, extension));
+export async function extend(clock: SlaClock, extension: Extension, deps: ExtendDeps): Promise<SlaClock> {
+  if (extension.was !== undefined && extension.was !== standOf(clock)) throw await moved(clock, deps);
+  if (clock.measure === "deadline") await deps.moveDeadline(clock, laterDate(clock, extension, deps), extension);
+  else await deps.addTime(clock, moreTime(clock, extension, deps), extension);
+  const next = (await deps.get(clock.id)) ?? clock;
+  await deps.extended(fingerprintOf(clock), extension.by, wordsFor(clock, next, extension));
   return next;
 }
 
-function laterDate(clock: SlaClock, { byMs = 0, toAt }: Extension, { policies, now }: ExtendParts): number {
+function laterDate(clock: SlaClock, { byMs = 0, toAt }: Extension, { policies, now }: ExtendDeps): number {
   const due = clock.dueAt ?? clock.entity.deadline ?? now();
   const calendar = policies().find(({ id }) => id === clock.policyId)?.calendar ?? ALWAYS;
   const at = toAt ?? calendar.after(Math.max(due, now()), byMs);
@@ -59,7 +59,7 @@ function laterDate(clock: SlaClock, { byMs = 0, toAt }: Extension, { policies, n
   return at;
 }
 
-function moreTime(clock: SlaClock, { byMs, toAt }: Extension, { policies, now }: ExtendParts): number {
+function moreTime(clock: SlaClock, { byMs, toAt }: Extension, { policies, now }: ExtendDeps): number {
   const { dueAt } = clock;
   const calendar = policies().find(({ id }) => id === clock.policyId)?.calendar ?? ALWAYS;
   if (byMs !== undefined) return byMs + (dueAt === undefined ? 0 : calendar.between(dueAt, now()));
@@ -83,7 +83,7 @@ function notLater(due: number, calendar = ALWAYS.name): HookgateError {
   });
 }
 
-async function moved(clock: SlaClock, { whoExtended, now }: ExtendParts): Promise<HookgateError> {
+async function moved(clock: SlaClock, { whoExtended, now }: ExtendDeps): Promise<HookgateError> {
   const last = await whoExtended(fingerprintOf(clock));
   const who = last ? ` by ${last.by} ${formatDuration(Math.max(1_000, now() - last.at))} ago` : "";
   const { dueAt } = clock;

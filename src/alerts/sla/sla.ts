@@ -12,7 +12,7 @@ import type { FormerChats } from "../../hooks/matcher.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
 import { createWork } from "../../lib/work.js";
-import { type AnnounceParts, announceWaiting } from "./announce.js";
+import { type AnnounceDeps, announceWaiting } from "./announce.js";
 import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
 import { type Calendars, loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";
@@ -20,14 +20,14 @@ import type { SlaConfig } from "./config.js";
 import type { LinkTo, LinkToPerson, PlaceName } from "./conversations/as-entity.js";
 import { Conversations } from "./conversations/conversations.js";
 import { createDesk, type SlaDesk } from "./desk.js";
-import { type ExtendParts, extend } from "./extend.js";
+import { type ExtendDeps, extend } from "./extend.js";
 import { createPolicies, type Policy, policiesFor } from "./policies/policies.js";
 
-export interface SlaParts {
+export interface SlaDeps {
   config: SlaConfig;
   store: Pick<Store, "sla" | "cursors">;
-  registry: AnnounceParts["registry"];
-  attempts: AnnounceParts["attempts"];
+  registry: AnnounceDeps["registry"];
+  attempts: AnnounceDeps["attempts"];
   raise: RaiseAlert;
   /** The truth about work, by its owner: asked before anything is announced. */
   current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
@@ -38,8 +38,8 @@ export interface SlaParts {
   /** Sets the own deadline of a task or a mission, by its owner. */
   moveDeadline?(entity: WatchedEntity, at: number, by: Actor, reason: string | undefined): Promise<void>;
   /** People gave more time: for the history of its alert. */
-  extended?: ExtendParts["extended"];
-  whoExtended?: ExtendParts["whoExtended"];
+  extended?: ExtendDeps["extended"];
+  whoExtended?: ExtendDeps["whoExtended"];
   linkTo?: LinkTo;
   linkToPerson?: LinkToPerson;
   placeName?: PlaceName;
@@ -78,9 +78,9 @@ const PAGE = 500;
 const POLICIES = "policies";
 
 /** Without policies it holds no clock, no timer and no library. */
-export function createSla(parts: SlaParts): Sla {
-  const { store, clock, logger } = parts;
-  let config = parts.config;
+export function createSla(deps: SlaDeps): Sla {
+  const { store, clock, logger } = deps;
+  let config = deps.config;
   let calendars: Calendars = new Map([[ALWAYS.name, ALWAYS]]);
   let policies: readonly Policy[] = [];
   let quietUntil = 0;
@@ -105,12 +105,12 @@ export function createSla(parts: SlaParts): Sla {
   const wake = (key: string, at?: number) => {
     if (isRunning) work.wake(key, at);
   };
-  const { registry, attempts, raise } = parts;
+  const { registry, attempts, raise } = deps;
   const announceParts = { store: store.sla, registry, attempts, raise, violated, clock, logger };
   const clocks = new Clocks({
     store: store.sla,
     policies: () => policies,
-    current: parts.current,
+    current: deps.current,
     wake: (at) => wake(DUE, at),
     announce: () => wake(SAY),
     clock,
@@ -123,19 +123,19 @@ export function createSla(parts: SlaParts): Sla {
     holdMs: () => config.after_start,
     isWatched: (entity) => policiesFor(entity, policies).size > 0,
     links: {
-      linkTo: (...message) => parts.linkTo?.(...message),
-      linkToPerson: (...person) => parts.linkToPerson?.(...person),
-      placeName: (at) => parts.placeName?.(at),
+      linkTo: (...message) => deps.linkTo?.(...message),
+      linkToPerson: (...person) => deps.linkToPerson?.(...person),
+      placeName: (at) => deps.placeName?.(at),
     },
     clock,
     logger,
   });
 
-  const extendParts: ExtendParts = {
+  const extendParts: ExtendDeps = {
     policies: () => policies,
     async moveDeadline(found, at, { by, reason }) {
-      if (!parts.moveDeadline) throw new Error(`the deadline cannot be set for a ${found.entity.type}`);
-      await parts.moveDeadline(found.entity, at, by, reason);
+      if (!deps.moveDeadline) throw new Error(`the deadline cannot be set for a ${found.entity.type}`);
+      await deps.moveDeadline(found.entity, at, by, reason);
       await clocks.followWork(found, { clockId: found.id, ms: 0, by: by.name });
     },
     addTime: (found, ms, { by }) => {
@@ -144,15 +144,15 @@ export function createSla(parts: SlaParts): Sla {
         ? conversations.followAgain(found.entity.id, extend)
         : clocks.seeWork(found.entity, extend);
     },
-    extended: async (...what) => parts.extended?.(...what),
-    whoExtended: async (fingerprint) => parts.whoExtended?.(fingerprint),
+    extended: async (...what) => deps.extended?.(...what),
+    whoExtended: async (fingerprint) => deps.whoExtended?.(fingerprint),
     get: (id) => store.sla.get(id),
     now: () => clock.now(),
   };
 
   async function violated({ entityType, entityId, policyId }: SlaNews): Promise<void> {
     const policy = policies.find(({ id }) => id === policyId);
-    if (policy?.onViolated === "fail" && entityType === "task") await parts.fail?.(entityId, policyId);
+    if (policy?.onViolated === "fail" && entityType === "task") await deps.fail?.(entityId, policyId);
   }
 
   async function processDueClocks(): Promise<number | undefined> {
@@ -185,7 +185,7 @@ export function createSla(parts: SlaParts): Sla {
 
   async function prepare(next: SlaConfig): Promise<() => void> {
     const nextCalendars = await loadCalendars(next.calendars);
-    const nextPolicies = createPolicies(next, nextCalendars, parts.formerChats);
+    const nextPolicies = createPolicies(next, nextCalendars, deps.formerChats);
     return () => {
       isIdle = false;
       config = next;
@@ -214,7 +214,7 @@ export function createSla(parts: SlaParts): Sla {
     isIdle = policies.length === 0;
     if (((await cursors.get(POLICIES)) ?? "") === all) return undefined;
     await conversations.followAll();
-    if (parts.openWork) for await (const entity of parts.openWork()) await clocks.seeWork(entity);
+    if (deps.openWork) for await (const entity of deps.openWork()) await clocks.seeWork(entity);
     await cursors.set(POLICIES, all);
     return undefined;
   }

@@ -17,7 +17,7 @@ export interface GatewayFacts {
   store: { problem: { message: string; hint?: string } | undefined };
 }
 
-interface Parts {
+interface Deps {
   config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
   /** Those among the messages that wait for an operator, in words; undefined when there is none. */
@@ -29,7 +29,7 @@ interface Parts {
 const CHECK_EVERY_MS = 30_000;
 const MIN_CHECK_MS = 1_000;
 
-export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Parts): { processDue(): Promise<number> } {
+export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Deps): { processDue(): Promise<number> } {
   let undeliveredSince: number | undefined;
 
   async function lookAtPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
@@ -56,13 +56,13 @@ export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Par
     if (count === 0) undeliveredSince = undefined;
     else undeliveredSince ??= now;
     if (undeliveredSince !== undefined && now - undeliveredSince < config().undelivered_after) return;
-    const parts = [
+    const counts = [
       outbox.dead > 0 && `${outbox.dead} given up`,
       outbox.held > 0 && `${outbox.held} held`,
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
     const pages = count > 0 ? await lostPages() : undefined;
-    const since = `${parts.join(", ")}, the oldest for more than ${formatDuration(config().undelivered_after)}`;
+    const since = `${counts.join(", ")}, the oldest for more than ${formatDuration(config().undelivered_after)}`;
     await raiseOwn({
       fingerprint: "gateway:letters",
       state: count > 0 ? "firing" : "resolved",

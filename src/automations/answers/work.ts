@@ -10,14 +10,14 @@ import { MASKED, oneOf, timeOf, type Wanted } from "./wanted.js";
 /** Looked through for those that were made since a time, newest first. */
 const REACH = 1_000;
 
-export interface TaskParts {
+export interface TaskDeps {
   store: Pick<Store, "tasks">;
   /** Any operator may read what is about this; else no row has it. */
   mayOperatorsHear(of: About): Promise<boolean>;
 }
 
 export async function tasks(
-  { store: { tasks: store }, mayOperatorsHear }: TaskParts,
+  { store: { tasks: store }, mayOperatorsHear }: TaskDeps,
   { limit, since, text }: Wanted,
 ): Promise<RowOf<"tasks">[]> {
   const heard = async (task: Task, words: string | undefined) =>

@@ -34,7 +34,7 @@ export interface Ingest {
   accept(incoming: Incoming): Promise<{ id: string; isDuplicate: boolean }>;
 }
 
-export interface IngestParts {
+export interface IngestDeps {
   /** As the configuration has them now. */
   events(): EventsConfig;
   /** Whether it is declared and not in force, for what is wrong with it. */
@@ -53,7 +53,7 @@ const TOLERANCE_MS = 5 * 60_000;
 /** How often a refusal of one event is logged, at most: anybody can send any number. */
 const LOG_EVERY_MS = 60_000;
 
-export function createIngest({ events, isBroken, secret, store, stored, clock, logger }: IngestParts): Ingest {
+export function createIngest({ events, isBroken, secret, store, stored, clock, logger }: IngestDeps): Ingest {
   /** By event: when a refusal was logged, and how many came since. */
   const refusals = new Map<string, { at: number; more: number }>();
   const schemas = new WeakMap<EventConfig, z.ZodType>();
@@ -130,7 +130,7 @@ function findDeclared(events: EventsConfig, name: string): EventConfig {
   });
 }
 
-function secretsOf(name: string, { secret_env }: EventConfig, secret: IngestParts["secret"]): string[] {
+function secretsOf(name: string, { secret_env }: EventConfig, secret: IngestDeps["secret"]): string[] {
   const variables = typeof secret_env === "string" ? [secret_env] : secret_env;
   const secrets = variables.map(secret).filter((one) => one !== undefined && one !== "");
   if (secrets.length > 0) return secrets as string[];

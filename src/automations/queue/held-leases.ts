@@ -3,7 +3,7 @@ import type { AutomationRunStore } from "../../domain/automation.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
-import type { Leases } from "../run/parts.js";
+import type { Leases } from "../run/deps.js";
 
 export interface HeldLeases extends Leases {
   start(): void;

@@ -6,7 +6,7 @@ import type { RunOutcome } from "../run/outcome.js";
 /** For background hooks of plugins, which say only that they may run twice. */
 const MAX_ATTEMPTS = 5;
 
-interface Parts {
+interface Deps {
   runs: AutomationRunStore;
   owner: string;
 }
@@ -15,7 +15,7 @@ interface Parts {
 export async function recoverTaken(
   { run, isTakenOver }: TakenRun,
   definition: Definition | undefined,
-  { runs, owner }: Parts,
+  { runs, owner }: Deps,
 ): Promise<RunOutcome | undefined> {
   if (!isTakenOver) return undefined;
   const reason = "the gateway ended while it ran";

@@ -1,15 +1,10 @@
 /** What steps and handlers of a run are given. */
 import type { Cause } from "../../domain/journal.js";
 import type { RunContext } from "../run-context.js";
+import type { RunDeps, RunStart } from "./deps.js";
 import type { OpenRun } from "./open-run.js";
-import type { RunParts, RunStart } from "./parts.js";
 
-export function contextOf(
-  start: RunStart,
-  { row }: OpenRun,
-  parts: RunParts,
-  lastRunAt: number | undefined,
-): RunContext {
+export function contextOf(start: RunStart, { row }: OpenRun, deps: RunDeps, lastRunAt: number | undefined): RunContext {
   const { definition, payload, trigger, dryRun, signal } = start;
   return {
     hookId: definition.id,
@@ -24,9 +19,9 @@ export function contextOf(
     dryRun,
     folder: definition.folder,
     signal,
-    clock: parts.clock,
-    logger: parts.logger.child({ hook: definition.id, run: row.id }),
-    reach: parts.reachOf(definition),
+    clock: deps.clock,
+    logger: deps.logger.child({ hook: definition.id, run: row.id }),
+    reach: deps.reachOf(definition),
   };
 }
 

@@ -4,29 +4,29 @@ import { backoffMs } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { HandlerFacts } from "../handler.js";
+import type { RunDeps, RunStart } from "./deps.js";
 import type { History } from "./history.js";
 import type { OpenRun } from "./open-run.js";
 import { type RunOutcome, reasonOf } from "./outcome.js";
 import { ended } from "./outcome-of.js";
-import type { RunParts, RunStart } from "./parts.js";
 
 const MAX_BACKOFF_MS = 3_600_000;
 
 /** It passed the gates: the attempt is on disk before anything is done, so that a crash counts. */
-export async function recordStart(start: RunStart, run: OpenRun, parts: RunParts): Promise<void> {
+export async function recordStart(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void> {
   const { row } = run;
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   // Taking a stored run counted its attempt.
   if (start.stored === undefined) row.attempt++;
   row.status = "running";
   row.startedAt = now;
   row.attempts = [...row.attempts, { attempt: row.attempt, startedAt: now, status: "running", steps: [] }];
   if (start.dryRun) return;
-  parts.leases.hold(row.id);
-  row.leaseOwner = parts.leases.owner;
-  row.leaseUntil = now + parts.leases.leaseMs;
-  if (run.isStored) await parts.runs.update(row, start.stored === undefined ? undefined : parts.leases.owner);
-  else run.isStored = await parts.runs.insert(row);
+  deps.leases.hold(row.id);
+  row.leaseOwner = deps.leases.owner;
+  row.leaseUntil = now + deps.leases.leaseMs;
+  if (run.isStored) await deps.runs.update(row, start.stored === undefined ? undefined : deps.leases.owner);
+  else run.isStored = await deps.runs.insert(row);
 }
 
 /** Gives the outcome as it stands then: a failure that is tried again is queued. */
@@ -35,9 +35,9 @@ export async function recordEnd(
   run: OpenRun,
   outcome: RunOutcome,
   facts: { steps?: readonly StepRecord[]; handler?: HandlerFacts },
-  parts: RunParts,
+  deps: RunDeps,
 ): Promise<RunOutcome> {
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const { row, history } = run;
   const final = withRetry(start, row, outcome, now);
   const reason = reasonOf(final);
@@ -54,7 +54,7 @@ export async function recordEnd(
   }
   if ("decision" in final && final.decision !== undefined) row.decision = final.decision;
   start.progress?.recorded?.(row);
-  if (!start.dryRun) await write(start, run, parts);
+  if (!start.dryRun) await write(start, run, deps);
   return final;
 }
 
@@ -63,7 +63,7 @@ export async function recordDropped(
   start: RunStart,
   run: OpenRun,
   outcome: RunOutcome,
-  parts: RunParts,
+  deps: RunDeps,
 ): Promise<RunOutcome> {
   if (outcome.status !== "succeeded" && outcome.status !== "blocked" && outcome.status !== "skipped") return outcome;
   const { row, history } = run;
@@ -75,7 +75,7 @@ export async function recordDropped(
   delete row.decision;
   if (last !== undefined)
     row.attempts = [...row.attempts.slice(0, -1), { ...last, status: dropped.status, error: reason }];
-  await write(start, run, parts);
+  await write(start, run, deps);
   return dropped;
 }
 
@@ -84,19 +84,16 @@ function shownReason({ status }: RunOutcome, reason: string, history: History): 
   return status === "skipped" ? history.ownWords(reason) : history.text(reason);
 }
 
-async function write(start: RunStart, run: OpenRun, parts: RunParts): Promise<void> {
+async function write(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void> {
   const { row } = run;
-  parts.leases.drop(row.id);
+  deps.leases.drop(row.id);
   try {
-    if (!run.isStored) run.isStored = await parts.runs.insert(row);
-    else if (!(await parts.runs.update(row, start.stored === undefined ? undefined : parts.leases.owner)))
-      parts.logger.warn(
-        { hook: row.hookId, run: row.id },
-        "a run ended after its lease was lost: another one holds it",
-      );
+    if (!run.isStored) run.isStored = await deps.runs.insert(row);
+    else if (!(await deps.runs.update(row, start.stored === undefined ? undefined : deps.leases.owner)))
+      deps.logger.warn({ hook: row.hookId, run: row.id }, "a run ended after its lease was lost: another one holds it");
   } catch (error) {
     // What it decided holds; only its history is missing.
-    parts.logger.error({ hook: row.hookId, run: row.id, error: errorMessage(error) }, "a run could not be recorded");
+    deps.logger.error({ hook: row.hookId, run: row.id, error: errorMessage(error) }, "a run could not be recorded");
   }
 }
 

@@ -5,9 +5,9 @@ import type { AutomationRun } from "../../domain/automation.js";
 import { namedBy } from "../../domain/journal.js";
 import type { Decision } from "../handler.js";
 import { conversationOf } from "../outgoing/chat-address.js";
+import type { RunDeps, RunStart } from "./deps.js";
 import { type History, historyOf } from "./history.js";
 import type { RunOutcome } from "./outcome.js";
-import type { RunParts, RunStart } from "./parts.js";
 
 export interface OpenRun {
   row: AutomationRun;
@@ -18,14 +18,14 @@ export interface OpenRun {
   earlier?: RunOutcome;
 }
 
-export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun> {
-  const history = historyOf(start.point.name, start.payload, parts.mask);
+export async function openRun(start: RunStart, deps: RunDeps): Promise<OpenRun> {
+  const history = historyOf(start.point.name, start.payload, deps.mask);
   if (start.stored !== undefined) return { row: { ...start.stored }, history, isStored: true };
   if (start.attempt > 1 && !start.dryRun) {
-    const row = await parts.runs.get(start.id);
+    const row = await deps.runs.get(start.id);
     if (row !== undefined) return startedBefore(row, history, start);
   }
-  return { row: newRow(start, history, parts.clock.now()), history, isStored: false };
+  return { row: newRow(start, history, deps.clock.now()), history, isStored: false };
 }
 
 /**

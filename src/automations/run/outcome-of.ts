@@ -3,8 +3,8 @@ import { errorMessage } from "../../lib/errors.js";
 import { isWaitedFor } from "../definition/check-effects.js";
 import type { Decision, HandlerResult } from "../handler.js";
 import { pointResult } from "./decide.js";
+import type { RunStart } from "./deps.js";
 import type { RunOutcome } from "./outcome.js";
-import type { RunStart } from "./parts.js";
 
 export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {
   if (start.signal.aborted) return ended(start.signal);

@@ -6,11 +6,11 @@ import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
 import { MAX_ATTEMPTS } from "./started-dispatches.js";
-import type { TriggerParts } from "./trigger.js";
+import type { TriggerDeps } from "./trigger.js";
 
-type Parts = Pick<TriggerParts, "logger" | "registry" | "pending"> & {
-  store: TriggerParts["store"]["ingest"];
-  runs: Pick<TriggerParts["store"]["runs"], "get">;
+type Deps = Pick<TriggerDeps, "logger" | "registry" | "pending"> & {
+  store: TriggerDeps["store"]["ingest"];
+  runs: Pick<TriggerDeps["store"]["runs"], "get">;
 };
 
 export interface Ingested {
@@ -57,7 +57,7 @@ export function withdrawEvents(
     if (name.startsWith(eventName("")) && !declared.has(name)) registry.withdraw(name);
 }
 
-export function createIngested({ store, pending, runs, registry, logger }: Parts): Ingested {
+export function createIngested({ store, pending, runs, registry, logger }: Deps): Ingested {
   /** What came before the start: what an earlier process left is older. */
   let early: NewPending[] | undefined = [];
   pending.handle(

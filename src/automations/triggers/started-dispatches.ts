@@ -1,5 +1,5 @@
 /** Dispatches that a trigger repeats after a crash. One that ends the process again and again is given up. */
-import { type AttemptParts, createAttempts } from "../../hooks/attempts.js";
+import { type AttemptDeps, createAttempts } from "../../hooks/attempts.js";
 
 export interface StartedDispatches {
   /** Calls `fire` with the number of the attempt; not at all when it was given up. */
@@ -10,13 +10,13 @@ export interface StartedDispatches {
 
 export const MAX_ATTEMPTS = 5;
 
-export function createStartedDispatches(parts: AttemptParts): StartedDispatches {
-  const attempts = createAttempts(parts);
+export function createStartedDispatches(deps: AttemptDeps): StartedDispatches {
+  const attempts = createAttempts(deps);
   return {
     async run(point, dispatchId, fire) {
       const attempt = await attempts.count(point, dispatchId);
       if (attempt <= MAX_ATTEMPTS) return fire(attempt);
-      parts.logger.error(
+      deps.logger.error(
         { point, dispatch: dispatchId },
         `given up: ${MAX_ATTEMPTS} times the gateway ended while it was handled`,
       );

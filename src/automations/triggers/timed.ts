@@ -8,15 +8,15 @@ import { errorMessage } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import type { Definition } from "../definition/definition.js";
 import { firstTime, onceReason, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
-import type { DueStart, NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger.js";
+import type { DueStart, NextFire, TriggerDeps, TriggerProblem, Triggers } from "./trigger.js";
 
 const MAX_PARALLEL = 16;
 
-type Parts = Pick<
-  TriggerParts,
+type Deps = Pick<
+  TriggerDeps,
   "draft" | "draftPaused" | "wasPaused" | "cooldownUntil" | "isOff" | "clock" | "logger"
 > & {
-  store: TriggerParts["store"]["triggers"];
+  store: TriggerDeps["store"]["triggers"];
 };
 
 interface Timed {
@@ -25,15 +25,15 @@ interface Timed {
   schedule: string;
 }
 
-export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
-  const { store, clock } = parts;
+export function createTimed(deps: Deps): Omit<Triggers, "ingested"> {
+  const { store, clock } = deps;
   const startedAt = clock.now();
   let timed = new Map<string, Timed>();
   /** As last read or written here. */
   const states = new Map<string, TriggerState>();
   /** Hooks whose only time came during a pause. */
   const skipped = new Set<string>();
-  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger: parts.logger });
+  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger: deps.logger });
 
   async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
     const wanted = new Map(
@@ -55,7 +55,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     const holds = known?.schedule === schedule && !isOutOfReach(trigger, known, now);
     const state = holds ? known : stateOf(id, schedule, firstTime(trigger, now), known?.lastAt);
     if (state !== known) await store.set(state);
-    if (trigger.kind === "at" && state.nextAt === undefined && (await parts.wasPaused(definition, trigger.at)))
+    if (trigger.kind === "at" && state.nextAt === undefined && (await deps.wasPaused(definition, trigger.at)))
       skipped.add(id);
     remember(state);
   }
@@ -75,10 +75,10 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     if (state.nextAt > now) return state.nextAt;
     const dueAt = state.nextAt;
     const next = timeAfter(one.trigger, dueAt, now);
-    if (parts.isOff(id)) return passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
+    if (deps.isOff(id)) return passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
     if (!one.trigger.catchUp && isMissed(dueAt, now, startedAt)) return passBy(one, state, next);
     // An interval waits for the cooldown; a time of day does not come at another time.
-    const cooledAt = one.trigger.kind === "every" ? await parts.cooldownUntil(one.definition) : undefined;
+    const cooledAt = one.trigger.kind === "every" ? await deps.cooldownUntil(one.definition) : undefined;
     if (cooledAt !== undefined) return passBy(one, state, cooledAt);
     return fire(one, dueAt, stateOf(id, one.schedule, next, now));
   }
@@ -101,7 +101,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
 
   clock.onStep?.((stepMs) => {
     stepped(stepMs).catch((error: unknown) =>
-      parts.logger.error({ error: errorMessage(error) }, "intervals could not be rescheduled after the clock was set"),
+      deps.logger.error({ error: errorMessage(error) }, "intervals could not be rescheduled after the clock was set"),
     );
   });
 
@@ -117,7 +117,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
    * A one-shot that is switched off waits until it is on.
    */
   async function passOff(one: Timed, dueAt: number, after: TriggerState) {
-    const row = await parts.draftPaused(one.definition, startOf(one, dueAt));
+    const row = await deps.draftPaused(one.definition, startOf(one, dueAt));
     const isOnce = one.trigger.kind === "at";
     if (row === undefined) return isOnce ? undefined : passBy(one, after, after.nextAt);
     if (isOnce) skipped.add(one.definition.id);
@@ -125,7 +125,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
   }
 
   async function fire(one: Timed, dueAt: number, after: TriggerState) {
-    return record(one, dueAt, after, await parts.draft(one.definition, startOf(one, dueAt)));
+    return record(one, dueAt, after, await deps.draft(one.definition, startOf(one, dueAt)));
   }
 
   const startOf = ({ trigger }: Timed, dueAt: number): DueStart => ({
@@ -138,7 +138,7 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     { definition: { id } }: Timed,
     dueAt: number,
     after: TriggerState,
-    { run, stored }: Awaited<ReturnType<Parts["draft"]>>,
+    { run, stored }: Awaited<ReturnType<Deps["draft"]>>,
   ) {
     const isOurs = await store.fire(id, dueAt, after, run);
     if (isOurs) stored();

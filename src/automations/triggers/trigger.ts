@@ -36,7 +36,7 @@ export interface CutStart {
   cause: Cause | undefined;
 }
 
-export interface TriggerParts {
+export interface TriggerDeps {
   store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots" | "runs">;
   registry: HookRegistry;
   keyValue: KeyValueStore;

@@ -3,7 +3,7 @@
 import { createIngested, inJournal } from "./ingested.js";
 import { createStartedDispatches } from "./started-dispatches.js";
 import { createTimed } from "./timed.js";
-import type { TriggerParts, Triggers } from "./trigger.js";
+import type { TriggerDeps, Triggers } from "./trigger.js";
 import { createWatches } from "./watches.js";
 
 /** Paths of one watch. */
@@ -16,16 +16,16 @@ interface WatchLimits {
 }
 
 export function createTriggers(
-  parts: TriggerParts,
+  deps: TriggerDeps,
   { maxWatched = MAX_WATCHED, isOwnFile = () => false }: WatchLimits = {},
 ): Triggers {
-  const { registry, store, clock, logger } = parts;
-  const started = createStartedDispatches(parts);
-  const timed = createTimed({ ...parts, store: store.triggers });
+  const { registry, store, clock, logger } = deps;
+  const started = createStartedDispatches(deps);
+  const timed = createTimed({ ...deps, store: store.triggers });
   const watches = createWatches({
     store: store.snapshots,
     runs: store.runs,
-    keyValue: parts.keyValue,
+    keyValue: deps.keyValue,
     maxWatched,
     isOwnFile,
     clock,
@@ -42,9 +42,9 @@ export function createTriggers(
     },
     settled: started.ended,
     cut: (definition, { point, payload }, dispatchId, why) =>
-      parts.cut(definition, { point, payload, dispatchId, ...why }),
+      deps.cut(definition, { point, payload, dispatchId, ...why }),
   });
-  const ingested = createIngested({ ...parts, runs: store.runs, store: store.ingest });
+  const ingested = createIngested({ ...deps, runs: store.runs, store: store.ingest });
   return {
     async sync(definitions, broken) {
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);

@@ -6,7 +6,7 @@ import type { Definition } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
 import { PROOF_SCOPE } from "./watch/proofs.js";
 import { selectionOf } from "./watch/selection.js";
-import { openWatch, type Watch, type WatchParts } from "./watch/watch.js";
+import { openWatch, type Watch, type WatchDeps } from "./watch/watch.js";
 
 /** A big or slow tree does not delay the start for longer; it is added when it is ready. */
 const PATIENCE_MS = 15_000;
@@ -17,7 +17,7 @@ export interface Watches {
   stop(): Promise<void>;
 }
 
-export function createWatches(parts: WatchParts): Watches {
+export function createWatches(deps: WatchDeps): Watches {
   /** By the text of all that the watch depends on. */
   let open = new Map<string, { hookId: string; watch: Watch }>();
 
@@ -30,7 +30,7 @@ export function createWatches(parts: WatchParts): Watches {
     for (const [name, { watch }] of before) if (!names.has(name)) await watch.stop();
     for (const { name, definition, trigger } of wanted) {
       const kept = before.get(name);
-      const watch = kept?.watch ?? openWatch(definition, trigger, parts);
+      const watch = kept?.watch ?? openWatch(definition, trigger, deps);
       if (kept === undefined) fresh.push(watch);
       open.set(name, { hookId: definition.id, watch });
     }
@@ -42,21 +42,21 @@ export function createWatches(parts: WatchParts): Watches {
   async function forgetOthers(broken: ReadonlySet<string>): Promise<void> {
     const keys = new Set([...open.values()].map(({ watch }) => watch.key));
     const isGone = (key: string) => !keys.has(key) && !broken.has(key.slice(0, key.lastIndexOf("#")));
-    for (const key of await parts.store.watches()) if (isGone(key)) await parts.store.forget(key);
-    for (const { key } of await parts.keyValue.list(PROOF_SCOPE, ""))
-      if (isGone(key)) await parts.keyValue.delete(PROOF_SCOPE, key);
+    for (const key of await deps.store.watches()) if (isGone(key)) await deps.store.forget(key);
+    for (const { key } of await deps.keyValue.list(PROOF_SCOPE, ""))
+      if (isGone(key)) await deps.keyValue.delete(PROOF_SCOPE, key);
   }
 
   async function taken(watch: Watch): Promise<void> {
     await watch.ready.catch((error: unknown) =>
-      parts.logger.error({ watch: watch.key, error: errorMessage(error) }, "files are not watched"),
+      deps.logger.error({ watch: watch.key, error: errorMessage(error) }, "files are not watched"),
     );
   }
 
   async function inPatience(ready: Promise<unknown>): Promise<void> {
     const enough = new AbortController();
-    const late = wait(parts.clock, PATIENCE_MS, enough.signal).then(
-      () => parts.logger.warn({}, "file watches are slow to start; the gateway starts without waiting for them"),
+    const late = wait(deps.clock, PATIENCE_MS, enough.signal).then(
+      () => deps.logger.warn({}, "file watches are slow to start; the gateway starts without waiting for them"),
       () => {}, // all were ready in time
     );
     await Promise.race([ready, late]);

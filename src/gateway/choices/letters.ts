@@ -3,7 +3,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import type { Choice } from "../../domain/command.js";
 import { addressOf } from "../../domain/event.js";
 import type { DeliveryStatus } from "../../domain/store.js";
-import type { Parts } from "../parts.js";
+import type { Deps } from "../deps.js";
 import { titled } from "./titled.js";
 
 const NEWEST = 100;
@@ -32,7 +32,7 @@ export const LETTERS = {
 /** Not the text: what people wrote is shown to those who may see it, on the record. */
 export async function letters(
   { statuses, hasInbox }: Wanted,
-  { store, offers }: Pick<Parts, "store" | "offers">,
+  { store, offers }: Pick<Deps, "store" | "offers">,
 ): Promise<Choice[]> {
   const choice = (id: string, status: string, at: Address): Choice => ({
     name: `${id} · ${status} · ${titled(offers.placeName(at) ?? formatAddress(at))}`,

@@ -4,8 +4,8 @@ import type { Button } from "../../domain/message.js";
 import type { HookgateError } from "../../lib/errors.js";
 import { shortened } from "../../lib/shortened.js";
 import type { Command, CommandAnswer } from "../commands.js";
+import type { Deps } from "../deps.js";
 import type { CommandTable } from "../inbound/parse-command.js";
-import type { Parts } from "../parts.js";
 import { best, near } from "./best.js";
 import { type Asking, listOf, valuesOf } from "./values.js";
 
@@ -28,12 +28,12 @@ export async function offerChoices(
   { error, option: name, typed }: Unclear,
   asking: Asking,
   commands: CommandTable,
-  parts: Parts,
+  deps: Deps,
 ): Promise<CommandAnswer | undefined> {
   const option = command.options.find((one) => one.name === name);
   const list = option && listOf(option, asking.given);
   if (list === undefined) return undefined;
-  const all = await valuesOf(list, asking, commands, parts);
+  const all = await valuesOf(list, asking, commands, deps);
   // A message that asks "Did you mean" offers that, and nothing else.
   const meant = all.filter(({ value }) => value === error.meant).slice(0, 1);
   // A letter or two are somewhere in many names.

@@ -4,8 +4,8 @@ import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/c
 import type { Operator } from "../../domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../../domain/mission.js";
 import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain/task.js";
+import type { Deps } from "../deps.js";
 import type { CommandTable } from "../inbound/parse-command.js";
-import type { Parts } from "../parts.js";
 import { LETTERS, letters } from "./letters.js";
 import { titled } from "./titled.js";
 
@@ -27,7 +27,7 @@ export async function valuesOf(
   list: ChoiceList,
   { operator, given }: Asking,
   commands: CommandTable,
-  { registry, store, offers }: Parts,
+  { registry, store, offers }: Deps,
 ): Promise<Choice[]> {
   // Without a role one is shown one's own tasks, and nothing else.
   if (operator.role === undefined && list !== "open-tasks") return [];
@@ -128,7 +128,7 @@ const words = (status: string) => status.replaceAll("_", " ");
 export const same = (value: string): Choice => ({ name: value, value });
 
 /** Tasks with the same title differ by the person or runner that has them. */
-function taskChoices(tasks: readonly Task[], { personName }: Parts["offers"]): Choice[] {
+function taskChoices(tasks: readonly Task[], { personName }: Deps["offers"]): Choice[] {
   const shown = (title: string) => titled(title).toLowerCase();
   const amounts = new Map<string, number>();
   for (const { title } of tasks) amounts.set(shown(title), (amounts.get(shown(title)) ?? 0) + 1);
@@ -145,7 +145,7 @@ const missionChoice = ({ id, title, status }: Mission): Choice => ({
 });
 
 /** Who did something of late, by their names. */
-async function auditedPeople({ audit }: Parts["store"]): Promise<Choice[]> {
+async function auditedPeople({ audit }: Deps["store"]): Promise<Choice[]> {
   const names = new Map<string, string>();
   for (const { operator } of await audit.list({ limit: NEWEST_ENTRIES })) {
     const account = `${operator.platform}:${operator.userId}`;

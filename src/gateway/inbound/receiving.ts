@@ -11,16 +11,16 @@ import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { RepliedTo } from "../contract.js";
 import type { Conversation, Conversations, LaneRow } from "../conversation.js";
+import type { Deps } from "../deps.js";
 import type { Identify } from "../identity.js";
 import type { Ignored } from "../ignored.js";
 import type { ReplyAtOnce } from "../outbound.js";
-import type { Parts } from "../parts.js";
 import type { Routes } from "../routes.js";
 import type { CommandTable } from "./parse-command.js";
 
 export type KeepFile = (bytes: Uint8Array) => Promise<string>;
 
-export interface Inbound extends Parts {
+export interface Inbound extends Deps {
   identify: Identify;
   /** Why a claim at inbound_claim cannot be carried out: its destination is not there. */
   refuseClaim: DispatchOptions["refuseClaim"];
@@ -112,7 +112,7 @@ export function referenceTo({ event }: LaneRow, { chatId, messageId }: InboundMe
 }
 
 /** The event with the chat id that holds now. What the message replied to is in the chat before, so it refers to nothing here. */
-export function afterMove(event: InboundEvent, { moves }: Parts): InboundEvent {
+export function afterMove(event: InboundEvent, { moves }: Deps): InboundEvent {
   if ("address" in event) {
     const address = moves.current(event.address);
     return address === event.address ? event : { ...event, address };

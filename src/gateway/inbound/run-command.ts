@@ -15,7 +15,7 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import { offerChoices, type Unclear } from "../choices/offer-choices.js";
 import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";
 import { withDeadline } from "../deadline.js";
-import type { Parts } from "../parts.js";
+import type { Deps } from "../deps.js";
 import type { CommandTable, ParsedOptions } from "./parse-command.js";
 
 export interface Call {
@@ -36,12 +36,12 @@ export interface Call {
 }
 
 /** Never rejects: every error becomes an answer. */
-export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswer> {
-  const progress: Call["progress"] = (message) => call.progress(mapTexts(message, parts.shown));
-  const answer = mapTexts(await run({ ...call, progress }, parts), parts.shown);
+export async function runCommand(call: Call, deps: Deps): Promise<CommandAnswer> {
+  const progress: Call["progress"] = (message) => call.progress(mapTexts(message, deps.shown));
+  const answer = mapTexts(await run({ ...call, progress }, deps), deps.shown);
   const outcome = answer.outcome ?? "done";
   const options = call.parsed.kind === "options" ? call.parsed.options : {};
-  await audit(call, { options, ...answer.audited }, answer.isQuestion ? "asked" : outcome, parts);
+  await audit(call, { options, ...answer.audited }, answer.isQuestion ? "asked" : outcome, deps);
   const payload = {
     command: call.command.name,
     options,
@@ -49,18 +49,18 @@ export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswe
     outcome,
     at: call.at,
   };
-  parts.background.run("command_invoked", parts.registry.fireVoid("command_invoked", payload, undefined, call.fire));
+  deps.background.run("command_invoked", deps.registry.fireVoid("command_invoked", payload, undefined, call.fire));
   return answer;
 }
 
-async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
+async function run(call: Call, deps: Deps): Promise<CommandAnswer> {
   const { command, parsed, operator } = call;
-  const { logger, clock, config } = parts;
+  const { logger, clock, config } = deps;
   if (!mayUse(operator.role, command)) return refusal(command, command.role, operator);
   if (parsed.kind === "problem") {
     const error = { code: "BAD_USAGE", message: `${parsed.message}.`, hint: `Usage: \`${usageOf(command)}\`` };
     const { missing: option, options = {} } = parsed;
-    return (option !== undefined && (await choices(call, { error, option }, options, parts))) || failure(error);
+    return (option !== undefined && (await choices(call, { error, option }, options, deps))) || failure(error);
   }
   try {
     return await withDeadline(clock, config.command_timeout, `\`/${command.name}\``, (signal) =>
@@ -86,7 +86,7 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
     if (error instanceof Refused) return refusal(command, error.role, operator, error.why);
     if (error instanceof UnclearOption) {
       const { option, typed } = error;
-      const offered = await choices(call, { error, option, typed }, parsed.options, parts);
+      const offered = await choices(call, { error, option, typed }, parsed.options, deps);
       if (offered) return offered;
     }
     const isExpected = error instanceof HookgateError;
@@ -119,12 +119,12 @@ async function choices(
   { command, commands, operator }: Call,
   unclear: Unclear,
   given: Readonly<Record<string, OptionValue>>,
-  parts: Parts,
+  deps: Deps,
 ): Promise<CommandAnswer | undefined> {
   try {
-    return await offerChoices(command, unclear, { operator, given }, commands, parts);
+    return await offerChoices(command, unclear, { operator, given }, commands, deps);
   } catch (error) {
-    parts.logger.warn({ command: command.name, error: errorMessage(error) }, "no choices could be offered");
+    deps.logger.warn({ command: command.name, error: errorMessage(error) }, "no choices could be offered");
     return undefined;
   }
 }
@@ -167,7 +167,7 @@ async function audit(
   { command, operator, at }: Call,
   details: Readonly<Record<string, unknown>>,
   outcome: AuditEntry["outcome"],
-  { store, clock, logger }: Parts,
+  { store, clock, logger }: Deps,
 ): Promise<void> {
   try {
     await store.audit.record({

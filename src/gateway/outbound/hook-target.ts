@@ -14,7 +14,7 @@ export interface HookTarget {
 }
 
 /**
- * A payload's own fields, followed by the fields that all payloads carry. Parts of a delivery that its sender may still hold are copied:
+ * A payload's own fields, followed by the fields that all payloads carry. Deps of a delivery that its sender may still hold are copied:
  * `isolate`.
  */
 export function withTarget<Own extends object>(own: Own, { id, cause, address }: Delivery): Own & HookTarget {

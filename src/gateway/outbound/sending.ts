@@ -3,7 +3,7 @@
 import type { Delivery } from "../../domain/store.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { Conversations } from "../conversation.js";
-import type { Parts } from "../parts.js";
+import type { Deps } from "../deps.js";
 import type { SendGate } from "../send-gate.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
@@ -11,7 +11,7 @@ import type { RateLimiter } from "./rate-limit.js";
 import type { Refusals } from "./refusals.js";
 import type { Requests } from "./request.js";
 
-export interface Outbound extends Parts {
+export interface Outbound extends Deps {
   limiter: RateLimiter;
   pauses: Pauses;
   refusals: Refusals;

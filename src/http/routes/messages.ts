@@ -1,7 +1,7 @@
 /** Writing in the web chat. A `nonce` that the page chooses makes a repeated request the same request. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type HttpParts, needWeb, personRoute } from "../route.js";
+import { type HttpDeps, needWeb, personRoute } from "../route.js";
 
 const room = z.object({ room: z.string().min(1).max(100) });
 const message = z.object({ message: z.coerce.number().int().positive() });
@@ -17,7 +17,7 @@ const emoji = z
   .regex(/^(\p{Extended_Pictographic}|\p{Emoji_Component}|\p{Regional_Indicator})+$/u, "expected an emoji");
 
 /** A program of a hook, when it is one that writes in a person's name. */
-async function writerOf({ causeOf }: HttpParts, request: FastifyRequest) {
+async function writerOf({ causeOf }: HttpDeps, request: FastifyRequest) {
   const cause = await causeOf(request);
   return cause && { writtenBy: { runId: cause.id, depth: cause.depth } };
 }
@@ -37,9 +37,9 @@ export const messageRoutes = [
       replyToId: z.number().int().positive().optional(),
       uploads: z.array(z.string()).max(10).default([]),
     }),
-    async handle(parts, { person, params, body, request, reply }) {
-      const web = needWeb(parts);
-      const attachments = await Promise.all(body.uploads.map((id) => parts.uploads.take(person.id, id)));
+    async handle(deps, { person, params, body, request, reply }) {
+      const web = needWeb(deps);
+      const attachments = await Promise.all(body.uploads.map((id) => deps.uploads.take(person.id, id)));
       const { text, threadId, replyToId } = body;
       reply.code(201);
       return {
@@ -48,7 +48,7 @@ export const messageRoutes = [
           text,
           attachments,
           nonce: body.nonce,
-          ...(await writerOf(parts, request)),
+          ...(await writerOf(deps, request)),
           threadId,
           replyToId,
         }),
@@ -67,14 +67,14 @@ export const messageRoutes = [
       nonce,
       threadId,
     }),
-    async handle(parts, { person, params, body, request, reply }) {
+    async handle(deps, { person, params, body, request, reply }) {
       const { threadId, ...given } = body;
       reply.code(201);
       return {
-        message: await needWeb(parts).command(person, {
+        message: await needWeb(deps).command(person, {
           roomId: params.room,
           ...given,
-          ...(await writerOf(parts, request)),
+          ...(await writerOf(deps, request)),
           threadId,
         }),
       };
@@ -87,9 +87,9 @@ export const messageRoutes = [
     summary: "`{ text, nonce }`: edits a message of the current user.",
     params: message,
     body: z.strictObject({ text: z.string(), nonce }),
-    async handle(parts, { person, params, body, request }) {
-      const { writtenBy } = (await writerOf(parts, request)) ?? {};
-      return { message: await needWeb(parts).edit(person, params.message, body.text, body.nonce, writtenBy) };
+    async handle(deps, { person, params, body, request }) {
+      const { writtenBy } = (await writerOf(deps, request)) ?? {};
+      return { message: await needWeb(deps).edit(person, params.message, body.text, body.nonce, writtenBy) };
     },
   }),
   personRoute({
@@ -98,8 +98,8 @@ export const messageRoutes = [
     counts: "messages",
     summary: "Deletes a message of the current user.",
     params: message,
-    async handle(parts, { person, params }) {
-      return { message: await needWeb(parts).remove(person, params.message) };
+    async handle(deps, { person, params }) {
+      return { message: await needWeb(deps).remove(person, params.message) };
     },
   }),
   personRoute({
@@ -109,8 +109,8 @@ export const messageRoutes = [
     summary: "`{ emoji, on }`: adds or removes a reaction of the current user.",
     params: message,
     body: z.strictObject({ emoji, on: z.boolean() }),
-    async handle(parts, { person, params, body }) {
-      return { message: await needWeb(parts).react(person, params.message, body.emoji, body.on) };
+    async handle(deps, { person, params, body }) {
+      return { message: await needWeb(deps).react(person, params.message, body.emoji, body.on) };
     },
   }),
   personRoute({
@@ -125,9 +125,9 @@ export const messageRoutes = [
       nonce,
       values: z.record(z.string(), z.string().max(10_000)).optional(),
     }),
-    async handle(parts, { person, params, body }) {
+    async handle(deps, { person, params, body }) {
       const { values, ...pressing } = body;
-      const acknowledge = await needWeb(parts).press(person, {
+      const acknowledge = await needWeb(deps).press(person, {
         messageId: params.message,
         ...pressing,
         values,

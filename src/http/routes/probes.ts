@@ -2,7 +2,7 @@
 import type { AdapterState } from "../../domain/adapter.js";
 import { HookgateError } from "../../lib/errors.js";
 import { storeWords } from "../errors.js";
-import { type HttpParts, openRoute } from "../route.js";
+import { type HttpDeps, openRoute } from "../route.js";
 
 export const probeRoutes = [
   openRoute({
@@ -18,8 +18,8 @@ export const probeRoutes = [
     access: "probe",
     summary:
       "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, or the configuration has problems (`/hooks broken` lists them).",
-    async handle(parts, { reply }) {
-      const answer = await readiness(parts);
+    async handle(deps, { reply }) {
+      const answer = await readiness(deps);
       reply.code(answer.ready ? 200 : 503);
       return answer;
     },
@@ -31,10 +31,10 @@ export const probeRoutes = [
     shownAccess: "a person, or anyone on this machine",
     summary:
       "Counters and gauges for Prometheus. A token of a person is needed behind a proxy, and unless only this machine can connect; `http.metrics_need_token` decides otherwise.",
-    async handle(parts, { request, reply }) {
-      if (parts.metricsNeedToken) await parts.auth.need(request);
-      const text = await parts.metrics.text(await parts.gateway.status());
-      return reply.header("content-type", parts.metrics.contentType).send(text);
+    async handle(deps, { request, reply }) {
+      if (deps.metricsNeedToken) await deps.auth.need(request);
+      const text = await deps.metrics.text(await deps.gateway.status());
+      return reply.header("content-type", deps.metrics.contentType).send(text);
     },
   }),
 ];
@@ -45,7 +45,7 @@ const CONNECTING_MS = 5_000;
 /** Away, or online with a remark that an operator must act on. */
 const isTroubled = ({ phase, hint }: AdapterState) => (phase === "online" ? hint !== undefined : phase !== "off");
 
-async function readiness({ checkStore, hasStarted, problems, gateway, stopping, clock }: HttpParts) {
+async function readiness({ checkStore, hasStarted, problems, gateway, stopping, clock }: HttpDeps) {
   const store = await checkStore().then(
     () => ({ state: "ok" }),
     (error: unknown) => ({

@@ -29,13 +29,13 @@ import { errorMessage } from "../../lib/errors.js";
 import { valueProblem } from "../../lib/value-problem.js";
 import type { Pending } from "../../pending/pending.js";
 import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
-import type { CheckParts } from "./checks/check.js";
+import type { CheckDeps } from "./checks/check.js";
 import { checkExpectation } from "./checks/index.js";
 import { notificationOf } from "./notify-hooks.js";
 
 const TIMEOUT_MS = 60_000;
 
-export interface AssessParts extends CheckParts {
+export interface AssessDeps extends CheckDeps {
   registry: Pick<HookRegistry, "runBefore">;
   attempts: Attempts;
   store: Pick<AssessmentStore, "get" | "keep" | "pass" | "passed">;
@@ -45,15 +45,15 @@ export interface AssessParts extends CheckParts {
   clock: Clock;
 }
 
-export function createAssess(parts: AssessParts): Assess {
+export function createAssess(deps: AssessDeps): Assess {
   return async (task, signal) => {
-    const known = await parts.store.get(task.id, task.attempt);
-    if (known) return conclude(known, task, parts);
-    const begun = await begin(task, parts);
+    const known = await deps.store.get(task.id, task.attempt);
+    if (known) return conclude(known, task, deps);
+    const begun = await begin(task, deps);
     if ("kind" in begun) return begun;
-    const startedAt = parts.clock.now();
+    const startedAt = deps.clock.now();
     const checks: Check[] = [];
-    for (const one of expectationsOf(begun)) checks.push(await checkOne(one, begun, parts, signal));
+    for (const one of expectationsOf(begun)) checks.push(await checkOne(one, begun, deps, signal));
     signal.throwIfAborted();
     const judged = {
       taskId: task.id,
@@ -61,19 +61,19 @@ export function createAssess(parts: AssessParts): Assess {
       ...verdictOf(checks),
       checks,
       startedAt,
-      endedAt: parts.clock.now(),
+      endedAt: deps.clock.now(),
     };
-    return conclude(await parts.store.keep(judged), task, parts);
+    return conclude(await deps.store.keep(judged), task, deps);
   };
 }
 
 /** The task as it is judged, after hooks; or that they held it. What they let go before a crash goes on, and is not asked about again. */
-async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
-  const { registry, store } = parts;
+async function begin(task: Task, deps: AssessDeps): Promise<Task | Assessed> {
+  const { registry, store } = deps;
   const { id: taskId, attempt } = task;
   const before = await store.passed(taskId, attempt, "assessment:run");
   if (before !== undefined) return before.payload.task;
-  const asked = await inTurn("assessment:run", task, parts, (fired) =>
+  const asked = await inTurn("assessment:run", task, deps, (fired) =>
     registry
       .runBefore("assessment:run", { taskId, task }, fired)
       .catch((error: unknown) => ({ ...failedClosed(error), data: { task } })),
@@ -81,18 +81,18 @@ async function begin(task: Task, parts: AssessParts): Promise<Task | Assessed> {
   if ("kind" in asked) return asked;
   if (asked.cancelled) return heldBy(asked, "assessment:run");
   const judged = asked.data.task as Task;
-  await pass({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } }, parts);
+  await pass({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } }, deps);
   return judged;
 }
 
 /** Hooks may hold the verdict back, or change it; what was found stays as it was kept. */
-async function conclude(judged: Assessment, task: Task, parts: AssessParts): Promise<Assessed> {
-  const { registry, store } = parts;
+async function conclude(judged: Assessment, task: Task, deps: AssessDeps): Promise<Assessed> {
+  const { registry, store } = deps;
   const { id: taskId, attempt } = task;
   const before = await store.passed(taskId, attempt, "assessment:complete");
   if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
-  const completed = await inTurn("assessment:complete", task, parts, (fired) =>
+  const completed = await inTurn("assessment:complete", task, deps, (fired) =>
     registry
       .runBefore("assessment:complete", payload, fired)
       .catch((error: unknown) => ({ ...failedClosed(error), data: payload })),
@@ -103,7 +103,7 @@ async function conclude(judged: Assessment, task: Task, parts: AssessParts): Pro
   const final: Assessment = { ...(changed.success ? changed.data : judged), passed: completed.data.passed === true };
   if (final.passed !== judged.passed || final.globalScore !== judged.globalScore) final.byHook = true;
   const verdict = { ...payload, assessment: final, passed: final.passed };
-  await pass({ taskId, attempt, point: "assessment:complete", payload: verdict }, parts);
+  await pass({ taskId, attempt, point: "assessment:complete", payload: verdict }, deps);
   return { kind: "assessed", assessment: final };
 }
 
@@ -118,7 +118,7 @@ function heldBy(
 async function inTurn<T>(
   point: PassedAssessment["point"],
   task: Task,
-  { attempts }: AssessParts,
+  { attempts }: AssessDeps,
   ask: (fired: DispatchOptions) => Promise<T>,
 ): Promise<T | Extract<Assessed, { kind: "held" }>> {
   const owner = assessmentId(task);
@@ -132,7 +132,7 @@ async function inTurn<T>(
   });
 }
 
-async function pass(passed: PassedAssessment, { store, pending, attempts, clock }: AssessParts): Promise<void> {
+async function pass(passed: PassedAssessment, { store, pending, attempts, clock }: AssessDeps): Promise<void> {
   const owner = assessmentId({ id: passed.taskId, attempt: passed.attempt });
   const after = [notificationOf(passed)];
   const [isNew] = await Promise.all([store.pass(passed, clock.now(), after), attempts.forget(owner)]);
@@ -150,7 +150,7 @@ function expectationsOf({ expectations = [] }: Task): Readable[] {
   });
 }
 
-async function checkOne(readable: Readable, task: Task, parts: AssessParts, signal: AbortSignal): Promise<Check> {
+async function checkOne(readable: Readable, task: Task, deps: AssessDeps, signal: AbortSignal): Promise<Check> {
   if (readable.kind === "unreadable")
     return broken(`expectation ${readable.number}`, "when", `it cannot be read: ${readable.why}`);
   const { one } = readable;
@@ -161,18 +161,18 @@ async function checkOne(readable: Readable, task: Task, parts: AssessParts, sign
     weight: one.weight ?? 1,
     required: one.required ?? true,
   };
-  const startedMs = parts.clock.monotonic();
-  const latencyMs = () => Math.round(parts.clock.monotonic() - startedMs);
+  const startedMs = deps.clock.monotonic();
+  const latencyMs = () => Math.round(deps.clock.monotonic() - startedMs);
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const found = await checkExpectation(one, { ...parts, task, timeoutMs, signal: ending });
-    const feedback = parts.mask(found.feedback);
+    const found = await checkExpectation(one, { ...deps, task, timeoutMs, signal: ending });
+    const feedback = deps.mask(found.feedback);
     return { ...facts, score: found.passed ? 1 : 0, ...found, feedback, latencyMs: latencyMs() };
   } catch (error) {
     signal.throwIfAborted();
     const why = ending.aborted
       ? "it could not be checked in time"
-      : `it could not be checked: ${parts.mask(errorMessage(error))}`;
+      : `it could not be checked: ${deps.mask(errorMessage(error))}`;
     return { ...broken(facts.name, facts.kind, why), ...facts, latencyMs: latencyMs() };
   }
 }

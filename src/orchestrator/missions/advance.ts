@@ -11,31 +11,28 @@ import { pathText } from "../../lib/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import { cancelReason } from "./card.js";
 import { checkPlan } from "./check-plan.js";
+import type { MissionDeps } from "./deps.js";
 import { firing } from "./firing.js";
 import { changesOf, keep, type MissionChange, type WithChange } from "./keep.js";
 import { plannedTasks, stateOfPlan } from "./new-mission.js";
 import { nextStep, type Step, tasksOf } from "./next-step.js";
 import { cardOfEnd, notification } from "./notify-hooks.js";
-import type { MissionParts } from "./parts.js";
 import { reportOf } from "./report.js";
 
 /** More in one go are a mistake of ours. */
 const MAX_STEPS = 2_000;
 
 /** Where it came to rest, or how it ended; undefined when it is gone. */
-export async function advance(
-  id: string,
-  parts: MissionParts,
-): Promise<{ row: MissionRow; tasks: Task[] } | undefined> {
+export async function advance(id: string, deps: MissionDeps): Promise<{ row: MissionRow; tasks: Task[] } | undefined> {
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    const row = await parts.store.get(id);
+    const row = await deps.store.get(id);
     if (row === undefined) return undefined;
-    const tasks = await parts.tasks.ofMission(id);
+    const tasks = await deps.tasks.ofMission(id);
     if (["done", "failed", "cancelled"].includes(row.mission.status)) return { row, tasks };
     const step = nextStep(row.mission, tasks);
-    if (step.kind !== "rest") await take(step, row, tasks, parts);
+    if (step.kind !== "rest") await take(step, row, tasks, deps);
     else if (isAtRest(row.mission, step)) return { row, tasks };
-    else await keep(row, { status: step.status, reason: step.reason }, parts);
+    else await keep(row, { status: step.status, reason: step.reason }, deps);
   }
   throw new Error(`the mission ${id} does not settle`);
 }
@@ -44,38 +41,38 @@ function isAtRest({ status, reason }: Mission, step: Extract<Step, { kind: "rest
   return status === step.status && reason === step.reason;
 }
 
-async function take(step: Exclude<Step, { kind: "rest" }>, row: MissionRow, tasks: Task[], parts: MissionParts) {
+async function take(step: Exclude<Step, { kind: "rest" }>, row: MissionRow, tasks: Task[], deps: MissionDeps) {
   switch (step.kind) {
     case "execute":
-      return execute(row, parts);
+      return execute(row, deps);
     case "create":
-      return createTasks(row, parts);
+      return createTasks(row, deps);
     case "group":
-      return turnGroup(row, step, tasks, parts);
+      return turnGroup(row, step, tasks, deps);
     case "let-go":
-      return letGo(row, step.tasks, parts);
+      return letGo(row, step.tasks, deps);
     case "gate":
-      return checkGate(row, step, parts);
+      return checkGate(row, step, deps);
     case "finish":
-      return finish(row, step.status, parts);
+      return finish(row, step.status, deps);
   }
 }
 
 /* ── beginning ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
+async function execute(row: MissionRow, deps: MissionDeps): Promise<void> {
   const { mission } = row;
   const { id: missionId } = mission;
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
-  const asked = await ask("mission:execute", "execute", mission, payload, parts);
-  if (asked.cancelled) return block(row, "mission:execute", asked, parts);
-  const changes = changedByHooks(mission, asked.data.mission, now, parts);
+  const asked = await ask("mission:execute", "execute", mission, payload, deps);
+  if (asked.cancelled) return block(row, "mission:execute", asked, deps);
+  const changes = changedByHooks(mission, asked.data.mission, now, deps);
   if ("problem" in changes)
-    return block(row, "mission:execute", { cancelReason: changes.problem, cancelledBy: "hookgate" }, parts);
+    return block(row, "mission:execute", { cancelReason: changes.problem, cancelledBy: "hookgate" }, deps);
   const begun: Mission = { ...mission, ...changes, status: "running", startedAt: now };
   const notice = { missionId, mission: begun, taskCount: Object.keys(begun.taskIds).length };
-  await settle(row, { ...changes, status: "running", startedAt: now, reason: undefined }, parts, {
+  await settle(row, { ...changes, status: "running", startedAt: now, reason: undefined }, deps, {
     pending: [
       notification(mission, { point: "mission:execute", dispatchId: `${missionId}_executed`, payload: notice }),
     ],
@@ -90,7 +87,7 @@ function changedByHooks(
   mission: Mission,
   given: unknown,
   now: number,
-  { around }: MissionParts,
+  { around }: MissionDeps,
 ): ChangesByHooks | { problem: string } {
   const parsed = missionSchema.safeParse(given);
   if (!parsed.success) return { problem: "a hook made the mission something that cannot be read" };
@@ -104,23 +101,23 @@ function changedByHooks(
 }
 
 /** All of them at once, as drafts: what a group behind a gate will need can be seen from the beginning. */
-async function createTasks(row: MissionRow, parts: MissionParts): Promise<void> {
+async function createTasks(row: MissionRow, deps: MissionDeps): Promise<void> {
   const { mission } = row;
   const { id: missionId, address } = mission;
   // Nothing but its start has changed when hooks are asked for the first time.
   const round = changesOf(mission);
   for (const { id, spec } of plannedTasks(mission)) {
     const origin = { id, status: "draft" as const, missionId, round, address };
-    const created = await parts.tasks.create(spec, origin, actorOf(mission));
+    const created = await deps.tasks.create(spec, origin, actorOf(mission));
     if (created.kind === "refused")
       return block(
         row,
         "task:create",
         { cancelReason: `${spec.title}: ${created.reason}`, cancelledBy: created.by, crashes: created.crashes },
-        parts,
+        deps,
       );
   }
-  await keep(row, { tasksCreated: true }, parts);
+  await keep(row, { tasksCreated: true }, deps);
 }
 
 /* ── groups and gates ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -129,24 +126,24 @@ async function turnGroup(
   row: MissionRow,
   { name, status }: Extract<Step, { kind: "group" }>,
   tasks: readonly Task[],
-  parts: MissionParts,
+  deps: MissionDeps,
 ): Promise<void> {
   const { mission } = row;
   // What can never begin any more is over, and not left as a draft.
   const group = mission.plan.groups.find((one) => one.name === name);
-  if (status === "failed" && group) await cancelTasks(mission, tasksOf(mission, group, tasks), parts);
-  const now = parts.clock.now();
+  if (status === "failed" && group) await cancelTasks(mission, tasksOf(mission, group, tasks), deps);
+  const now = deps.clock.now();
   const groups = mission.groups.map((one) =>
     one.name === name ? { ...one, status, ...(status === "open" ? { openedAt: now } : { endedAt: now }) } : one,
   );
-  await keep(row, { groups, status: "running", reason: undefined }, parts);
+  await keep(row, { groups, status: "running", reason: undefined }, deps);
 }
 
-async function letGo(row: MissionRow, tasks: readonly Task[], parts: MissionParts): Promise<void> {
+async function letGo(row: MissionRow, tasks: readonly Task[], deps: MissionDeps): Promise<void> {
   for (const { id, title } of tasks) {
-    const moved = await parts.tasks.transition(id, "pending", actorOf(row.mission, "its group is open"));
+    const moved = await deps.tasks.transition(id, "pending", actorOf(row.mission, "its group is open"));
     if (moved.kind === "vetoed")
-      return block(row, "task:transition", { cancelReason: `${title}: ${moved.reason}`, cancelledBy: moved.by }, parts);
+      return block(row, "task:transition", { cancelReason: `${title}: ${moved.reason}`, cancelledBy: moved.by }, deps);
   }
 }
 
@@ -154,23 +151,23 @@ async function letGo(row: MissionRow, tasks: readonly Task[], parts: MissionPart
 async function checkGate(
   row: MissionRow,
   { group, evaluation }: Extract<Step, { kind: "gate" }>,
-  parts: MissionParts,
+  deps: MissionDeps,
 ): Promise<void> {
   const { mission } = row;
   const gate = mission.gates.find((one) => one.group === group);
   if (gate === undefined) return;
   const { verdict, avgScore, allPassed, reason } = evaluation;
-  const facts = { at: parts.clock.now(), allPassed, avgScore, reason };
+  const facts = { at: deps.clock.now(), allPassed, avgScore, reason };
   if (verdict === gate.verdict) {
     // Work that was done again changed the figures and not the verdict: shown, and no hook is asked.
     const gates = mission.gates.map((one) => (one.name === gate.name ? gateWith(one, facts) : one));
-    await keep(row, { gates }, parts);
+    await keep(row, { gates }, deps);
     return;
   }
   const payload = { missionId: mission.id, gateName: gate.name, ...evaluation };
   const changes = gate.changes + 1;
-  const asked = await ask("quality:gate", `gate_${gate.name}`, mission, payload, parts);
-  if (asked.crashes !== undefined) return block(row, "quality:gate", asked, parts);
+  const asked = await ask("quality:gate", `gate_${gate.name}`, mission, payload, deps);
+  if (asked.crashes !== undefined) return block(row, "quality:gate", asked, deps);
   const judged: GateState = {
     ...gateWith({ name: gate.name, group, changes, verdict }, facts),
     veto: asked.cancelled ? vetoOf(asked, "quality:gate") : undefined,
@@ -179,7 +176,7 @@ async function checkGate(
   // As everywhere: what was refused did not happen, and is not reported as done.
   const notice = { point: "quality:gate" as const, dispatchId: `${asked.dispatchId}_told`, payload };
   const pending = asked.cancelled ? [] : [notification(mission, notice)];
-  await settle(row, { gates }, parts, { pending });
+  await settle(row, { gates }, deps, { pending });
 }
 
 type GateFacts = Pick<GateState, "allPassed"> & { [K in "at" | "avgScore" | "reason"]: GateState[K] | undefined };
@@ -197,20 +194,20 @@ function gateWith({ at: _, avgScore: __, reason: ___, ...gate }: GateState, fact
 
 /* ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", parts: MissionParts): Promise<void> {
+async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", deps: MissionDeps): Promise<void> {
   const { mission } = row;
-  const left = await cancelTasks(mission, await parts.tasks.ofMission(mission.id), parts);
-  const tasks = await parts.tasks.ofMission(mission.id);
-  const now = parts.clock.now();
+  const left = await cancelTasks(mission, await deps.tasks.ofMission(mission.id), deps);
+  const tasks = await deps.tasks.ofMission(mission.id);
+  const now = deps.clock.now();
   const report = reportOf({ ...mission, endedAt: now }, tasks, { status, now });
   const over: Mission = { ...mission, status, endedAt: now };
   const payload = { missionId: mission.id, mission: over, allPassed: report.allPassed, report };
   if (status !== "cancelled") {
-    const asked = await ask("mission:complete", "complete", mission, payload, parts);
-    if (asked.cancelled) return block(row, "mission:complete", asked, parts);
+    const asked = await ask("mission:complete", "complete", mission, payload, deps);
+    if (asked.cancelled) return block(row, "mission:complete", asked, deps);
   }
   const reason = [...(status === "cancelled" ? [cancelReason(mission)] : []), ...left].join("; ") || undefined;
-  await settle(row, { status, endedAt: now, reason, hold: undefined }, parts, {
+  await settle(row, { status, endedAt: now, reason, hold: undefined }, deps, {
     report,
     pending: [
       notification(mission, { point: "mission:complete", dispatchId: `${mission.id}_completed`, payload }),
@@ -220,12 +217,12 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
 }
 
 /** Cancels tasks. Resolves with a text about those that hooks kept from being cancelled: they continue without the mission. */
-async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: MissionParts): Promise<string[]> {
+async function cancelTasks(mission: Mission, tasks: readonly Task[], deps: MissionDeps): Promise<string[]> {
   const why = mission.cancel === undefined ? "its mission goes on without it" : "its mission was cancelled";
   const left: string[] = [];
   for (const { id, title, status } of tasks) {
     if (isEnded(status)) continue;
-    const moved = await parts.tasks.transition(id, "cancelled", actorOf(mission, why));
+    const moved = await deps.tasks.transition(id, "cancelled", actorOf(mission, why));
     if (moved.kind === "vetoed") left.push(`${title} goes on: ${moved.by} refused (${moved.reason})`);
   }
   return left;
@@ -240,11 +237,11 @@ function vetoOf({ cancelReason, cancelledBy }: Refusal, point: string): { by: st
 }
 
 /** Recorded and visible; nothing asks again until a person does (`/mission retry`). */
-async function block(row: MissionRow, point: string, refusal: Refusal, parts: MissionParts): Promise<void> {
+async function block(row: MissionRow, point: string, refusal: Refusal, deps: MissionDeps): Promise<void> {
   const { by, reason } = vetoOf(refusal, point);
   const kind = refusal.crashes === undefined ? ("veto" as const) : ("interruption" as const);
-  const hold = { kind, by, reason, at: parts.clock.now(), point };
-  await settle(row, { status: "blocked", hold, reason }, parts);
+  const hold = { kind, by, reason, at: deps.clock.now(), point };
+  await settle(row, { status: "blocked", hold, reason }, deps);
 }
 
 /* ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -255,7 +252,7 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
   step: string,
   mission: Mission,
   payload: PayloadOf<Catalogue, Point>,
-  { attempts, registry }: MissionParts,
+  { attempts, registry }: MissionDeps,
 ): Promise<BeforeResult<PayloadOf<Catalogue, Point>> & { dispatchId: string; crashes?: number }> {
   const dispatchId = `${mission.id}_${step}_${changesOf(mission)}`;
   return attempts.inTurn([{ point, dispatchId }], mission.id, async () => {
@@ -273,9 +270,9 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
 }
 
 /** Writes what came of asking. */
-async function settle(row: MissionRow, change: MissionChange, parts: MissionParts, more?: WithChange): Promise<void> {
+async function settle(row: MissionRow, change: MissionChange, deps: MissionDeps, more?: WithChange): Promise<void> {
   // If the mission was changed meanwhile, hooks are asked anew: these dispatches are over either way.
-  if (!(await keep(row, change, parts, { ...more, isAnswer: true }))) await parts.attempts.forget(row.mission.id);
+  if (!(await keep(row, change, deps, { ...more, isAnswer: true }))) await deps.attempts.forget(row.mission.id);
 }
 
 function actorOf({ id, cause }: Mission, reason?: string): Actor {

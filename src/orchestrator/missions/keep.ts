@@ -2,7 +2,7 @@
 import type { Mission, MissionReport, MissionRow } from "../../domain/mission.js";
 import type { NewPending } from "../../domain/pending.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import type { MissionParts } from "./parts.js";
+import type { MissionDeps } from "./deps.js";
 import { watchedMission } from "./watched.js";
 
 /** A field that is undefined goes. */
@@ -16,23 +16,23 @@ export interface WithChange {
   isAnswer?: boolean;
 }
 
-type Parts = Pick<MissionParts, "store" | "attempts" | "pending" | "changed" | "logger">;
+type Deps = Pick<MissionDeps, "store" | "attempts" | "pending" | "changed" | "logger">;
 
 /** False when the mission was changed meanwhile: the caller reads it again and decides anew. */
 export async function keep(
   row: MissionRow,
   change: MissionChange,
-  parts: Parts,
+  deps: Deps,
   { pending = [], report = row.report, isAnswer = false }: WithChange = {},
 ): Promise<boolean> {
   const mission = changed(row.mission, change);
   const [isOurs] = await Promise.all([
-    parts.store.commit({ mission, report }, pending),
-    isAnswer ? parts.attempts.forget(mission.id) : undefined,
+    deps.store.commit({ mission, report }, pending),
+    isAnswer ? deps.attempts.forget(mission.id) : undefined,
   ]);
   if (!isOurs) return false;
-  parts.pending.added(pending);
-  if (mission.status !== row.mission.status) await tellWatchers(mission, parts);
+  deps.pending.added(pending);
+  if (mission.status !== row.mission.status) await tellWatchers(mission, deps);
   return true;
 }
 
@@ -40,18 +40,14 @@ export async function keep(
 export const changesOf = ({ version }: Pick<Mission, "version">): number => version - 1;
 
 /** Reads, changes and writes, again until there was no other change between. `change` may throw: then nothing is written. */
-export async function update(
-  id: string,
-  parts: Parts,
-  change: (mission: Mission) => MissionChange,
-): Promise<MissionRow> {
+export async function update(id: string, deps: Deps, change: (mission: Mission) => MissionChange): Promise<MissionRow> {
   for (;;) {
-    const row = await needRow(id, parts);
-    if (await keep(row, change(row.mission), parts)) return needRow(id, parts);
+    const row = await needRow(id, deps);
+    if (await keep(row, change(row.mission), deps)) return needRow(id, deps);
   }
 }
 
-export async function needRow(id: string, { store }: Pick<Parts, "store">): Promise<MissionRow> {
+export async function needRow(id: string, { store }: Pick<Deps, "store">): Promise<MissionRow> {
   const row = await store.get(id);
   if (row !== undefined) return row;
   throw new HookgateError({
@@ -62,7 +58,7 @@ export async function needRow(id: string, { store }: Pick<Parts, "store">): Prom
 }
 
 /** The commit holds; a watcher that failed is told again at the next start. */
-export async function tellWatchers(mission: Mission, { changed, logger }: Pick<Parts, "changed" | "logger">) {
+export async function tellWatchers(mission: Mission, { changed, logger }: Pick<Deps, "changed" | "logger">) {
   await changed(watchedMission(mission)).catch((error: unknown) =>
     logger.error(
       { mission: mission.id, error: errorMessage(error) },

@@ -17,10 +17,10 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import { advance } from "./advance.js";
 import { missionCard } from "./card.js";
+import type { MissionDeps } from "./deps.js";
 import { needRow, tellWatchers, update } from "./keep.js";
 import { newMission, type Start } from "./new-mission.js";
 import { CARD, handleNotifications, MISSION_KINDS } from "./notify-hooks.js";
-import type { MissionParts } from "./parts.js";
 import type { PlanFile } from "./plans.js";
 import { reportOf } from "./report.js";
 
@@ -81,21 +81,21 @@ export interface Missions extends MissionDesk {
 /** The delivery of its card. */
 export const missionCardId = (id: string) => `d_mission_${id}`;
 
-export function createMissions(parts: MissionParts): Missions {
-  const { store, pending, plans, clock, logger } = parts;
+export function createMissions(deps: MissionDeps): Missions {
+  const { store, pending, plans, clock, logger } = deps;
   /** The last words on each card; a restart says them once more. */
   const shown = new Map<string, string>();
   const resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
   const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger });
-  handleNotifications(pending, parts.registry, parts.attempts);
+  handleNotifications(pending, deps.registry, deps.attempts);
   pending.handle(CARD, async ({ key: id }) => {
     const row = await store.get(id);
-    if (row && !(await show(row.mission, await parts.tasks.ofMission(id))))
+    if (row && !(await show(row.mission, await deps.tasks.ofMission(id))))
       throw new Error(`the end of mission ${id} is not shown on its card`);
   });
 
   async function processDue(id: string): Promise<number | undefined> {
-    const rest = await advance(id, parts);
+    const rest = await advance(id, deps);
     resting.emit(id, rest?.row.mission);
     // The end on its card is work of its own, which a crash does not lose.
     if (rest === undefined || isMissionOver(rest.row.mission.status)) return undefined;
@@ -115,12 +115,12 @@ export function createMissions(parts: MissionParts): Missions {
     const deliveryId = missionCardId(id);
     const cause = { kind: "command" as const, id, depth: 0 };
     try {
-      const isThere = shown.has(id) || (await parts.gateway.isThere(deliveryId));
+      const isThere = shown.has(id) || (await deps.gateway.isThere(deliveryId));
       const isEdited =
-        isThere && (await parts.gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
+        isThere && (await deps.gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
       // Nothing more is sent of what an operator purged.
-      if (!isEdited && !(await parts.gateway.wasPurged(deliveryId, mission.createdAt)))
-        await parts.gateway.send(address, message, { cause, deliveryId });
+      if (!isEdited && !(await deps.gateway.wasPurged(deliveryId, mission.createdAt)))
+        await deps.gateway.send(address, message, { cause, deliveryId });
       shown.set(id, words);
       if (isMissionOver(mission.status)) shown.delete(id);
       return true;
@@ -133,13 +133,13 @@ export function createMissions(parts: MissionParts): Missions {
 
   async function stored(mission: Mission): Promise<Mission> {
     await store.insert({ mission });
-    await tellWatchers(mission, parts);
+    await tellWatchers(mission, deps);
     work.wake(mission.id);
     return mission;
   }
 
   const change = async (id: string, make: Parameters<typeof update>[2]) => {
-    const { mission } = await update(id, parts, (current) => {
+    const { mission } = await update(id, deps, (current) => {
       if (isMissionOver(current.status)) throw over(current);
       return make(current);
     });
@@ -158,11 +158,11 @@ export function createMissions(parts: MissionParts): Missions {
     roleToRun(planId) {
       const plan = plans.need(planId);
       const assignees = planTasks(plan).map(({ task }) => task.assignTo ?? plan.defaults?.assignTo ?? "");
-      return highestRole(["operator", ...assignees.map(parts.around.roleFor)]);
+      return highestRole(["operator", ...assignees.map(deps.around.roleFor)]);
     },
     async get(id) {
-      const { mission } = await needRow(id, parts);
-      return { mission, tasks: await parts.tasks.ofMission(id) };
+      const { mission } = await needRow(id, deps);
+      return { mission, tasks: await deps.tasks.ofMission(id) };
     },
     async untilRest(id, signal) {
       const rest = nextEvent(resting, id, { signal });
@@ -172,8 +172,8 @@ export function createMissions(parts: MissionParts): Missions {
     },
     list: (filter) => store.list(filter),
     async report(id) {
-      const { mission, report } = await needRow(id, parts);
-      return report ?? reportOf(mission, await parts.tasks.ofMission(id), { now: clock.now() });
+      const { mission, report } = await needRow(id, deps);
+      return report ?? reportOf(mission, await deps.tasks.ofMission(id), { now: clock.now() });
     },
     cancel: (id, { by, reason }) =>
       change(id, ({ cancel }) => ({
@@ -181,7 +181,7 @@ export function createMissions(parts: MissionParts): Missions {
       })),
     async setDeadline(id, deadline, by) {
       const mission = await change(id, () => ({ deadline }));
-      await tellWatchers(mission, parts);
+      await tellWatchers(mission, deps);
       logger.info({ mission: id, by, deadline: deadline ?? null }, "a mission's deadline was moved");
       return mission;
     },
@@ -216,7 +216,7 @@ export function createMissions(parts: MissionParts): Missions {
       await pending.resume(MISSION_KINDS);
       for (const id of await store.open()) {
         const row = await store.get(id);
-        if (row) await tellWatchers(row.mission, parts);
+        if (row) await tellWatchers(row.mission, deps);
         work.wake(id);
       }
     },

@@ -10,13 +10,13 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import type { AgentConfig } from "../config.js";
 import { briefOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 
-export interface AgentParts {
+export interface AgentDeps {
   models: Models;
   /** Another runner; undefined when there is none of that name, or it is an agent itself. */
   tool(name: string): Runner | undefined;
 }
 
-export function agentRunner(config: AgentConfig, { models, tool }: AgentParts): Runner {
+export function agentRunner(config: AgentConfig, { models, tool }: AgentDeps): Runner {
   return async (job) => {
     let verdict: Verdict | undefined;
     const tag = newDataTag();

@@ -11,7 +11,7 @@ import { definedOf } from "../../lib/without-undefined.js";
 import type { HttpConfig } from "../config.js";
 import { briefOf, dataOf, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 
-export interface HttpParts {
+export interface HttpDeps {
   variable(name: string): string | undefined;
   destinations: Destinations;
   clock: Clock;
@@ -20,15 +20,15 @@ export interface HttpParts {
 /** The job's signal ends it; this is only a bound. */
 const LONGEST_MS = 24 * 60 * 60 * 1000;
 
-export function httpRunner(config: HttpConfig, parts: HttpParts): Runner {
+export function httpRunner(config: HttpConfig, deps: HttpDeps): Runner {
   return async (job) => {
     try {
       const body = JSON.stringify({
         type: "task.run",
-        timestamp: new Date(parts.clock.now()).toISOString(),
+        timestamp: new Date(deps.clock.now()).toISOString(),
         data: briefOf(job),
       });
-      const headers = headersOf(config, job, body, parts);
+      const headers = headersOf(config, job, body, deps);
       job.progress({ now: `${config.method} ${new URL(config.url).host}` });
       // Half a megabyte of HTTP client, only for installations with such runners.
       const { guardedRequest } = await import("../../lib/outgoing/request.js");
@@ -40,7 +40,7 @@ export function httpRunner(config: HttpConfig, parts: HttpParts): Runner {
         timeoutMs: LONGEST_MS,
         maxBytes: job.maxBytes,
         redirects: 0,
-        allow: parts.destinations,
+        allow: deps.destinations,
       });
       const output = answer.body.toString("utf8");
       const data = answer.truncated ? undefined : dataOf(output);
@@ -62,7 +62,7 @@ function headersOf(
   config: HttpConfig,
   { runId }: Job,
   body: string,
-  { variable, clock }: HttpParts,
+  { variable, clock }: HttpDeps,
 ): Record<string, string> {
   const at = clock.now();
   const secret = (name: string) => {

@@ -13,7 +13,7 @@ import type { ShellConfig } from "../config.js";
 import { briefOf, dataOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";
 import { outputReader } from "./shell-output.js";
 
-export interface ShellParts {
+export interface ShellDeps {
   processes: Processes;
   folder: string;
   variable(name: string): string | undefined;
@@ -22,7 +22,7 @@ export interface ShellParts {
 /** The job's signal ends it; this is only a bound. */
 const LONGEST_MS = 7 * 24 * 60 * 60 * 1000;
 
-export function shellRunner(config: ShellConfig, { processes, folder, variable }: ShellParts): Runner {
+export function shellRunner(config: ShellConfig, { processes, folder, variable }: ShellDeps): Runner {
   return async (job) => {
     const missing = config.secrets.find((name) => variable(name) === undefined);
     if (missing !== undefined) return failedEnding(`the variable ${missing} is not set`, job.signal);

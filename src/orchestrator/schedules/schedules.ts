@@ -9,7 +9,7 @@ import { nearest } from "../../lib/nearest.js";
 import { localTimezone, timezoneProblem } from "../../lib/timezone.js";
 import { createWork } from "../../lib/work.js";
 import { invalidPlan, type PlanFile } from "../missions/plans.js";
-import type { ScheduleParts } from "./parts.js";
+import type { ScheduleDeps } from "./deps.js";
 import { dispatchIdOf, nextTime, withNext } from "./times.js";
 import { begin, trigger } from "./trigger.js";
 
@@ -47,8 +47,8 @@ export interface Schedules extends ScheduleDesk {
   stop(): Promise<void>;
 }
 
-export function createSchedules(parts: ScheduleParts): Schedules {
-  const { store, missions, attempts, clock, logger } = parts;
+export function createSchedules(deps: ScheduleDeps): Schedules {
+  const { store, missions, attempts, clock, logger } = deps;
   const startedAt = clock.now();
   const work = createWork({
     processDue: (key) => (key === PLANS ? processPlans() : processDue(key)),
@@ -61,7 +61,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
     const schedule = await store.get(id);
     if (schedule?.nextAt === undefined) return undefined;
     if (schedule.nextAt > clock.now()) return schedule.nextAt;
-    await trigger(schedule, schedule.nextAt, startedAt, parts);
+    await trigger(schedule, schedule.nextAt, startedAt, deps);
     return (await store.get(id))?.nextAt;
   }
 
@@ -159,7 +159,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
     },
     async run(id, by, once = newId("o", clock.now()), attempt) {
       const schedule = await need(id);
-      const { outcome, started } = await begin(schedule, clock.now(), parts, { by, once, attempt });
+      const { outcome, started } = await begin(schedule, clock.now(), deps, { by, once, attempt });
       const [isStarted] = await Promise.all([
         store.note(id, outcome, started),
         attempts.forget(dispatchIdOf(id, once)),

@@ -8,7 +8,7 @@ import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import { notification } from "../missions/notify-hooks.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
-import type { ScheduleParts } from "./parts.js";
+import type { ScheduleDeps } from "./deps.js";
 import { dispatchIdOf, missionIdOf, nextTime, withNext } from "./times.js";
 
 /** `startedAt`: the start of this process. */
@@ -16,26 +16,26 @@ export async function trigger(
   schedule: Schedule,
   dueAt: number,
   startedAt: number,
-  parts: ScheduleParts,
+  deps: ScheduleDeps,
 ): Promise<ScheduleOutcome> {
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const { outcome, started } =
     !schedule.catchUp && isMissed(dueAt, now, startedAt)
       ? { outcome: passedBy(dueAt, now), started: undefined }
-      : await begin(schedule, dueAt, parts);
+      : await begin(schedule, dueAt, deps);
   const next = withNext({ ...schedule, last: outcome }, nextTime(schedule, Math.max(dueAt, now)));
   const dispatchId = dispatchIdOf(schedule.id, dueAt);
-  const [isStarted] = await Promise.all([parts.store.fire(next, dueAt, started), parts.attempts.forget(dispatchId)]);
-  if (isStarted && started !== undefined) parts.missions.started(started);
+  const [isStarted] = await Promise.all([deps.store.fire(next, dueAt, started), deps.attempts.forget(dispatchId)]);
+  if (isStarted && started !== undefined) deps.missions.started(started);
   return outcome;
 }
 
 /** What is to be stored, if the hooks and the plan let it. `hand`: a person does not wait for its time. */
-export function begin(schedule: Schedule, dueAt: number, parts: ScheduleParts, hand?: ByHand): Promise<Beginning> {
-  const ask = () => askHooks(schedule, dueAt, parts, hand);
+export function begin(schedule: Schedule, dueAt: number, deps: ScheduleDeps, hand?: ByHand): Promise<Beginning> {
+  const ask = () => askHooks(schedule, dueAt, deps, hand);
   if (hand) return ask();
   const dispatchId = dispatchIdOf(schedule.id, dueAt);
-  return parts.attempts.inTurn([{ point: "schedule:trigger", dispatchId }], dispatchId, ask);
+  return deps.attempts.inTurn([{ point: "schedule:trigger", dispatchId }], dispatchId, ask);
 }
 
 interface ByHand {
@@ -52,27 +52,27 @@ interface Beginning {
 async function askHooks(
   schedule: Schedule,
   dueAt: number,
-  parts: ScheduleParts,
+  deps: ScheduleDeps,
   hand: ByHand | undefined,
 ): Promise<Beginning> {
   const { id: scheduleId, planId, expression, address } = schedule;
   const start = hand?.once ?? dueAt;
   const missionId = missionIdOf(scheduleId, start);
-  const facts = { dueAt, at: parts.clock.now() };
+  const facts = { dueAt, at: deps.clock.now() };
   const payload = { scheduleId, missionId, expression, planId, dueAt };
   const dispatchId = dispatchIdOf(scheduleId, start);
   try {
-    const own = hand?.attempt === undefined ? await parts.attempts.count("schedule:trigger", dispatchId) : undefined;
-    const given = own === undefined ? undefined : await parts.attempts.tooMany("schedule:trigger", dispatchId, own);
+    const own = hand?.attempt === undefined ? await deps.attempts.count("schedule:trigger", dispatchId) : undefined;
+    const given = own === undefined ? undefined : await deps.attempts.tooMany("schedule:trigger", dispatchId, own);
     if (given !== undefined) return { outcome: { ...facts, kind: "vetoed", by: "hookgate", reason: given.reason } };
-    const asked = await parts.registry
+    const asked = await deps.registry
       .runBefore("schedule:trigger", payload, { dispatchId, attempt: hand?.attempt ?? own })
       .catch(failedClosed);
     if (asked.cancelled) {
       const { cancelReason: reason = "schedule:trigger was vetoed", cancelledBy = "a hook" } = asked;
       return { outcome: { ...facts, kind: "vetoed", by: cancelledBy, reason } };
     }
-    const mission = parts.missions.draft({
+    const mission = deps.missions.draft({
       id: missionId,
       planId,
       by: hand?.by ?? `schedule:${scheduleId}`,
@@ -84,7 +84,7 @@ async function askHooks(
     return { outcome: { ...facts, kind: "started", missionId }, started: { mission, pending } };
   } catch (error) {
     // A broken plan, or a guard that failed closed: said where it is seen, and the schedule goes on.
-    parts.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not start its mission");
+    deps.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not start its mission");
     return { outcome: { ...facts, kind: "failed", reason: errorMessage(error) } };
   }
 }

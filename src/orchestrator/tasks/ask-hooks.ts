@@ -7,31 +7,31 @@ import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { BeforeResult } from "../../hooks/signatures.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { type Changes, withChanges } from "../parts.js";
+import { type Changes, withChanges } from "../deps.js";
 import type { Veto, Wish } from "./wish.js";
 
 export type Answer = { kind: "let go"; changes: Changes } | ({ kind: "veto" } & Veto);
 
 type Registry = Pick<HookRegistry, "runBefore">;
 
-interface AskParts {
+interface AskDeps {
   registry: Registry;
   attempts: Attempts;
 }
 
 /** The starts are counted under the task's id; the code that writes the result forgets them. */
-export function askHooks(parts: AskParts, task: Task, next: Task, wish: Wish): Promise<Answer> {
-  const ask = () => askEach(parts, task, next, wish);
+export function askHooks(deps: AskDeps, task: Task, next: Task, wish: Wish): Promise<Answer> {
+  const ask = () => askEach(deps, task, next, wish);
   // A person's command, and what a hook asks for, wait for nothing: the hook may be what the others wait for.
   if (wish.actor.cause !== undefined) return ask();
   const dispatches = pointsOf(wish).map((point) => ({ point, dispatchId: idOf(task, wish, point) }));
-  return parts.attempts.inTurn(dispatches, task.id, ask);
+  return deps.attempts.inTurn(dispatches, task.id, ask);
 }
 
 /** The same when it is asked again after a crash. */
 const idOf = (task: Task, { to }: Wish, point: Point) => `${task.id}:${task.version + 1}:${to}:${point}`;
 
-async function askEach({ registry, attempts }: AskParts, task: Task, next: Task, wish: Wish): Promise<Answer> {
+async function askEach({ registry, attempts }: AskDeps, task: Task, next: Task, wish: Wish): Promise<Answer> {
   let shown = withChanges(next, { status: task.status });
   let changes: Changes = {};
   const points = pointsOf(wish);

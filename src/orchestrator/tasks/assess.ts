@@ -2,13 +2,13 @@
 import { assessmentId } from "../../domain/assessment.js";
 import type { Assessed, Task } from "../../domain/task.js";
 import { errorMessage } from "../../lib/errors.js";
-import type { StepParts } from "./step-parts.js";
+import type { StepDeps } from "./step-deps.js";
 
-export async function assess(task: Task, parts: StepParts): Promise<void> {
-  const { store, clock, logger, stopping, transitions, finish } = parts;
-  if (parts.assess === undefined || task.hold !== undefined) return store.setDue(task.id, undefined);
+export async function assess(task: Task, deps: StepDeps): Promise<void> {
+  const { store, clock, logger, stopping, transitions, finish } = deps;
+  if (deps.assess === undefined || task.hold !== undefined) return store.setDue(task.id, undefined);
   const still = (now: Task) => now.status === "review" && now.attempt === task.attempt;
-  const assessed = await parts.assess(task, stopping).catch((error: unknown): Assessed => {
+  const assessed = await deps.assess(task, stopping).catch((error: unknown): Assessed => {
     logger.error({ task: task.id, error: errorMessage(error) }, "an assessment failed");
     return { kind: "held", by: "orchestrator", reason: `it could not be judged: ${errorMessage(error)}` };
   });
@@ -28,7 +28,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
         timing: () => ({}),
       },
     );
-    await parts.attempts.forget(assessmentId(task));
+    await deps.attempts.forget(assessmentId(task));
     return;
   }
   const { assessment } = assessed;

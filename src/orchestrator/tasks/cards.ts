@@ -3,7 +3,7 @@
 import { type Address, parseAddress } from "../../domain/address.js";
 import type { Task } from "../../domain/task.js";
 import type { OrchestratorConfig, PersonConfig } from "../config.js";
-import type { OrchestratorParts } from "../parts.js";
+import type { OrchestratorDeps } from "../deps.js";
 
 export type Cards = NonNullable<Task["cards"]>;
 
@@ -11,7 +11,7 @@ export type Cards = NonNullable<Task["cards"]>;
 const MOST_CARDS = 5;
 
 /** The card where it came from; none when it came from nowhere in chat and no place is configured. */
-export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorParts, "config">): Cards {
+export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorDeps, "config">): Cards {
   const at = address ?? shownIn(config());
   return at === undefined ? [] : [{ id: firstCardId(id), at }];
 }
@@ -31,7 +31,7 @@ export function cardsOf({ id, cards, owner: before }: Task, owner: string): Card
 export function cardFor(
   task: Task,
   { user, at }: PersonConfig,
-  { chat, config }: Pick<OrchestratorParts, "chat" | "config">,
+  { chat, config }: Pick<OrchestratorDeps, "chat" | "config">,
 ): ((now: Task) => Cards) | undefined {
   const [platform = "", userId = ""] = user.split(":");
   const place =

@@ -21,12 +21,12 @@ import { issuesOf, pathText } from "../../lib/schema-issues.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { assigneeOf, assigneeProblem } from "../assignee.js";
 import type { OrchestratorConfig } from "../config.js";
-import { withChanges } from "../parts.js";
+import { withChanges } from "../deps.js";
 import { failedClosed } from "./ask-hooks.js";
 import { firstCards } from "./cards.js";
 import { afterChange } from "./notify-change.js";
 
-export interface CreateParts {
+export interface CreateDeps {
   config(): OrchestratorConfig;
   store: Pick<TaskStore, "get" | "isKnown" | "insert">;
   registry: Pick<HookRegistry, "runBefore">;
@@ -55,16 +55,16 @@ export async function createTask(
   input: TaskSpecInput,
   actor: Actor,
   origin: TaskOrigin,
-  parts: CreateParts,
+  deps: CreateDeps,
 ): Promise<Task> {
-  const { config, store, attempts, committed, clock } = parts;
+  const { config, store, attempts, committed, clock } = deps;
   const id = origin.id ?? newId("t", clock.now());
   const known = await store.get(id);
   if (known !== undefined) return known;
   const dispatchId = numberedDispatch(id, "task:create", origin.round ?? 1);
   // The steps of a mission are counted together: a refusal is forgotten when the mission has it on disk.
   const owner = origin.missionId ?? dispatchId;
-  const ask = () => afterHooks(id, input, actor, origin, { dispatchId, owner }, parts);
+  const ask = () => afterHooks(id, input, actor, origin, { dispatchId, owner }, deps);
   const { spec, assignee } = await (origin.missionId === undefined
     ? ask()
     : attempts.inTurn([{ point: "task:create", dispatchId }], owner, ask)
@@ -124,7 +124,7 @@ async function afterHooks(
   actor: Actor,
   origin: TaskOrigin,
   { dispatchId, owner }: { dispatchId: string; owner: string },
-  { config, store, registry, attempts, clock }: CreateParts,
+  { config, store, registry, attempts, clock }: CreateDeps,
 ) {
   const wanted = checked(input, clock.now());
   const depth = actor.cause?.depth ?? 0;
@@ -164,7 +164,7 @@ function changeProblem(
   changed: unknown,
   wanted: TaskSpec,
   id: string,
-  { config, store, clock }: Pick<CreateParts, "config" | "store" | "clock">,
+  { config, store, clock }: Pick<CreateDeps, "config" | "store" | "clock">,
 ): string | undefined {
   const read = readSpec(changed, clock.now());
   if ("problem" in read) return read.problem;

@@ -12,7 +12,7 @@ import { backoffMs } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { OrchestratorConfig, RunnerConfig } from "../config.js";
-import type { Changes } from "../parts.js";
+import type { Changes } from "../deps.js";
 import type { Ending } from "../runners/runner.js";
 import type { Transitioned, Transitions } from "./transition.js";
 import type { Wish } from "./wish.js";

@@ -49,7 +49,7 @@ function pointsOf({ kind, from, to, points = [] }: TaskEvent): string[] {
   return [...points, "task:transition", ...atEnd];
 }
 
-export interface NotifyParts {
+export interface NotifyDeps {
   pending: Pick<Pending, "handle">;
   registry: Pick<HookRegistry, "runAfter">;
   attempts: Pick<Attempts, "notify">;
@@ -64,7 +64,7 @@ export interface NotifyParts {
   logger: Logger;
 }
 
-export function handleChanges({ pending, registry, attempts, ...parts }: NotifyParts): void {
+export function handleChanges({ pending, registry, attempts, ...deps }: NotifyDeps): void {
   pending.handle(
     HOOKS,
     async ({ id: dispatchId, payload, attempt }) => {
@@ -80,8 +80,8 @@ export function handleChanges({ pending, registry, attempts, ...parts }: NotifyP
   pending.handle(WATCHERS, async ({ payload, attempt }) => {
     const { event, task } = payload as Change;
     // Later changes may have been handled since the first try.
-    const now = attempt === 1 ? task : await parts.get(task.id);
-    if (now) await notifyWatchers(event, now, parts);
+    const now = attempt === 1 ? task : await deps.get(task.id);
+    if (now) await notifyWatchers(event, now, deps);
   });
 }
 
@@ -108,10 +108,10 @@ function notifyHooks(
   }
 }
 
-type WatcherParts = Omit<NotifyParts, "pending" | "registry" | "attempts" | "get">;
+type WatcherDeps = Omit<NotifyDeps, "pending" | "registry" | "attempts" | "get">;
 
 /** Rejects when one of them failed; that does not keep the others from being notified. */
-async function notifyWatchers(event: TaskEvent, task: Task, parts: WatcherParts): Promise<void> {
+async function notifyWatchers(event: TaskEvent, task: Task, deps: WatcherDeps): Promise<void> {
   const isChange = event.kind !== "created" && event.kind !== "note";
   const failed: string[] = [];
   const notify = async (whom: string, work: () => Promise<void> | undefined) => {
@@ -121,14 +121,14 @@ async function notifyWatchers(event: TaskEvent, task: Task, parts: WatcherParts)
       failed.push(`${whom}: ${errorMessage(error)}`);
     }
   };
-  await notify("the clocks", async () => parts.entityChanged?.(watchedOf(task)));
-  if (isChange) await notify("its mission", async () => parts.taskChanged?.(task));
-  if (event.kind === "transition") await notify("tasks that wait for it", () => parts.wake(task));
+  await notify("the clocks", async () => deps.entityChanged?.(watchedOf(task)));
+  if (isChange) await notify("its mission", async () => deps.taskChanged?.(task));
+  if (event.kind === "transition") await notify("tasks that wait for it", () => deps.wake(task));
   // A card that cannot be shown is no reason to notify the others again.
-  await parts
+  await deps
     .show(task)
     .catch((error: unknown) =>
-      parts.logger.error({ task: task.id, error: errorMessage(error) }, "the card of a task could not be changed"),
+      deps.logger.error({ task: task.id, error: errorMessage(error) }, "the card of a task could not be changed"),
     );
   if (failed.length > 0) throw new Error(`not notified of a change of task ${task.id}: ${failed.join("; ")}`);
 }

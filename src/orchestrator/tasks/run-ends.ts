@@ -14,7 +14,7 @@ export interface RunEnds {
   recover(): Promise<void>;
 }
 
-export interface RunEndParts {
+export interface RunEndDeps {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   get(id: string): Promise<Task | undefined>;
   finish: Pick<Finish, "concluded">;
@@ -30,7 +30,7 @@ interface RunEnd {
 
 const SCOPE = "task.ends";
 
-export function createRunEnds({ keyValue, get, finish }: RunEndParts): RunEnds {
+export function createRunEnds({ keyValue, get, finish }: RunEndDeps): RunEnds {
   return {
     async conclude({ id, attempt }, runId, ending, durationMs) {
       const end: RunEnd = { runId, attempt, ending, durationMs };

@@ -6,31 +6,31 @@ import { type Assignee, assigneeOf } from "../assignee.js";
 import { runnerNamed } from "../runners/index.js";
 import { assess } from "./assess.js";
 import { cardFor, cardsOf } from "./cards.js";
-import type { StepParts } from "./step-parts.js";
+import type { StepDeps } from "./step-deps.js";
 
 const SELF: Actor = { by: "orchestrator" };
 
-export async function step(task: Task, parts: StepParts): Promise<void> {
-  const { store } = parts;
+export async function step(task: Task, deps: StepDeps): Promise<void> {
+  const { store } = deps;
   switch (task.status) {
     case "pending":
-      return begin(task, parts);
+      return begin(task, deps);
     case "assigned":
-      return spawn(task, parts);
+      return spawn(task, deps);
     case "in_progress":
-      return overdue(task, parts);
+      return overdue(task, deps);
     case "review":
-      return assess(task, parts);
+      return assess(task, deps);
     case "blocked":
-      return unblock(task, parts);
+      return unblock(task, deps);
     default:
       return store.setDue(task.id, undefined);
   }
 }
 
-async function begin(task: Task, parts: StepParts): Promise<void> {
-  const { transitions } = parts;
-  if (!(await isFree(task, parts))) return;
+async function begin(task: Task, deps: StepDeps): Promise<void> {
+  const { transitions } = deps;
+  if (!(await isFree(task, deps))) return;
   if (task.needsApproval === true && task.approvedBy === undefined) {
     await transitions.transition(task.id, {
       to: "awaiting_approval",
@@ -40,10 +40,10 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
     });
     return;
   }
-  const assignee = assigneeOrNone(task, parts);
-  if (assignee === undefined) return nobody(task, parts);
-  if (assignee.kind === "person") return handOut(task, assignee, parts);
-  const giveBack = parts.rooms.take(assignee.name);
+  const assignee = assigneeOrNone(task, deps);
+  if (assignee === undefined) return nobody(task, deps);
+  if (assignee.kind === "person") return handOut(task, assignee, deps);
+  const giveBack = deps.rooms.take(assignee.name);
   if (giveBack === undefined) return; // the next run that ends wakes it again
   try {
     const assigned = await transitions.transition(task.id, {
@@ -51,10 +51,10 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
       actor: { ...SELF, reason: `${assignee.name} has room` },
       still: isStill(task),
       change: (now) => ({ owner: assignee.owner, cards: cardsOf(now, assignee.owner) }),
-      timing: () => ({ dueAt: parts.clock.now() }),
+      timing: () => ({ dueAt: deps.clock.now() }),
       onVeto: "hold",
     });
-    if (assigned.kind !== "moved" || !(await run(assigned.task, assignee, giveBack, parts))) giveBack();
+    if (assigned.kind !== "moved" || !(await run(assigned.task, assignee, giveBack, deps))) giveBack();
   } catch (error) {
     giveBack();
     throw error;
@@ -62,14 +62,14 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
 }
 
 /** Found assigned: a crash came before its start. A person's card is out, and the person's turn. */
-async function spawn(task: Task, parts: StepParts): Promise<void> {
-  const assignee = assigneeOrNone(task, parts);
-  if (assignee === undefined) return nobody(task, parts);
-  if (assignee.kind === "person") return parts.store.setDue(task.id, undefined);
-  const giveBack = parts.rooms.take(assignee.name);
+async function spawn(task: Task, deps: StepDeps): Promise<void> {
+  const assignee = assigneeOrNone(task, deps);
+  if (assignee === undefined) return nobody(task, deps);
+  if (assignee.kind === "person") return deps.store.setDue(task.id, undefined);
+  const giveBack = deps.rooms.take(assignee.name);
   if (giveBack === undefined) return;
   try {
-    if (!(await run(task, assignee, giveBack, parts))) giveBack();
+    if (!(await run(task, assignee, giveBack, deps))) giveBack();
   } catch (error) {
     giveBack();
     throw error;
@@ -81,11 +81,11 @@ async function run(
   task: Task,
   { name, runner }: Extract<Assignee, { kind: "runner" }>,
   giveBack: () => void,
-  parts: StepParts,
+  deps: StepDeps,
 ): Promise<boolean> {
-  const { clock, config, owner, transitions, running, runEnds } = parts;
-  const runs = runnerNamed(name, parts);
-  if (runs === undefined || parts.stopping.aborted) return false;
+  const { clock, config, owner, transitions, running, runEnds } = deps;
+  const runs = runnerNamed(name, deps);
+  if (runs === undefined || deps.stopping.aborted) return false;
   const runId = task.interrupted?.runId ?? newId("r", clock.now());
   const started = await transitions.transition(task.id, {
     to: "in_progress",
@@ -114,9 +114,9 @@ async function run(
   return true;
 }
 
-async function handOut(task: Task, assignee: Extract<Assignee, { kind: "person" }>, parts: StepParts): Promise<void> {
-  const { transitions, finish } = parts;
-  const card = cardFor(task, assignee.person, parts);
+async function handOut(task: Task, assignee: Extract<Assignee, { kind: "person" }>, deps: StepDeps): Promise<void> {
+  const { transitions, finish } = deps;
+  const card = cardFor(task, assignee.person, deps);
   if (card === undefined) {
     await finish.fail(task.id, {
       actor: SELF,
@@ -137,9 +137,9 @@ async function handOut(task: Task, assignee: Extract<Assignee, { kind: "person" 
 }
 
 /** Only people's work is due by time: a run has its own deadline. */
-async function overdue(task: Task, parts: StepParts): Promise<void> {
-  const { clock, finish, store } = parts;
-  const limitMs = limitOf(task, parts);
+async function overdue(task: Task, deps: StepDeps): Promise<void> {
+  const { clock, finish, store } = deps;
+  const limitMs = limitOf(task, deps);
   const startedAt = task.run?.startedAt;
   if (task.run?.owner !== undefined || limitMs === undefined || startedAt === undefined)
     return store.setDue(task.id, undefined);
@@ -148,13 +148,13 @@ async function overdue(task: Task, parts: StepParts): Promise<void> {
 }
 
 /** How long a person may take, where that is said. */
-export function limitOf(task: Task, parts: Pick<StepParts, "config">): number | undefined {
-  const assignee = assigneeOrNone(task, parts);
+export function limitOf(task: Task, deps: Pick<StepDeps, "config">): number | undefined {
+  const assignee = assigneeOrNone(task, deps);
   return task.maxDuration ?? (assignee?.kind === "person" ? assignee.maxDurationMs : undefined);
 }
 
 /** Its runner was removed from the configuration, maybe by mistake: nothing of it is lost, and it continues when the runner is back. */
-async function nobody(task: Task, { transitions, clock }: StepParts): Promise<void> {
+async function nobody(task: Task, { transitions, clock }: StepDeps): Promise<void> {
   const reason = `its assignee "${task.assignTo}" does not exist any more`;
   await transitions.transition(task.id, {
     to: "blocked",
@@ -165,9 +165,9 @@ async function nobody(task: Task, { transitions, clock }: StepParts): Promise<vo
   });
 }
 
-async function unblock(task: Task, parts: StepParts): Promise<void> {
-  const { store, transitions, clock } = parts;
-  const reason = await freedBy(task, parts);
+async function unblock(task: Task, deps: StepDeps): Promise<void> {
+  const { store, transitions, clock } = deps;
+  const reason = await freedBy(task, deps);
   if (reason === undefined) return store.setDue(task.id, undefined);
   await transitions.transition(task.id, {
     to: "pending",
@@ -178,19 +178,19 @@ async function unblock(task: Task, parts: StepParts): Promise<void> {
   });
 }
 
-async function freedBy(task: Task, parts: StepParts): Promise<string | undefined> {
+async function freedBy(task: Task, deps: StepDeps): Promise<string | undefined> {
   switch (task.hold?.kind) {
     case "dependency":
-      return (await dependenciesOf(task, parts.store)).kind === "failed" ? undefined : "what it waits for goes on";
+      return (await dependenciesOf(task, deps.store)).kind === "failed" ? undefined : "what it waits for goes on";
     case "assignee":
-      return assigneeOrNone(task, parts) === undefined ? undefined : "it has an assignee again";
+      return assigneeOrNone(task, deps) === undefined ? undefined : "it has an assignee again";
     default:
       return undefined; // a person's turn
   }
 }
 
 /** Whether all that it waits for is done. One that failed blocks it; one that is under way wakes it when it ends. */
-async function isFree(task: Task, { store, transitions, clock }: StepParts): Promise<boolean> {
+async function isFree(task: Task, { store, transitions, clock }: StepDeps): Promise<boolean> {
   if ((task.dependsOn?.length ?? 0) === 0) return true;
   const found = await dependenciesOf(task, store);
   if (found.kind === "done") return true;
@@ -217,7 +217,7 @@ const isStill =
   (now: Task): boolean =>
     now.status === status && now.attempt === attempt && now.assignTo === assignTo;
 
-function assigneeOrNone(task: Task, { config }: Pick<StepParts, "config">): Assignee | undefined {
+function assigneeOrNone(task: Task, { config }: Pick<StepDeps, "config">): Assignee | undefined {
   try {
     return assigneeOf(task.assignTo, config());
   } catch {

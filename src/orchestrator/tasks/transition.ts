@@ -18,7 +18,7 @@ import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
-import { type Changes, withChanges } from "../parts.js";
+import { type Changes, withChanges } from "../deps.js";
 import { askHooks } from "./ask-hooks.js";
 import { afterChange } from "./notify-change.js";
 import type { Veto, Wish } from "./wish.js";
@@ -29,7 +29,7 @@ export type Transitioned =
   /** The task is not any more what the wish was about. */
   | { kind: "stale"; task: Task };
 
-export interface TransitionParts {
+export interface TransitionDeps {
   store: Pick<TaskStore, "get" | "commit">;
   registry: Pick<HookRegistry, "runBefore">;
   attempts: Attempts;
@@ -71,8 +71,8 @@ const WISHED: Partial<Record<TaskStatus, string>> = {
   failed: "failure",
 };
 
-export function createTransitions(parts: TransitionParts): Transitions {
-  const { store, attempts, committed, clock } = parts;
+export function createTransitions(deps: TransitionDeps): Transitions {
+  const { store, attempts, committed, clock } = deps;
 
   async function transition(id: string, wish: Wish): Promise<Transitioned> {
     let asked: { about: string; changes: Changes } | undefined;
@@ -82,7 +82,7 @@ export function createTransitions(parts: TransitionParts): Transitions {
       if (!mayBecome(task.status, wish.to)) throw illegal(task, wish.to);
       const about = `${task.status} ${task.run?.id ?? ""}`;
       if (asked?.about !== about) {
-        const answer = await askHooks(parts, task, moved(task, wish), wish);
+        const answer = await askHooks(deps, task, moved(task, wish), wish);
         if (answer.kind === "veto") return vetoed(task, answer, wish);
         asked = { about, changes: answer.changes };
       }

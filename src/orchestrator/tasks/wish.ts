@@ -2,7 +2,7 @@
 
 import type { Actor, Task, TaskStatus } from "../../domain/task.js";
 import type { TaskTiming } from "../../domain/task-store.js";
-import type { Changes } from "../parts.js";
+import type { Changes } from "../deps.js";
 
 /** Asked and told besides task:transition, where a change is more than that. */
 export type StepPoint = "task:retry" | "task:spawn";

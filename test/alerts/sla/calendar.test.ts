@@ -174,7 +174,7 @@ describe("working time, held against a look at the clock every minute", () => {
           let expected = 0;
           for (let minute = from; minute < to; minute += MINUTE) if (isWorking(minute)) expected += MINUTE;
           expect(office.between(from, to)).toBe(expected);
-          // Parts of minutes: split anywhere, the sum is the same.
+          // Deps of minutes: split anywhere, the sum is the same.
           const middle = Math.min(to, from + oddMs);
           expect(office.between(from, middle) + office.between(middle, to)).toBe(expected);
           if (expected === 0) return;

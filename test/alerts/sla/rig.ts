@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
-import { createSla, type Sla, type SlaParts } from "../../../src/alerts/sla/sla.js";
+import { createSla, type Sla, type SlaDeps } from "../../../src/alerts/sla/sla.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { SlaNews } from "../../../src/domain/sla.js";
 import type { Store } from "../../../src/domain/store.js";
@@ -48,7 +48,7 @@ export interface SlaRigOptions {
   clock?: ManualClock;
   signals?: AlertSignal[];
   news?: SlaNews[];
-  current?: SlaParts["current"];
+  current?: SlaDeps["current"];
   hooks?: (registry: HookRegistry) => void;
   raise?: (signal: AlertSignal) => Promise<void>;
 }

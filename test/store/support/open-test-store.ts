@@ -75,7 +75,7 @@ export function reply(changes: Partial<NewDelivery> = {}): NewDelivery {
   };
 }
 
-/** Parts as the gateway freezes them: the first on the wire, the others waiting. */
+/** Deps as the gateway freezes them: the first on the wire, the others waiting. */
 export function partsOf(...texts: string[]): DeliveryPart[] {
   return texts.map((text, index) => ({
     index,

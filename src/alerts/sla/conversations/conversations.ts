@@ -16,7 +16,7 @@ import type { ConversationsConfig } from "../config.js";
 import { afterSight, ended } from "./after-sight.js";
 import { BY_SILENCE, entityOf, type Links, spansOf } from "./as-entity.js";
 
-export interface ConversationsParts {
+export interface ConversationsDeps {
   store: SlaStore;
   clocks: Clocks;
   config(): ConversationsConfig;
@@ -42,29 +42,29 @@ const MAX_PARALLEL = 8;
 const LATE_MS = 10_000;
 
 export class Conversations {
-  readonly #parts: ConversationsParts;
+  readonly #deps: ConversationsDeps;
   readonly #work: Work;
   #isRunning = false;
   /** No policy is about conversations: open ones are kept until then, so that a bad save forgets no customer who waits. */
   #keptUntil: number | undefined;
 
-  constructor(parts: ConversationsParts) {
-    this.#parts = parts;
+  constructor(deps: ConversationsDeps) {
+    this.#deps = deps;
     this.#work = createWork({
       processDue: (key) =>
         key === CLOSING ? this.#closeSilent() : key === FORGETTING ? this.#giveUp() : this.#take(key),
       maxParallel: MAX_PARALLEL,
-      clock: parts.clock,
-      logger: parts.logger.child({ part: "sla", of: "conversations" }),
+      clock: deps.clock,
+      logger: deps.logger.child({ part: "sla", of: "conversations" }),
     });
   }
 
   isWanted(): boolean {
-    return this.#parts.hasPolicies() || this.#keptUntil !== undefined;
+    return this.#deps.hasPolicies() || this.#keptUntil !== undefined;
   }
 
   hearsHooks(): boolean {
-    return this.isWanted() && this.#parts.config().hooks === "answered";
+    return this.isWanted() && this.#deps.config().hooks === "answered";
   }
 
   seen(sight: ConversationSight): void {
@@ -74,7 +74,7 @@ export class Conversations {
   /** Resumes sights that were stored and not processed; nothing ends by silence before `quietUntil`. */
   async start(quietUntil: number): Promise<void> {
     this.#isRunning = true;
-    for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.wake(conversation);
+    for (const conversation of await this.#deps.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.wake(conversation);
     this.#work.wake(CLOSING, quietUntil);
     this.policiesChanged();
   }
@@ -98,7 +98,7 @@ export class Conversations {
    * the open ones are kept for a while, and heard.
    */
   policiesChanged(): void {
-    const { clock, hasPolicies } = this.#parts;
+    const { clock, hasPolicies } = this.#deps;
     if (hasPolicies()) {
       this.#keptUntil = undefined;
       return;
@@ -109,7 +109,7 @@ export class Conversations {
 
   /** The policies did not come back: what was open is given up, and the log says how many. */
   async #giveUp(): Promise<number | undefined> {
-    const { clock, logger, hasPolicies } = this.#parts;
+    const { clock, logger, hasPolicies } = this.#deps;
     if (hasPolicies() || this.#keptUntil === undefined) return undefined;
     if (clock.now() < this.#keptUntil) return this.#keptUntil;
     let count = 0;
@@ -123,7 +123,7 @@ export class Conversations {
   }
 
   async #eachOpen(change: (known: SlaCase) => CaseChange): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     for (let afterId = ""; ; ) {
       const page = await store.openCases(afterId, CASES_IN_A_PAGE);
       for (const { id } of page)
@@ -134,7 +134,7 @@ export class Conversations {
   }
 
   async close(caseId: string, by: string): Promise<boolean> {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     let isClosed = false;
     await this.#see(caseId, (known) => {
       if (!known || known.endedAt !== undefined) return undefined;
@@ -157,7 +157,7 @@ export class Conversations {
 
   /** What was seen of a conversation, in order. */
   async #take(conversation: string): Promise<number | undefined> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     const sights = await store.sightsOf(conversation, SIGHTS_IN_A_ROW);
     for (const sight of sights) {
       if (!this.#isRunning) return undefined;
@@ -169,13 +169,13 @@ export class Conversations {
   }
 
   async #takeOne(conversation: string, sight: ConversationSight): Promise<boolean> {
-    const { store, config, isWatched } = this.#parts;
+    const { store, config, isWatched } = this.#deps;
     const open = await store.openCase(conversation);
     if (sight.kind === "moved") return open ? this.#move(open, sight) : this.#forget(sight);
     const begun = open ?? afterSight(undefined, sight, config());
-    const first = begun && named(begun, this.#parts.links);
+    const first = begun && named(begun, this.#deps.links);
     // Most chats of a busy gateway may have no customers.
-    if (!first || (!open && !isWatched(entityOf(first, this.#parts.links)))) return this.#forget(sight);
+    if (!first || (!open && !isWatched(entityOf(first, this.#deps.links)))) return this.#forget(sight);
     let isTaken = false;
     await this.#see(first.id, (known) => {
       if (known?.endedAt !== undefined) return undefined;
@@ -188,7 +188,7 @@ export class Conversations {
 
   /** The chat has another id, and its open case goes with it, unless there is one already. */
   async #move(open: SlaCase, sight: ConversationSight): Promise<boolean> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const address = { ...sight.address, chatId: sight.toChatId ?? sight.address.chatId };
     const conversation = formatAddress(address);
     if (await store.openCase(conversation)) return this.#forget(sight);
@@ -202,27 +202,27 @@ export class Conversations {
   }
 
   #hold({ at }: ConversationSight): { holdUntil?: number } {
-    const { clock, holdMs } = this.#parts;
+    const { clock, holdMs } = this.#deps;
     return clock.now() - at > LATE_MS ? { holdUntil: clock.now() + holdMs() } : {};
   }
 
   async #forget({ id }: ConversationSight): Promise<true> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     await store.apply({ clocks: [], announced: [], seen: [id] }, clock.now());
     return true;
   }
 
   async #see(caseId: string, change: (known: SlaCase | undefined) => CaseChange | undefined): Promise<void> {
-    const { store, clocks } = this.#parts;
+    const { store, clocks } = this.#deps;
     await clocks.see("conversation", caseId, async () => {
       const changed = change(await store.caseById(caseId));
       if (!changed) return undefined;
       const { case: seen, isAsItWas, ...how } = changed;
-      const one = named(seen, this.#parts.links);
+      const one = named(seen, this.#deps.links);
       return {
         ...how,
         case: isAsItWas ? undefined : one,
-        entity: entityOf(one, this.#parts.links),
+        entity: entityOf(one, this.#deps.links),
         spansFor: (policy) => spansOf(one, policy),
       };
     });
@@ -230,7 +230,7 @@ export class Conversations {
 
   /** Ends the conversations that have been silent long enough. Gives the time of the next. */
   async #closeSilent(): Promise<number | undefined> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     const next = await store.nextClosing();
     if (!next || next.closesAt > clock.now()) return next?.closesAt;
     // A new message may have come.
@@ -244,7 +244,7 @@ export class Conversations {
   }
 
   async #lookAtClosing(): Promise<void> {
-    const next = await this.#parts.store.nextClosing();
+    const next = await this.#deps.store.nextClosing();
     if (next && this.#isRunning) this.#work.wake(CLOSING, next.closesAt);
   }
 }

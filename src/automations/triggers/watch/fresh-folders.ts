@@ -11,7 +11,7 @@ import { isGone } from "./change.js";
 /** After it appeared, and each after the look before. */
 const LOOKS_AFTER_MS = [250, 2_500, 25_000] as const;
 
-export interface FreshFoldersParts {
+export interface FreshFoldersDeps {
   clock: Clock;
   /** A file that the watcher has not told of, or not as it is now. */
   file(path: string, stats: Stats): void;
@@ -27,7 +27,7 @@ export interface FreshFolders {
   stop(): void;
 }
 
-export function createFreshFolders({ clock, file, folder, onError }: FreshFoldersParts): FreshFolders {
+export function createFreshFolders({ clock, file, folder, onError }: FreshFoldersDeps): FreshFolders {
   /** For each fresh folder, the files that the watcher reported, as they were then. */
   const reported = new Map<string, Map<string, string>>();
   const timers = new Set<Timer>();

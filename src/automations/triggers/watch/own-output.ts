@@ -12,7 +12,7 @@
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
 import { createLineages } from "../../run/lineage.js";
-import { createProofs, type Proof, type ProofParts } from "./proofs.js";
+import { createProofs, type Proof, type ProofDeps } from "./proofs.js";
 import { causeBy, LINGER_MS, latestOf, type Writer, type Writers, type Written, writersOf } from "./writers.js";
 
 export type Verdict =
@@ -49,15 +49,15 @@ const QUIET = { leastMs: LINGER_MS + 1_000, mostMs: 600_000 };
 const BELIEVED_MS = 600_000;
 const CHECK_AGAIN_MS = 500;
 
-export interface OwnOutputParts extends ProofParts {
+export interface OwnOutputDeps extends ProofDeps {
   hookId: string;
   runs: Pick<AutomationRunStore, "list" | "span" | "spans">;
   debounceMs: number;
 }
 
-export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
-  const { hookId, runs, debounceMs } = parts;
-  const proofs = createProofs(parts);
+export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
+  const { hookId, runs, debounceMs } = deps;
+  const proofs = createProofs(deps);
   const lineageOf = createLineages(runs);
   let state: State = { kind: "calm", believedUntil: 0 };
   let inARow = 0;

@@ -15,7 +15,7 @@ const proof = z.object({
 });
 export type Proof = z.output<typeof proof>;
 
-export interface ProofParts {
+export interface ProofDeps {
   hookId: string;
   /** The watch's. */
   key: string;
@@ -35,7 +35,7 @@ export const PROOF_SCOPE = "automations.own-output";
 const RUNS_WITHOUT = 3;
 const ENDED: readonly AutomationRunStatus[] = ["succeeded", "failed", "timed_out", "blocked"];
 
-export function createProofs({ hookId, key, runs, keyValue }: ProofParts): Proofs {
+export function createProofs({ hookId, key, runs, keyValue }: ProofDeps): Proofs {
   return {
     async read() {
       const { data } = proof.safeParse(await keyValue.get(PROOF_SCOPE, key));

@@ -22,7 +22,7 @@ const LET_GO_MS = 500;
 const POLL_MS = 2_000;
 const WATCH_OVER_MS = 5_000;
 
-export interface SourceParts {
+export interface SourceDeps {
   /** A file of the selection is there and may be new or changed, or (without a snapshot) may be gone. */
   touched(path: string, now: FileSnapshot | undefined): void;
   /** This folder is gone or is another one: all that was in it may be. */
@@ -46,7 +46,7 @@ export interface Source {
   stop(): Promise<void>;
 }
 
-export function openSource(selection: Selection, parts: SourceParts): Source {
+export function openSource(selection: Selection, deps: SourceDeps): Source {
   let watcher: FSWatcher | undefined;
   let identities: Identities | undefined;
   let freshFolders: FreshFolders | undefined;
@@ -66,13 +66,13 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
 
   function report(error: unknown): void {
     problem = `${selection.pattern} cannot be watched: ${errorMessage(error)}`;
-    parts.logger.warn({ path: selection.root, error: errorMessage(error) }, problem);
+    deps.logger.warn({ path: selection.root, error: errorMessage(error) }, problem);
     checkAgain();
   }
 
   function checkAgain(afterMs = CHECK_AGAIN_MS): void {
     timer?.cancel();
-    timer = parts.clock.after(afterMs, () => void inTurn(open));
+    timer = deps.clock.after(afterMs, () => void inTurn(open));
   }
 
   /** Resolves when what is there was told. */
@@ -88,12 +88,12 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     const { real } = at;
     const isFolder = at.kind === "folder";
     const shown = (path: string) => moved(path, real, selection.root);
-    const ignores = (path: string) => parts.isOwnFile(path) || selection.ignores(shown(path));
+    const ignores = (path: string) => deps.isOwnFile(path) || selection.ignores(shown(path));
     const watchedRoot = isFolder ? real : dirname(real);
     // Loaded when there is something to watch: a start without files need not pay for it.
     const { watch } = await import("chokidar");
     let count = 0;
-    const folders = createIdentities(parts.clock, (replaced) => {
+    const folders = createIdentities(deps.clock, (replaced) => {
       if (watcher === opened) void inTurn(() => reopen(replaced.map(shown)));
     });
     identities = folders;
@@ -109,25 +109,25 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       ignored: (path, stats) => {
         if (path === watchedRoot) return false;
         if (!isFolder) return path !== real;
-        if (parts.isOwnFile(path) && selection.selects(shown(path))) hasOwn = true;
+        if (deps.isOwnFile(path) && selection.selects(shown(path))) hasOwn = true;
         return ignores(path) || (stats?.isFile() === true && !selection.selects(shown(path)));
       },
     });
     watcher = opened;
     const counted = () => {
-      if (++count === parts.maxWatched + 1) void inTurn(giveUp);
+      if (++count === deps.maxWatched + 1) void inTurn(giveUp);
     };
     const isSelected = (path: string) =>
-      !parts.isOwnFile(path) && (isFolder ? selection.selects(shown(path)) : path === real);
+      !deps.isOwnFile(path) && (isFolder ? selection.selects(shown(path)) : path === real);
     const isWithinDepth = (path: string) => relative(real, path).split(sep).length <= selection.depth;
     const touched = (path: string, stats: Stats | undefined) => {
       if (!stats || !isSelected(path)) return;
       hasOther = true;
       fresh.reported(path, stats);
-      parts.touched(shown(path), snapshotOf(shown(path), stats));
+      deps.touched(shown(path), snapshotOf(shown(path), stats));
     };
     const fresh = createFreshFolders({
-      clock: parts.clock,
+      clock: deps.clock,
       file: touched,
       folder(path) {
         if (watcher !== opened || folders.knows(path)) return;
@@ -147,7 +147,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       .on("unlink", (path) => {
         count--;
         if (path === real) place = { kind: "absent", real };
-        if (isSelected(path)) parts.touched(shown(path), undefined);
+        if (isSelected(path)) deps.touched(shown(path), undefined);
       })
       .on("addDir", (path, stats) => {
         counted();
@@ -178,28 +178,28 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   function watchOver(folders: Identities, root: string): void {
     folders.suspect(root);
     timer?.cancel();
-    timer = parts.clock.after(WATCH_OVER_MS, () => watchOver(folders, root));
+    timer = deps.clock.after(WATCH_OVER_MS, () => watchOver(folders, root));
   }
 
   async function reopen(replaced: readonly string[]): Promise<void> {
-    parts.logger.debug({ folders: replaced }, "folders were removed or replaced; they are watched again");
+    deps.logger.debug({ folders: replaced }, "folders were removed or replaced; they are watched again");
     await close();
-    for (const folder of replaced) parts.gone(folder);
+    for (const folder of replaced) deps.gone(folder);
     place = await placeOf(selection.root);
     checkAgain(LET_GO_MS);
   }
 
   async function giveUp(): Promise<void> {
     await close();
-    problem = `${selection.pattern} has more than ${parts.maxWatched.toLocaleString("en-US")} files and folders and is not watched: narrow \`paths\` or add to \`ignore\``;
-    parts.logger.warn({ path: selection.root }, problem);
+    problem = `${selection.pattern} has more than ${deps.maxWatched.toLocaleString("en-US")} files and folders and is not watched: narrow \`paths\` or add to \`ignore\``;
+    deps.logger.warn({ path: selection.root }, problem);
   }
 
   function onError(error: unknown, of: FSWatcher): void {
     if (watcher !== of) return;
     if (isOutOfRoom(error) && !isPolling) {
       isPolling = true;
-      parts.logger.warn({ path: selection.root }, `${selection.pattern} is polled: ${errorMessage(error)}`);
+      deps.logger.warn({ path: selection.root }, `${selection.pattern} is polled: ${errorMessage(error)}`);
       void inTurn(open);
     } else if (!isGone(error)) void inTurn(() => Promise.reject(error));
   }
@@ -223,7 +223,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       return problem === undefined && place.kind !== "folder" && place.kind !== "file";
     },
     get isOwnOnly() {
-      const isOwnFile = place.kind !== "nowhere" && parts.isOwnFile(place.real);
+      const isOwnFile = place.kind !== "nowhere" && deps.isOwnFile(place.real);
       return isOwnFile || (hasOwn && !hasOther);
     },
     async stop() {

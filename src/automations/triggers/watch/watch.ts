@@ -7,19 +7,19 @@ import type { FileSnapshot } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
 import { createWork } from "../../../lib/work.js";
 import type { Definition, TriggerOf } from "../../definition/definition.js";
-import type { TriggerParts } from "../trigger.js";
+import type { TriggerDeps } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";
 import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
 import { firingOf, type WatchFiring } from "./firing.js";
-import { createOwnOutput, type OwnOutputParts, type Verdict } from "./own-output.js";
+import { createOwnOutput, type OwnOutputDeps, type Verdict } from "./own-output.js";
 import { selectionOf, within } from "./selection.js";
 import { openSource } from "./source.js";
 import type { Written } from "./writers.js";
 
-export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
-  store: TriggerParts["store"]["snapshots"];
-  runs: OwnOutputParts["runs"];
-  keyValue: OwnOutputParts["keyValue"];
+export type WatchDeps = Pick<TriggerDeps, "clock" | "logger"> & {
+  store: TriggerDeps["store"]["snapshots"];
+  runs: OwnOutputDeps["runs"];
+  keyValue: OwnOutputDeps["keyValue"];
   /** Files and folders that one path may have. */
   maxWatched: number;
   /** A real path that the gateway itself writes. */
@@ -67,11 +67,11 @@ export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, 
   return `${hookId}#${hash.digest("hex").slice(0, 12)}`;
 }
 
-export function openWatch(definition: Definition, trigger: TriggerOf<"files">, parts: WatchParts): Watch {
-  const { clock, logger, store, maxWatched, isOwnFile } = parts;
+export function openWatch(definition: Definition, trigger: TriggerOf<"files">, deps: WatchDeps): Watch {
+  const { clock, logger, store, maxWatched, isOwnFile } = deps;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
-  const { runs, keyValue } = parts;
+  const { runs, keyValue } = deps;
   const ownOutput = createOwnOutput({ hookId: definition.id, key, debounceMs: trigger.debounceMs, runs, keyValue });
   const pauses = new Map<string, Held>();
   /** When what is not there any more was seen to be gone. */
@@ -198,13 +198,13 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     const dispatchId = dispatchIdOf(key, meant);
     if (firing && verdict.kind === "cut") {
       const { reason, cause = held?.cause } = verdict;
-      await parts.cut(definition, firing, dispatchId, { reason: `${reason} (${meant[0]?.path})`, cause });
+      await deps.cut(definition, firing, dispatchId, { reason: `${reason} (${meant[0]?.path})`, cause });
     } else if (firing && verdict.kind === "fire") {
       ownOutput.fired(dispatchId);
-      await parts.fire(firing, dispatchId, verdict.cause);
+      await deps.fire(firing, dispatchId, verdict.cause);
     }
     if (changes.length > 0) await know(changes);
-    if (firing) await parts.settled(dispatchId);
+    if (firing) await deps.settled(dispatchId);
   }
 
   async function know(changes: readonly Change[]): Promise<void> {

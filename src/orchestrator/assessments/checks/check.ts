@@ -4,7 +4,7 @@ import type { Task } from "../../../domain/task.js";
 import type { GuardedRequest, GuardedResponse } from "../../../lib/outgoing/request.js";
 import type { Processes } from "../../../lib/process.js";
 
-export interface CheckParts {
+export interface CheckDeps {
   processes: Processes;
   models: Models;
   /** Guarded: only where the configuration lets requests of hooks go. */
@@ -13,7 +13,7 @@ export interface CheckParts {
   folder: string;
 }
 
-export interface CheckContext extends CheckParts {
+export interface CheckContext extends CheckDeps {
   task: Task;
   timeoutMs: number;
   /** Aborts at the time-out, too. */

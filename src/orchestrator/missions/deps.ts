@@ -30,7 +30,7 @@ export interface MissionTasks {
   ofMission(missionId: string): Promise<Task[]>;
 }
 
-export interface MissionParts {
+export interface MissionDeps {
   registry: Pick<HookRegistry, "runBefore" | "dispatch">;
   attempts: Attempts;
   pending: Pick<Pending, "handle" | "added" | "resume" | "drained">;

@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
 import type { Missions } from "../missions/missions.js";
 
-export interface ScheduleParts {
+export interface ScheduleDeps {
   registry: Pick<HookRegistry, "runBefore">;
   attempts: Attempts;
   store: ScheduleStore;

@@ -36,7 +36,7 @@ export interface RunStart {
   check?(decision: Decision): string | undefined;
 }
 
-export interface RunParts {
+export interface RunDeps {
   readonly runs: AutomationRunStore;
   readonly gates: Gates;
   readonly leases: Leases;

@@ -16,7 +16,7 @@ import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
 import type { OwnerClaims } from "./owner-claims.js";
 
-export interface Parts {
+export interface Deps {
   store: Store;
   registry: HookRegistry;
   adapters: Adapters;

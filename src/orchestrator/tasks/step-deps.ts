@@ -1,12 +1,12 @@
 /** What the steps of a task share. */
-import type { OrchestratorParts } from "../parts.js";
+import type { OrchestratorDeps } from "../deps.js";
 import type { Rooms } from "../rooms.js";
 import type { Running } from "../running.js";
 import type { Finish } from "./finish.js";
 import type { RunEnds } from "./run-ends.js";
 import type { Transitions } from "./transition.js";
 
-export interface StepParts extends OrchestratorParts {
+export interface StepDeps extends OrchestratorDeps {
   transitions: Transitions;
   finish: Finish;
   runEnds: RunEnds;

@@ -17,7 +17,7 @@ import type { Processes } from "../lib/process.js";
 import type { Pending } from "../pending/pending.js";
 import type { OrchestratorConfig } from "./config.js";
 
-export interface OrchestratorParts {
+export interface OrchestratorDeps {
   /** As it is now: a reload changes it. What runs goes on as it was started. */
   config(): OrchestratorConfig;
   store: TaskStore;
