@@ -47,8 +47,6 @@ export interface LoadedConfig {
   file?: string;
   /** How the file was before it was read: its `markText`. */
   mark?: string;
-  /** The file holds nothing, not even a comment. */
-  isBlank?: boolean;
   problems: ConfigProblem[];
   /** Where a setting of `config` or `draft` is in the file, for problems that are found later. */
   placeOf?: (path: YamlPath, ofKey?: boolean) => Position;
@@ -69,6 +67,9 @@ const DEFAULT_FILE = "hookgate.yaml";
 
 /** The file that was read or, when there is none yet, where it is looked for. */
 export const placeOfConfig = ({ file }: Pick<LoadedConfig, "file">): string => file ?? resolve(DEFAULT_FILE);
+
+/** An editor, a full disk or a deployment that stopped halfway leaves such a file. */
+const BLANK = "the file is empty: write the settings again. A line with a comment (#) alone means the defaults";
 
 /** The default file under a name that is not read. */
 function misnamed(file: string): ConfigProblem[] {
@@ -107,7 +108,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
   const mark = markText(fileMarkSync(file));
-  const { config, draft, placeOf, pathOf, isFollowUp, isBlank, ...read } = readYaml(file);
+  const { config, draft, placeOf, pathOf, isFollowUp, ...read } = readYaml(file);
   problems.push(...read.problems, ...hooksFolderProblem(file), ...plansFolderProblem(file));
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
     if (isFollowUp?.(problem.message)) continue;
@@ -123,7 +124,6 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   return {
     ...finish(config, env, file, problems),
     mark,
-    isBlank,
     draft: draft && { config: draft, env: rest },
     placeOf,
     pathOf,
@@ -142,7 +142,7 @@ function finish(
   return { ...whole, file: file || undefined, problems };
 }
 
-interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "isBlank" | "placeOf" | "pathOf" | "isFollowUp"> {
+interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "placeOf" | "pathOf" | "isFollowUp"> {
   draft?: Config;
 }
 
@@ -153,6 +153,7 @@ function readYaml(file: string): ReadFile {
   } catch (error) {
     return { problems: [{ file, path: "", message: `cannot be read: ${errorMessage(error)}` }] };
   }
+  if (source.trim() === "") return { problems: [{ file, path: "", message: BLANK }] };
   const yaml = parseYaml(source);
   if (yaml.errors.length > 0) return { problems: yaml.errors.map((error) => ({ file, ...error, path: "" })) };
   const raw = yaml.value ?? {};
@@ -163,7 +164,6 @@ function readYaml(file: string): ReadFile {
     config,
     draft,
     problems,
-    isBlank: source.trim() === "",
     placeOf: (path, ofKey) => yaml.placeOf(originalOf(path), ofKey),
     pathOf: originalOf,
     isFollowUp,

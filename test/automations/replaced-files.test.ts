@@ -21,7 +21,7 @@ describe("hookgate.yaml", () => {
     const refused = (why: RegExp) => until(async () => why.test(await status(live)), `the refusal ${why}`);
 
     writeFileSync(file, "");
-    await refused(/hookgate\.yaml is empty/);
+    await refused(/hookgate\.yaml: the file is empty: write the settings again/);
     unlinkSync(file);
     await refused(/hookgate\.yaml was removed/);
     const { file: _file, problems: _problems, ...rest } = live.read();

@@ -272,7 +272,7 @@ test.each([
   const folder = mkdtempSync(join(tmpdir(), "hookgate-slips-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "hooks"));
-  writeFileSync(join(folder, "hookgate.yaml"), "");
+  writeFileSync(join(folder, "hookgate.yaml"), "{}");
   writeFileSync(join(folder, file), text);
   const env = { HOOKGATE_TOKEN: "the-token-of-a-check-0123456789-abcdef" };
   const { err } = await runCli(["check"], { cwd: folder, env });

@@ -356,6 +356,7 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
       "it is a device. Put a regular file in its place. No hook of this file",
       device,
     ],
+    ["hookgate.yaml", "no letters", "hookgate.yaml: the file is empty", (path) => writeFileSync(path, "\n")],
     ["hookgate.yaml", "UTF-16", "hookgate.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],
     ["hooks/guard.yaml", "a pipe", "cannot be read: it is a pipe", pipe],
     ["hooks/guard.yaml", "UTF-16", "guard.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],

@@ -89,7 +89,7 @@ describe("loadConfig", () => {
       "ababababababababab",
     ]) {
       expect(of({ BOB_TOKEN: good, EVE_TOKEN: weak })).toEqual([expect.stringContaining("is easy to guess")]);
-      expect(load("", { HOOKGATE_TOKEN: weak }).problems).toMatchObject([{ path: "HOOKGATE_TOKEN" }]);
+      expect(load("#", { HOOKGATE_TOKEN: weak }).problems).toMatchObject([{ path: "HOOKGATE_TOKEN" }]);
     }
   });
 
@@ -107,7 +107,7 @@ describe("loadConfig", () => {
       ["DISCORD_TOKEN_FILE", "discord"],
       ["web.people.0.token_env", undefined],
     ]);
-    expect(load("", { HOOKGATE_TOKEN_FILE: `${file}-2` }).config).toBeUndefined();
+    expect(load("#", { HOOKGATE_TOKEN_FILE: `${file}-2` }).config).toBeUndefined();
   });
 
   it("refuses patterns of events that cannot be checked in bounded time", () => {
@@ -148,8 +148,8 @@ describe("loadConfig", () => {
       const loaded = load(yaml, env);
       return loaded.config && loaded.env && configWarnings(loaded.config, loaded.env, loaded.file);
     };
-    expect(of("")).toEqual([]);
-    expect(of("", { HOOKGATE_HOST: "0.0.0.0" })).toEqual([expect.stringContaining("without TLS")]);
+    expect(of("#")).toEqual([]);
+    expect(of("#", { HOOKGATE_HOST: "0.0.0.0" })).toEqual([expect.stringContaining("without TLS")]);
     const proxy = "http: { public_url: 'https://chat.example.org', behind_proxy: true }";
     expect(of(proxy, { HOOKGATE_HOST: "0.0.0.0" })).toEqual([]);
     const open = "http: { public_url: 'https://chat.example.org', behind_proxy: true, metrics_need_token: false }";
@@ -194,7 +194,7 @@ describe("loadConfig", () => {
 
   it("names the character that no bot token has, with its place, and switches the platform off with that reason", () => {
     const of = (env: Record<string, string>) => {
-      const { problems } = load("", env);
+      const { problems } = load("#", env);
       return problems.map(({ path, message, platform }) => `${platform} ${path}: ${message}`);
     };
     expect(of({ TELEGRAM_TOKEN: "7654321:AAF ake", DISCORD_TOKEN: "MTE.abc.def…" })).toEqual([
@@ -213,8 +213,13 @@ describe("loadConfig", () => {
     expect(problems[0]?.line).toBeGreaterThanOrEqual(2);
   });
 
-  it("reads an empty file and a missing default file as the defaults", () => {
-    expect(load("").config?.gateway.ttl).toBe(86_400_000);
+  it("reads a file with a comment alone and a missing default file as the defaults, and refuses an empty file", () => {
+    expect(load("# none").config?.gateway.ttl).toBe(86_400_000);
+    for (const blank of ["", " \n\t\n"]) {
+      const { config, problems } = load(blank);
+      expect(config).toBeUndefined();
+      expect(problems).toMatchObject([{ message: expect.stringMatching(/^the file is empty: write the settings/) }]);
+    }
     expect(load("# only a comment\n").config?.web.enabled).toBe(true);
   });
 
@@ -229,7 +234,7 @@ describe("loadConfig", () => {
   });
 
   it("treats empty variables as unset and reads others by name", () => {
-    const { env } = load("", { DISCORD_TOKEN: " ", GUEST: "x" });
+    const { env } = load("#", { DISCORD_TOKEN: " ", GUEST: "x" });
     expect(env?.DISCORD_TOKEN).toBeUndefined();
     expect(env?.variable("GUEST")).toBe("x");
   });
