@@ -319,11 +319,14 @@ function fieldRows(place: string, schema: z.ZodType | undefined): string[][] {
 /** What a fresh clone starts with, so that the first hello meets a hook. */
 const SHIPPED_PLUGINS = [
   "plugins:",
-  "  - hookgate/examples/greeter",
+  "  - module: hookgate/examples/greeter",
+  "    config:",
+  '      text: "Welcome, {name}!"',
   "  - module: hookgate/examples/keyword-router",
   "    config:",
   "      rules:",
   "        - words: [hello, hi, hey]",
+  "          alone: true # not for a question that starts with a greeting",
   '          reply: "Hello! A hook answered you. `/help` shows what you can do here."',
 ];
 

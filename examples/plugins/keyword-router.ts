@@ -15,6 +15,8 @@ const address = z.string().transform((text, context): Address => {
 const rule = z
   .strictObject({
     words: z.array(z.string().min(1)).min(1),
+    /** Only a message without other words fits, besides mentions: a greeting, and not a question that starts with one. */
+    alone: z.boolean().default(false),
     /** Markdown. */
     reply: z.string().optional(),
     route_to: address.optional(),
@@ -29,8 +31,11 @@ export default definePlugin({
 
     hooks.registerClaiming("inbound_claim", ({ message }) => {
       if (message.isBot) return { handled: false };
-      const written = wordsOf(message.text);
-      const fitting = rules.find(({ words }) => written.some((word) => words.has(word)));
+      const written = wordsOf(message.text.replace(/<?@\S+/g, ""));
+      const fitting = rules.find(
+        ({ words, alone }) =>
+          written.some((word) => words.has(word)) && (!alone || written.every((word) => words.has(word))),
+      );
       if (!fitting) return { handled: false };
       const { reply, route_to: routeTo } = fitting;
       return {

@@ -1,6 +1,8 @@
 /** The example plugins, compiled as they are shipped, loaded by the real loader into a real gateway with a real store. */
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { silentLogger } from "../../src/lib/logger.js";
 import { pluginsConfig } from "../../src/plugins/config.js";
 import { createPlugins } from "../../src/plugins/plugins.js";
@@ -197,6 +199,18 @@ describe("keyword-router", () => {
     await rig.idle();
     expect(rig.platform.texts("billing").join("")).toBe("**Ada** in a room: about my INVOICE, please");
     expect(rig.platform.texts("room")).toEqual(["gefunden"]);
+  });
+
+  it("leaves a customer's question that starts with a greeting to others when its words are to stand alone", async () => {
+    const { plugins } = parse(readFileSync(join(ROOT, "hookgate.yaml"), "utf8")) as {
+      plugins: { module: string; config?: Record<string, unknown> }[];
+    };
+    const shipped = plugins.find(({ module }) => module.endsWith("keyword-router"));
+    const rig = await start([example("keyword-router", shipped?.config)]);
+    for (const text of ["Hi, I ordered a bike and it is broken.", "Hello!", "@Hookgate hey", "say hi to the team"])
+      await rig.say(text);
+    await rig.idle();
+    expect(rig.platform.texts("room").filter((text) => text.startsWith("Hello! A hook"))).toHaveLength(2);
   });
 
   it("says what is wrong with its rules", async () => {
