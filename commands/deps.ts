@@ -6,7 +6,7 @@ import type { AutomationDesk } from "../src/automations/desk.js";
 import type { Address } from "../src/domain/address.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { RoleToHear } from "../src/domain/hearing.js";
-import type { CancelledRest, Store } from "../src/domain/store.js";
+import type { CancelledRest, HookSwitch, Store } from "../src/domain/store.js";
 import type { OwnerClaims } from "../src/gateway/owner-claims.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
 import type { Attempts } from "../src/hooks/attempts.js";
@@ -30,7 +30,7 @@ export type HookDesk = Pick<
   | "running"
   | "validate"
   | "unawaited"
-  | "setEnabled"
+  | "declaredEnabled"
   | "dispatch"
 >;
 
@@ -55,7 +55,7 @@ export type AlertDesk = Pick<
 
 export interface CommandDeps {
   registry: HookDesk;
-  store: Pick<Store, "inbox" | "outbox" | "journal" | "audit" | "hookState" | "keyValue" | "check" | "health">;
+  store: Pick<Store, "inbox" | "outbox" | "journal" | "audit" | "keyValue" | "check" | "health">;
   /** States of the platforms, depths of the queues. */
   status(): GatewayStatus | Promise<GatewayStatus>;
   /** An operator sends a held or dead delivery after all, and the outbox looks at it now. False when it is neither. */
@@ -98,10 +98,12 @@ export interface CommandDeps {
   pluginCommands?(): readonly CommandSpec[];
   /** What is said of hooks beside the registry. */
   switches?: {
-    /** Holds for a registration to come too: a plugin that is loaded again. */
-    keep(hookId: string, enabled: boolean): void;
+    /** Holds from now on, for a registration to come too: a plugin that is loaded again. Stored where the configuration says otherwise. */
+    set(hookId: string, enabled: boolean, by: string): Promise<void>;
     /** The configuration's own word, which holds again after a restart. */
     configured(hookId: string): boolean | undefined;
+    /** The switch in chat that is in force, while what the configuration or the plugin says of the hook differs. */
+    inForce(hookId: string): HookSwitch | undefined;
   };
   /** Owners who were claimed in chat. */
   claims?: OwnerClaims;

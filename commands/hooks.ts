@@ -22,9 +22,13 @@ export const hooks: CommandDefinition = defineCommand({
       run: (deps, context) => listHooks(deps, context, actionNames()),
     },
     show: { summary: "One hook: state, order, limits, last fires", run: showHook },
-    enable: { summary: "Switch a hook on", role: "admin", run: (deps, context) => switchHook(deps, context, true) },
+    enable: {
+      summary: "Switch a hook on, also across restarts, until its `enabled` in the file changes",
+      role: "admin",
+      run: (deps, context) => switchHook(deps, context, true),
+    },
     disable: {
-      summary: "Switch a hook off, also across restarts",
+      summary: "Switch a hook off, also across restarts, until its `enabled` in the file changes",
       role: "admin",
       run: (deps, context) => switchHook(deps, context, false),
     },

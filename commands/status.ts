@@ -12,6 +12,7 @@ import { answer, commandButton } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
+import { outrankedText } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { code, count, plain } from "./text.js";
@@ -61,6 +62,7 @@ export const status = defineCommand({
           neverFired: hooks.never.map(({ id }) => id),
           alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
           problems: hooks.problems,
+          switched: hooks.switched.map(({ id }) => id),
         },
         heldAfterCrashes: {
           tasks: health.held.tasks.map(({ id }) => id),
@@ -119,6 +121,8 @@ interface HookHealth {
   /** Not run because they failed again and again. */
   breakers: readonly OpenBreaker[];
   problems: readonly Problem[];
+  /** What a person switched in chat, while what is written says otherwise. */
+  switched: readonly { id: string; text: string }[];
 }
 
 async function examine(deps: CommandDeps): Promise<Health> {
@@ -146,6 +150,10 @@ async function examine(deps: CommandDeps): Promise<Health> {
       skipped: enabled.filter((hook) => hook.alwaysSkipped !== undefined),
       problems: deps.registry.validate(),
       breakers: deps.automations?.breakers() ?? [],
+      switched: deps.registry.list().flatMap((hook) => {
+        const text = outrankedText(deps, hook);
+        return text === undefined ? [] : { id: hook.id, text };
+      }),
     },
     plugins: deps.plugins?.() ?? [],
     problems: problems.map(({ text }) => text),
@@ -308,7 +316,7 @@ function ignoredLine(ignored: GatewayStatus["ignored"]): string {
 }
 
 function hookLines(
-  { all, enabled, paused, failing, never, skipped, problems, breakers }: HookHealth,
+  { all, enabled, paused, failing, never, skipped, problems, breakers, switched }: HookHealth,
   now: number,
 ): string {
   return [
@@ -320,6 +328,8 @@ function hookLines(
         ({ hookId, failures, openUntil }) =>
           `⛔ ${code(hookId)} ${openUntil > now ? `is not run: it failed ${failures} times in a row. One run tries it in ${formatDuration(openUntil - now)}; ${code(`/hooks enable ${hookId}`)} runs it at once` : `failed ${failures} times in a row. Its pause has ended: its next run tries it`}`,
       ),
+    ...switched.slice(0, MAX_NAMED).map(({ id, text }) => `⚠ ${code(id)} was ${text}`),
+    ...(switched.length > MAX_NAMED ? [`and ${switched.length - MAX_NAMED} more that were switched in chat`] : []),
     ...(failing.length > 0 ? [`✗ failing in 24 h: ${named(failing)}`] : []),
     ...(never.length > 0 ? [`never fired: ${named(never)}`] : []),
     ...(skipped.length > 0 ? [`always skipped: ${named(skipped)}`] : []),

@@ -5,6 +5,7 @@ import { createPlatforms } from "../adapters/index.js";
 import { readableEnd } from "../commands/automations/owner-only.js";
 import type { CommandDeps } from "../commands/deps.js";
 import { offeredTo } from "../commands/help.js";
+import { outrankedLines } from "../commands/hooks/outranked.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import type { LinkTo } from "./alerts/sla/conversations/as-entity.js";
@@ -112,7 +113,11 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const metrics = createMetrics();
     const automationsNow = () => current.config.automations;
     const orchestratorNow = () => current.config.orchestrator;
-    const overrides = await createOverrides(config.overrides, store);
+    const overrides = await createOverrides(config.overrides, {
+      store: store.hookState,
+      declared: (hookId) => registry.declaredEnabled(hookId),
+      clock,
+    });
     const moves = new MovedChats(store.cursors("gateway"));
     const { queue, registry } = assembleRegistry({
       store,
@@ -132,8 +137,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(followed.stop);
     for (const warning of configWarnings(config, env, loaded.file)) logger.warn({}, warning);
     for (const aside of asideNotes(loaded.file)) logger.info({}, aside);
-    const keepSwitch = (hookId: string, enabled: boolean) => {
-      overrides.keep(hookId, enabled);
+    const switchHook = async (hookId: string, enabled: boolean, by: string) => {
+      await overrides.switchInChat(hookId, enabled, by);
+      registry.setEnabled(hookId, enabled);
       // What its trigger missed while it was off comes now.
       if (enabled) automations.triggers.wake(hookId);
     };
@@ -202,7 +208,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       },
       mask,
       shown,
-      keepSwitch,
+      switchHook,
       clock,
       logger,
     });
@@ -326,7 +332,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       pluginCommands: () => plugins.commands(),
       automations,
       sla: sla.desk,
-      switches: { keep: keepSwitch, configured: overrides.configured },
+      switches: { set: switchHook, configured: overrides.configured, inForce: overrides.inForce },
       claims,
       refuseClaim: (claim) => gateway.refuseClaim(claim),
       attempts,
@@ -344,6 +350,12 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       reservedCommands: new Set(commands.map(({ name }) => name)),
       breaker: automations.pluginBreaker,
       teardownTimeoutMs: stopLeftMs,
+      onReloaded: () =>
+        void overrides
+          .settle()
+          .catch((error: unknown) =>
+            logger.error({ error: errorMessage(error) }, "a switch of a hook that its file ended was not removed"),
+          ),
       clock,
       logger,
     });
@@ -413,6 +425,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       },
       problems: problems.list,
       rejected: problems.rejected,
+      outranked: (ids) => outrankedLines(deps, ids),
       awaitRestart: (sections) => {
         needRestart = sections;
       },
@@ -450,7 +463,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     declareEvents(registry, config.events, current.brokenEvents.keys());
     await plugins.load();
     await automations.load(readHooks(loaded, current));
+    await overrides.settle();
     warnOfProblems(registry, logger);
+    for (const text of outrankedLines(deps)) logger.warn({}, text);
     for (const { of, text, isWarning } of await problems.shown(mask))
       if (of !== "hook") logger[isWarning ? "warn" : "error"]({ of }, text);
     await startInOrder(

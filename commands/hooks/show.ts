@@ -2,7 +2,6 @@
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { BrokenHook } from "../../src/automations/desk.js";
 import { hasRole } from "../../src/domain/identity.js";
-import type { HookSwitch } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -13,8 +12,8 @@ import type { CommandDeps } from "../deps.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { isHookOrPoint, resolveHook } from "../resolve.js";
 import { ago, clip, code, count, plain } from "../text.js";
-import { nameIn } from "../who.js";
 import { brokenData, brokenText } from "./broken.js";
+import { outrankedText } from "./outranked.js";
 import { cutOffHookText, lastOutcomeText, readHookRow, skipText } from "./rows.js";
 import { explainRemoved } from "./why-removed.js";
 
@@ -27,14 +26,14 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   const hook = resolveHook(deps, context.options.id);
   const definition = deps.automations?.get(hook.id);
   const { row, remark } = await readHookRow(deps, hook);
-  const switched = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
+  const switched = deps.switches?.inForce(hook.id);
   const now = deps.clock.now();
   const effect = row.unended === undefined ? await lastEffect(deps, context, hook.id) : undefined;
   const outcome = effect?.instead === undefined ? lastOutcomeText(row, ", ") : `, ${effect.instead}`;
   const id = word(hook.id);
   const fields = [
     field("point", `${code(hook.hook)}${hook.phase ? ` (${hook.phase})` : ""}, ${hook.model}`),
-    field("state", stateText(deps, hook, switched)),
+    field("state", stateText(deps, hook)),
     ...breakerFields(deps, hook, now),
     field("order", orderText(deps, hook)),
     field("limits", `${formatDuration(hook.timeoutMs)}, ${hook.failurePolicy}, ${hook.execution}`),
@@ -108,11 +107,11 @@ function lostText(deps: CommandDeps, { hook, enabled }: HookInfo): string | unde
 }
 
 /** With who switched it, or that the configuration decides. */
-function stateText({ switches, clock }: CommandDeps, { id, enabled }: HookInfo, switched: HookSwitch | undefined) {
-  const state = enabled ? "enabled" : "disabled";
-  if (switches?.configured(id) === enabled) return `${state} in the configuration`;
-  if (switched?.enabled !== enabled) return state;
-  return `${state} by ${plain(nameIn(switched.by), 64)} ${ago(switched.at, clock.now())}`;
+function stateText(deps: CommandDeps, hook: HookInfo) {
+  const state = hook.enabled ? "enabled" : "disabled";
+  if (deps.switches?.configured(hook.id) === hook.enabled) return `${state} in the configuration`;
+  const text = outrankedText(deps, hook);
+  return text ?? state;
 }
 
 export function showBrokenHook(broken: BrokenHook, { automations }: CommandDeps): CommandAnswer {

@@ -19,12 +19,6 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
     `/hooks ${enabled ? "disable" : "enable"} ${word(hook.id)}`,
   );
   const buttons = isOwnersToEnable ? [] : [[button]];
-  // Written first, also when nothing changes now: the operator's word must outlive a restart and the plugin's own default. Who only
-  // repeats it does not take the place of the one who switched it.
-  const stored = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
-  if (data.changed || stored?.enabled !== enabled)
-    await deps.store.hookState.set({ hookId: hook.id, enabled, by: whoIs(context.operator), at: deps.clock.now() });
-  deps.switches?.keep(hook.id, enabled);
   const configured = deps.switches?.configured(hook.id);
   const endsAtRestart =
     configured !== undefined && configured !== enabled
@@ -41,7 +35,7 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
       buttons,
       audited: { changed: false },
     });
-  deps.registry.setEnabled(hook.id, enabled);
+  await deps.switches?.set(hook.id, enabled, whoIs(context.operator));
   return answer({
     text: [
       `${code(hook.id)} is ${state}, from the next dispatch of ${code(hook.hook)} on${endsAtRestart ? "" : ", and after a restart too"}.`,

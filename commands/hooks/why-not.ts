@@ -83,17 +83,21 @@ function endedText(ender: RunRecord): string {
 
 /** Why it was disabled when the point fired; as it is now, when the audit knows of no switching. */
 export function disabledReason(
-  { switches: config, automations, clock }: CommandDeps,
+  { switches: config, registry, automations, clock }: CommandDeps,
   hook: HookInfo,
   switches: readonly Switching[],
   at: number,
 ): string | undefined {
   const held = heldAt(switches, at);
   const now = clock.now();
-  if (held?.enabled === false)
+  // The configuration may have enabled it anew after that, and may have disabled what was enabled.
+  const { enabledAt } = registry.explain(hook.id);
+  if (held?.enabled === false && (enabledAt === undefined || enabledAt > at))
     return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.${hook.enabled ? enabledLater(switches, at, now) || " It is enabled now." : ""}`;
   // What somebody disabled afterwards was enabled then.
-  const wasEnabled = held?.enabled === true || switches.findLast((one) => one.at > at)?.enabled === false;
+  const own = config?.inForce(hook.id);
+  const wasEnabled =
+    switches.findLast((one) => one.at > at)?.enabled === false || (own?.enabled === false && own.at > at);
   if (hook.enabled || wasEnabled) return undefined;
   if (config?.configured(hook.id) === false)
     return `It is **disabled in the configuration**: ${code(`overrides: { ${hook.id}: { enabled: false } }`)}.`;

@@ -19,6 +19,7 @@ import { isByHand } from "../payload.js";
 import { outcomeText, unansweredText } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { brokenText } from "./broken.js";
+import { followText, outrankedText } from "./outranked.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
 import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
@@ -265,6 +266,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
   const isManual = trigger?.kind === "manual";
+  const outranked = outrankedText(deps, hook);
   return answer({
     text: [
       running
@@ -277,6 +279,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
         "\n",
       ),
+      outranked && `It was ${outranked}. ${followText(hook.id, hook.enabled)}`,
       !hook.enabled &&
         deps.switches?.configured(hook.id) === false &&
         `${code(`overrides: { ${hook.id}: { enabled: false } }`)} in the configuration disables it.`,

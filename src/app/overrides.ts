@@ -1,29 +1,44 @@
 /**
- * The operator's word on single hooks: `overrides:` of the configuration, and what was switched in chat where that says nothing. At
- * a reload only what the configuration says anew counts: an emergency switch in chat is not undone by a change elsewhere.
+ * The operator's word on single hooks: `overrides:` of the configuration, and what was switched in chat where that says nothing. The
+ * newest word holds. A switch is stored while what is written of the hook differs: what is written then changes only to what the
+ * switch says, and that ends the switch, also when it is read at the next start. A reload that changes something else leaves it alone.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../config/schema.js";
-import type { Store } from "../domain/store.js";
+import type { HookStateStore, HookSwitch } from "../domain/store.js";
 import type { Override } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
 
 type Configured = Config["overrides"];
+
+interface Deps {
+  store: HookStateStore;
+  /** What the hook says of itself, in its file or its plugin; undefined while there is no such hook. */
+  declared(hookId: string): boolean | undefined;
+  clock: Clock;
+}
 
 export interface Overrides {
   /** What the registry reads. */
   readonly byHook: Readonly<Record<string, Override>>;
   configured(hookId: string): boolean | undefined;
-  /** Switched in chat, for registrations to come. */
-  keep(hookId: string, enabled: boolean): void;
+  /** Durable, and for registrations to come. Nothing is stored where it is what the configuration or the hook itself says. */
+  switchInChat(hookId: string, enabled: boolean, by: string): Promise<void>;
+  /** The switch in chat that holds against what is written. */
+  inForce(hookId: string): HookSwitch | undefined;
   /** Takes over what a new configuration says; gives the hooks that it concerns. */
   take(next: Configured): string[];
+  /** Hooks are registered as they are written now: ends the switches that what is written agrees with or replaced. */
+  settle(): Promise<void>;
   /** Gives what puts everything back as it is now. */
   mark(): () => void;
 }
 
-export async function createOverrides(configured: Configured, store: Pick<Store, "hookState">): Promise<Overrides> {
+export async function createOverrides(configured: Configured, { store, declared, clock }: Deps): Promise<Overrides> {
   const byHook: Record<string, Override> = {};
-  let switched = new Map((await store.hookState.list()).map(({ hookId, enabled }) => [hookId, enabled]));
+  let switched = new Map((await store.list()).map((one) => [one.hookId, one]));
+  /** Replaced by a newer word of `overrides:`, and still stored. */
+  let replaced: readonly HookSwitch[] = [];
   let config: Configured = {};
 
   function take(next: Configured): string[] {
@@ -36,7 +51,12 @@ export async function createOverrides(configured: Configured, store: Pick<Store,
 
   function put(id: string, now: Configured[string] | undefined, before: Configured[string] | undefined): void {
     const isSaidAnew = now?.enabled !== before?.enabled;
-    const enabled = isSaidAnew ? (now?.enabled ?? switched.get(id)) : byHook[id]?.enabled;
+    const former = switched.get(id);
+    if (isSaidAnew && now?.enabled !== undefined && former !== undefined) {
+      switched.delete(id);
+      replaced = [...replaced, former];
+    }
+    const enabled = isSaidAnew ? (now?.enabled ?? former?.enabled) : byHook[id]?.enabled;
     const override: Override = {
       enabled,
       timeoutMs: now?.timeout,
@@ -46,22 +66,47 @@ export async function createOverrides(configured: Configured, store: Pick<Store,
     else byHook[id] = override;
   }
 
-  for (const [id, enabled] of switched) byHook[id] = { enabled };
+  const written = (hookId: string) => own(config, hookId)?.enabled ?? declared(hookId);
+
+  /** It is as it is written. */
+  function release(one: HookSwitch): void {
+    switched.delete(one.hookId);
+    byHook[one.hookId] = { ...byHook[one.hookId], enabled: own(config, one.hookId)?.enabled };
+  }
+
+  for (const [id, { enabled }] of switched) byHook[id] = { enabled };
   take(configured);
   return {
     byHook,
     configured: (hookId) => own(config, hookId)?.enabled,
-    keep(hookId, enabled) {
-      switched.set(hookId, enabled);
+    async switchInChat(hookId, enabled, by) {
+      const former = switched.get(hookId);
+      if (written(hookId) === enabled) {
+        if (former === undefined) return;
+        await store.remove(former);
+        release(former);
+        return;
+      }
+      const made = { hookId, enabled, by, at: clock.now() };
+      await store.set(made);
+      switched.set(hookId, made);
       byHook[hookId] = { ...byHook[hookId], enabled };
     },
+    inForce: (hookId) => switched.get(hookId),
     take,
+    async settle() {
+      const ended = [...switched.values()].filter(({ hookId, enabled }) => written(hookId) === enabled);
+      for (const one of ended) release(one);
+      const gone = [...replaced, ...ended];
+      replaced = [];
+      for (const one of gone) await store.remove(one);
+    },
     mark() {
-      const before = { byHook: { ...byHook }, switched: new Map(switched), config };
+      const before = { byHook: { ...byHook }, switched: new Map(switched), replaced, config };
       return () => {
         for (const id of Object.keys(byHook)) delete byHook[id];
         Object.assign(byHook, before.byHook);
-        ({ switched, config } = before);
+        ({ switched, replaced, config } = before);
       };
     },
   };

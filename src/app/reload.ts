@@ -45,7 +45,7 @@ export interface TakenOver {
   needRestart: string[];
   /** What is wrong since this reload, one line per problem. */
   problems: string[];
-  /** The same for people: what was not applied, and what was and lacks something. Empty when nothing is wrong. */
+  /** The same for people: what was not applied, and what was and lacks something; and what a switch in chat keeps from its effect. */
   report: string;
 }
 
@@ -67,6 +67,8 @@ interface Deps {
   rejected(why: Rejection | undefined): void;
   /** What was applied differs in these sections and variables from what the process was started with; empty: in none. */
   awaitRestart(needRestart: readonly string[]): void;
+  /** Of these hooks, those that a switch in chat holds against what is written: one line each. */
+  outranked(ids: readonly string[]): readonly string[];
   registry: HookRegistry;
   plugins: Plugins;
   overrides: Overrides;
@@ -126,9 +128,10 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     }
     const hooks = await automations.settle(swapped, next.file);
     const found = (await deps.problems()).filter((problem) => !known.has(formatProblem(problem)));
-    const report = mask(reloadText(found, hooks.removed));
-    if (found.length > 0) {
-      logger.error({ file, problems: found.length }, report);
+    const outranked = deps.outranked([...hooks.added, ...hooks.changed]);
+    const report = mask(reloadText(found, hooks.removed, outranked));
+    if (report !== "") {
+      logger[found.length > 0 ? "error" : "warn"]({ file, problems: found.length }, report);
       await notifier.alert("reload", `⚠ ${report}`);
     }
     return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem), report };
@@ -145,9 +148,13 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
 
 /**
  * Problems of a reload: parts that were not applied, and hooks that were applied and lack something. `removed`: hooks that are not in
- * the files any more, maybe because of the same slip.
+ * the files any more, maybe because of the same slip. `outranked`: hooks that changed, and whose `enabled` has no effect.
  */
-function reloadText(problems: readonly ListedProblem[], removed: readonly string[]): string {
+function reloadText(
+  problems: readonly ListedProblem[],
+  removed: readonly string[],
+  outranked: readonly string[],
+): string {
   const isApplied = ({ of }: ListedProblem) => of === "needs" || of === "trigger";
   const listed = (some: readonly ListedProblem[]) => some.map(formatProblem).join("\n").slice(0, 1500);
   const { broken, warned } = splitProblems(problems);
@@ -161,6 +168,7 @@ function reloadText(problems: readonly ListedProblem[], removed: readonly string
     problems.length > 0 &&
       removed.length > 0 &&
       `These hooks are not in the files any more, and were removed: ${removed.join(", ").slice(0, 500)}`,
+    outranked.join("\n").slice(0, 1500),
   ]
     .filter(Boolean)
     .join("\n");

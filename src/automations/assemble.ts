@@ -25,7 +25,7 @@ export interface AssemblyDeps {
   registry: HookRegistry;
   store: Pick<
     Store,
-    "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState" | "tasks" | "missions" | "alerts" | "audit"
+    "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "tasks" | "missions" | "alerts" | "audit"
   >;
   queue: Queue;
   gateway: ReachDeps["gateway"];
@@ -50,8 +50,8 @@ export interface AssemblyDeps {
   mask(text: string): string;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
-  /** Holds for a registration to come, too. */
-  keepSwitch(hookId: string, enabled: boolean): void;
+  /** Holds from now on, for a registration to come, too. */
+  switchHook(hookId: string, enabled: boolean, by: string): Promise<void>;
   clock: Clock;
   logger: Logger;
 }
@@ -99,11 +99,7 @@ export function assembleAutomations(deps: AssemblyDeps): Assembly {
     triggers: (needed) => createTriggers(needed, { isOwnFile: deps.isOwnFile }),
     reachOf,
     mask: deps.mask,
-    async switchOff(hookId, by) {
-      await store.hookState.set({ hookId, enabled: false, by, at: clock.now() });
-      deps.keepSwitch(hookId, false);
-      registry.setEnabled(hookId, false);
-    },
+    switchOff: (hookId, by) => deps.switchHook(hookId, false, by),
     clock,
     logger,
   });

@@ -34,7 +34,9 @@ const hookOverride = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe("Whether the hook is on. At a start it takes precedence over `/hooks enable` and `/hooks disable`."),
+    .describe(
+      "Whether the hook is on. A saved change of it, and each start, ends what `/hooks enable` or `/hooks disable` switched.",
+    ),
   timeout: someDeadline().optional().describe("The deadline of each run of the hook."),
   failure_policy: z
     .enum(["fail-open", "fail-closed"])

@@ -427,6 +427,8 @@ export interface HookStateStore {
   /** Read whole at start. */
   list(): Promise<HookSwitch[]>;
   set(state: HookSwitch): Promise<void>;
+  /** A switch that was made since stays. */
+  remove(state: Pick<HookSwitch, "hookId" | "at">): Promise<void>;
 }
 
 /** A plugin's own key-value pairs; values are JSON. */

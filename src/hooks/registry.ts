@@ -340,6 +340,12 @@ export class HookRegistry<P extends Points = Catalogue> {
     return true;
   }
 
+  /** What the registration itself says, whatever the operator's word is; undefined when there is no such hook. */
+  declaredEnabled(id: string): boolean | undefined {
+    const entry = this.#roster.entries.get(id);
+    return entry && (entry.options.enabled ?? true);
+  }
+
   /**
    * Takes a registration out for dispatches to come, to make room for another of its id; one that is under way still calls it, so
    * that what it guards is not without a guard for a moment. False when there is no such hook.

@@ -47,6 +47,8 @@ export interface PluginsOptions {
   onPrepare?: (module: string) => void;
   /** The function that a plugin's setup returned failed, or does not end. */
   onEndFailed?: (pluginId: string, message: string) => void;
+  /** Called after a reload has put plugins in place: their hooks may differ from what they were. */
+  onReloaded?: () => void;
   /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
 }
@@ -332,6 +334,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       for (const one of prepared) if ("candidate" in one) await over(one.candidate, around);
       throw error;
     }
+    options.onReloaded?.();
     for (const placement of placements) await placement.settle();
     await watchAll();
     return placements.some(({ isRefusal }) => !isRefusal);

@@ -233,6 +233,48 @@ describe("what a reload takes over", () => {
     expect([(await live.info("one")).enabled, (await live.info("two")).enabled]).toEqual([false, true]);
   });
 
+  test("is the newest word on whether a hook is on: a saved `enabled` ends a switch of chat, also one saved while the gateway was down", async () => {
+    const config = (guard: boolean, greet: boolean, more = "") =>
+      `automations: { watch: false }\nhooks: [${manual("guard", `enabled: ${guard}, ${more}`)}, ${manual("greet", `enabled: ${greet},`)}]\n`;
+    const live = await liveApp({ "hookgate.yaml": config(false, true) });
+    const write = async (...how: Parameters<typeof config>) => {
+      live.write("hookgate.yaml", config(...how));
+      return reloaded(live);
+    };
+    const states = () => Promise.all(["guard", "greet"].map(async (id) => (await live.info(id)).enabled));
+    const command = async (line: string) => JSON.stringify(await live.post("/api/command", { line }));
+
+    // Switches that change nothing are no switches.
+    expect(await command("/hooks disable guard")).toContain("was disabled already");
+    expect(await command("/hooks enable greet")).toContain("was enabled already");
+    await write(true, false);
+    expect(await states()).toEqual([true, false]);
+
+    // Switched for an incident and back: the file decides again.
+    for (const id of ["guard", "greet"])
+      for (const to of ["disable", "enable", "disable"]) await command(`/hooks ${to} ${id}`);
+    expect(await states()).toEqual([false, false]);
+    const { report } = await write(true, true, "cooldown: 1h,");
+    expect(await states()).toEqual([false, true]);
+    const outranked = /disabled by Owner .*, and its file has `?enabled: true/;
+    expect(report).toMatch(outranked);
+    expect(report).not.toContain("greet");
+    for (const line of ["/hooks why guard", "/hooks show guard", "/status"])
+      expect(await command(line)).toMatch(outranked);
+    expect(await command("/status")).not.toContain("`greet` was");
+    await live.stop();
+    await live.start();
+    expect(await states()).toEqual([false, true]);
+
+    // The file's word that changed while the gateway was down.
+    await live.stop();
+    live.write("hookgate.yaml", config(false, true));
+    await live.start();
+    await write(true, true);
+    expect(await states()).toEqual([true, true]);
+    expect(await command("/hooks why guard")).not.toMatch(outranked);
+  });
+
   test("is models, and the settings of all hooks: how many run, how long history is kept, where admins are told", async () => {
     const agent = `{ id: asks, trigger: manual, run: { agent: { prompt: hello, model: small } } }`;
     const live = await liveApp({

@@ -1,5 +1,7 @@
 /** The commands on a real registry, a real store and a clock that stands still; only the gateway's two verbs are recorded. */
+
 import { type CommandDeps, createCommands, HooksInFlight } from "../../commands/index.js";
+import { createOverrides } from "../../src/app/overrides.js";
 import type { OptionValue } from "../../src/domain/command.js";
 import { hasRole, type Role } from "../../src/domain/identity.js";
 import { type OutboundMessage, outboundMessage } from "../../src/domain/message.js";
@@ -47,8 +49,16 @@ export async function openDesk(): Promise<Desk> {
     clock,
     logger: silentLogger,
   });
-  const overrides: Record<string, { enabled?: boolean }> = {};
-  const registry = new HookRegistry({ journal: store.journal, clock, logger: silentLogger, overrides });
+  const overrides = await createOverrides(
+    { pinned: { enabled: true } },
+    { store: store.hookState, declared: (id) => registry.declaredEnabled(id), clock },
+  );
+  const registry = new HookRegistry({
+    journal: store.journal,
+    clock,
+    logger: silentLogger,
+    overrides: overrides.byHook,
+  });
   const released: Desk["released"] = [];
   const deps: CommandDeps = {
     registry,
@@ -68,10 +78,12 @@ export async function openDesk(): Promise<Desk> {
     withdraw: (id, reason) => store.outbox.withdraw(id, reason, clock.now(), false),
     cancelRest: (id, reason) => store.outbox.cancelRest(id, reason, clock.now(), false),
     switches: {
-      keep(hookId, enabled) {
-        overrides[hookId] = { enabled };
+      async set(hookId, enabled, by) {
+        await overrides.switchInChat(hookId, enabled, by);
+        registry.setEnabled(hookId, enabled);
       },
-      configured: (hookId) => (hookId === "pinned" ? true : undefined),
+      configured: overrides.configured,
+      inForce: overrides.inForce,
     },
     roleToHear: async () => "operator",
     inFlight: new HooksInFlight(),

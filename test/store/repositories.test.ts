@@ -55,6 +55,7 @@ describe("hook switches", () => {
     await hookState.set({ hookId: "b", enabled: true, by: "web:1", at: 1 });
     await hookState.set({ hookId: "a", enabled: true, by: "web:1", at: 1 });
     await hookState.set({ hookId: "a", enabled: false, by: "web:2", at: 2 });
+    await hookState.remove({ hookId: "a", at: 1 });
     expect(await hookState.list()).toEqual([
       { hookId: "a", enabled: false, by: "web:2", at: 2 },
       { hookId: "b", enabled: true, by: "web:1", at: 1 },

@@ -77,7 +77,12 @@ export const definitionForm = z.strictObject({
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/, "expected up to 64 letters, digits, dots, dashes and underscores")
     .describe("Its name, unique among all hooks."),
   description: z.string().max(500).optional().describe("What it is for."),
-  enabled: z.boolean().default(true),
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Whether the hook is on. The newest word holds: a saved change ends what `/hooks enable` or `/hooks disable` switched, also a change that was saved while the gateway was down. While they differ, `/status`, `/hooks show` and `/hooks why` name who switched it.",
+    ),
   on: z.string().min(1).optional().describe("The hook point that starts it. This or `trigger`."),
   trigger: triggerOptions.optional().describe("What else starts it: every, cron, at, event, files, or manual."),
   phase: z.enum(["before", "after"]).optional().describe("Lifecycle points only."),
