@@ -166,7 +166,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       "a connection was refused: http.max_connections are open; reported once a minute",
     );
   });
-  const connections = watchConnections(app.server, clock);
+  const connections = watchConnections(app.server, {
+    clock,
+    crowdedAt: config.max_connections * CROWDED,
+    onMadeRoom({ remoteAddress }) {
+      if (perMinute.add("crowded") > 1) return;
+      logger.warn(
+        { address: remoteAddress, max: config.max_connections },
+        "the connection that waited longest was ended: nine tenths of http.max_connections are open; reported once a minute",
+      );
+    },
+  });
   let sweep: Timer | undefined;
   let url = "";
   let otherLoopback: OtherLoopback | undefined;
@@ -193,22 +203,18 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       if (proof !== undefined) reply.header(PROOF_HEADER, proof);
     });
     app.addHook("onRequest", async (request) => {
-      if (hasBody(request) && takesForms(routeOf(request))) deps.limits.checkMalformed(request);
+      if (hasBody(request.raw) && takesForms(routeOf(request))) deps.limits.checkMalformed(request);
     });
-    const bodies = limitBodies(app, { clock, logger }, (request) => routeOf(request)?.bodyWithinMs ?? BODY_WITHIN_MS);
-    app.server.on("connection", () =>
-      app.server.getConnections((_, open) => {
-        if (open > config.max_connections * CROWDED) bodies.makeRoom();
-      }),
-    );
+    const bodyWithinMs = (request: FastifyRequest) => routeOf(request)?.bodyWithinMs ?? BODY_WITHIN_MS;
+    limitBodies(app, { clock, logger }, bodyWithinMs, connections.keep);
     takeJson(app);
     await app.register(fastifyHelmet, HELMET);
     await app.register(fastifyCookie);
     // A body without a login is not read, whatever its length.
     app.addHook("onRequest", async (request) => {
-      if (!hasBody(request) || routeOf(request)?.access !== "person") return;
+      if (!hasBody(request.raw) || routeOf(request)?.access !== "person") return;
       await deps.auth.needHead(request);
-      bodies.trust(request);
+      connections.keep(request.raw);
     });
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
     for (const route of routes) if (!route.takesBytes) addRoute(app, route, deps);
@@ -335,7 +341,9 @@ function answerErrors(
   app.setErrorHandler((thrown, request, reply) => {
     const first = errorAnswer(thrown);
     const tooMany =
-      hasBody(request) && isMalformed(first.status, request, routeOf(request)) ? limits.malformed(request) : undefined;
+      hasBody(request.raw) && isMalformed(first.status, request, routeOf(request))
+        ? limits.malformed(request)
+        : undefined;
     const error = tooMany ?? thrown;
     const { status, body } = mapTexts(tooMany ? errorAnswer(tooMany) : first, shown);
     // The sender, or the deadline of bodies, ended it: no failure of ours.

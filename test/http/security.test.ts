@@ -2,7 +2,7 @@
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -501,6 +501,79 @@ describe("connections that hold their places", () => {
     // A connection of its own: fetch would use the one that it has.
     const probe = "GET /healthz HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n";
     expect(await hold(full.url, probe, "HTTP/1.1 200")).toContain("HTTP/1.1 200");
+  });
+});
+
+describe("a flood of connections that come back", () => {
+  const WHOLE = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const HALF = "POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  const body = (length: number) => `Content-Length: ${length}\r\n\r\n{}`;
+
+  it.each([
+    ["nothing", ""],
+    ["half a head, line by line", HALF],
+    ["half a head after an answer", `${WHOLE}${HALF}`],
+    ["half a body after a whole one", `${HALF}${body(2)}${HALF}${body(4000)}`],
+  ])("with %s ends nothing that others have under way, and others get in all the time", async (_, sent) => {
+    const logged: LogLine[] = [];
+    const { app: full } = await taskedApp({ config: { http: { max_connections: 100 } }, logger: logTo(logged) });
+    const { port } = new URL(full.url);
+    const ofOthers = (token: string, head: string) => {
+      const socket = connect(Number(port), "127.0.0.1");
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => {});
+      const answered = new Promise<string>((resolve) => {
+        let answer = "";
+        socket.on("data", (data) => {
+          answer += data;
+          resolve(answer);
+        });
+        socket.on("close", () => resolve(answer));
+      });
+      const [first, ...rest] = head.split("\r\n\r\n");
+      socket.write(`${first}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n${rest.join("")}`);
+      return { socket, answered };
+    };
+    const page = ofOthers(OWNER, "GET /api/events HTTP/1.1");
+    expect(await page.answered).toContain("200 OK");
+    const upload = ofOthers(OWNER, "POST /api/uploads?filename=a.txt HTTP/1.1\r\nContent-Length: 2\r\n\r\na");
+
+    const flood = new Set<Socket>();
+    let isOver = false;
+    let ended = 0;
+    const join = () => {
+      if (isOver) return;
+      const socket = connect(Number(port), "127.0.0.1");
+      flood.add(socket.resume());
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        ended++;
+        flood.delete(socket);
+        join();
+      });
+      socket.write(sent);
+    };
+    const end = () => {
+      isOver = true;
+      for (const socket of flood) socket.destroy();
+    };
+    onTestFinished(end);
+    for (let i = 0; i < 100; i++) join();
+    await until(() => ended >= 10, "connections without a place");
+    for (let round = 0; round < 12; round++) {
+      if (sent === HALF) for (const socket of flood) socket.write("X-Line: 1\r\n");
+      for (const head of ["GET /healthz HTTP/1.1", "GET /api/me HTTP/1.1"]) {
+        const { socket, answered } = ofOthers(OWNER, `${head}\r\nConnection: close`);
+        expect([head, await answered]).toEqual([head, expect.stringContaining("200 OK")]);
+        socket.destroy();
+      }
+    }
+    expect(page.socket.destroyed).toBe(false);
+    upload.socket.write("b");
+    expect(await upload.answered).toContain("201 Created");
+    end();
+    const told = logged.filter(({ facts }) => "max" in facts);
+    expect(told).toMatchObject([{ level: "warn", message: expect.stringContaining("waited longest") }]);
   });
 });
 
