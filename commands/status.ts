@@ -195,6 +195,7 @@ function verdict(
       !isPutOff && askedMs >= LONG_PAUSE_MS && !away.some(({ platform }) => key.startsWith(`${platform}:`)),
   );
   const troubles = [
+    gateway.heldBack && "new messages are held back",
     paused[0] &&
       `sending to ${pausedPlace(deps, paused[0].key)}${paused.length > 1 ? ` and ${paused.length - 1} more` : ""} is paused`,
     deaf.length > 0 &&
@@ -284,6 +285,7 @@ function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): st
     `out: ${outbox.waiting + outbox.sending} open${openMs < SLOW_MS ? "" : ` (⚠ the oldest for ${formatDuration(openMs)}: ${code("/outbox list waiting")}, ${code("/outbox list sending")})`}, ${outbox.held} held, ${outbox.dead} dead`,
     `now: ${count(lanes.active, "conversation")} handled (${lanes.waiting} waiting), ${sending.active} sent to (${sending.waiting} waiting)`,
   ];
+  if (gateway.heldBack) lines.push(heldBackLine(deps, gateway.heldBack));
   if (ignored.length > 0) lines.push(ignoredLine(ignored));
   const lasting = lastingPauses(gateway, now);
   if (lasting.length > 0)
@@ -294,6 +296,11 @@ function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): st
         .join(", ")}${lasting.length > 5 ? ` and ${lasting.length - 5} more` : ""} (${code("/pauses")})`,
     );
   return lines.join("\n");
+}
+
+function heldBackLine(deps: CommandDeps, { forMs, unfinished, most }: NonNullable<GatewayStatus["heldBack"]>): string {
+  const where = most ? `, ${most.messages} of them in ${conversationText(deps, most.conversation)}` : "";
+  return `⚠ new messages are held back for ${formatDuration(forMs)}: ${count(unfinished, "message")} ${unfinished === 1 ? "waits" : "wait"} to be handled${where}. ${code("/runs")} shows which hooks ran lately`;
 }
 
 /** A chat by its name, else the platform. */

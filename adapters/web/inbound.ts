@@ -162,8 +162,11 @@ interface Creation extends Place {
 }
 
 async function create(deps: InboundDeps, person: WebPerson, creation: Creation): Promise<WebChatMessage> {
-  const { clock, offers } = deps.online();
+  const { gateway, clock, offers } = deps.online();
   const room = await deps.rooms.need(person, creation.roomId);
+  // Before it is written: a message that stands in the chat is to be handled.
+  const refusal = gateway.refusal?.(person.id, creation.text);
+  if (refusal) throw refusal;
   await needPlace(deps, person, creation);
   const offer = offers.begin();
   let stored: WebChatChange;
@@ -205,7 +208,9 @@ function change(
   apply: (row: WebChatMessage, room: WebRoom) => Promise<Changed>,
 ): Promise<WebChatMessage> {
   return deps.serial(messageId, async () => {
-    const { offers } = deps.online();
+    const { gateway, offers } = deps.online();
+    const refusal = gateway.refusal?.(person.id);
+    if (refusal) throw refusal;
     const { row, room } = await findMessage(deps, person, messageId);
     const offer = offers.begin();
     let changed: Changed;

@@ -245,6 +245,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   const change = POINT_OF_CHANGE[row.event.kind];
   // A press fires the points of what it stands for; a move of a chat fires none.
+  if (row.outcome === "not_taken") return [`${clockTime(row.receivedAt, now)} received`];
   const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
   const ran =
     point && ranAt(point, mine, row.status === "done", journey.stored, missingText(deps, point, row, journey));
@@ -274,6 +275,7 @@ function inboundEnd(deps: CommandDeps, journey: Journey, row: InboxRow, now: num
 
 function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
+  if (row.outcome === "not_taken") return `**not taken**: ${plain(row.reason ?? "")}. No hook saw it`;
   if (POINT_OF_CHANGE[row.event.kind] !== undefined) return plain(row.outcome ?? "settled");
   const asked = ranAt("inbound_claim", mine, true, journey.stored, missingText(deps, "inbound_claim", row, journey));
   const by = row.claimedBy ? ` by ${code(row.claimedBy)}` : "";

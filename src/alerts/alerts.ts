@@ -221,6 +221,10 @@ export function createAlerts(deps: AlertsDeps): Alerts {
     config: () => config.watch_gateway,
     status: deps.status,
     lostPages: () => lostPages(telling),
+    nameOf: (conversation) => {
+      const at = parseAddress(conversation);
+      return (at && deps.placeName?.(at)) ?? conversation;
+    },
     raiseOwn,
     clock,
   });

@@ -295,7 +295,7 @@ export const alertsConfig = z.strictObject({
     .strictObject({
       offline_after: duration("2m").describe("A platform that is away for so long is an alert."),
       undelivered_after: duration("1m").describe(
-        "Messages that could not be delivered and wait for an operator for so long are an alert.",
+        "Messages that could not be delivered and wait for an operator for so long are an alert; so are new messages that are held back for so long (`gateway.max_waiting`).",
       ),
     })
     .prefault({})

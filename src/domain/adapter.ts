@@ -45,7 +45,8 @@ export interface Accepted {
 export interface GatewayPort {
   /**
    * Stores the event. Resolves when it is on disk: only then may the adapter acknowledge it to the platform (confirm an
-   * offset, answer a webhook, store a sequence number). Slows down (stays pending) when too much is waiting. Rejects when
+   * offset, answer a webhook, store a sequence number). Slows down (stays pending) when too much is waiting;
+   * what a sender with too much waiting writes is stored as not taken. Rejects when
    * the store cannot take it: do not acknowledge; the platform will hand it over again.
    */
   accept(event: InboundEvent): Promise<Accepted>;
@@ -54,6 +55,11 @@ export interface GatewayPort {
    * cost less there; `accept` takes them without it, and reads them back from the disk when their turn comes. Absent: always.
    */
   room?(): Promise<void> | undefined;
+  /**
+   * Why `accept` would not take, or would keep waiting, what this person writes now, for a platform that can refuse it before it is
+   * written. Undefined: it is taken. `text`: a command is always taken. Absent: the same.
+   */
+  refusal?(userId: string, text?: string): Error | undefined;
   /** The platform asks for a pause of all requests, connecting included. It is stored, shown in /pauses, and can be lifted. */
   pause(askedMs: number, reason: string): void;
   /** Such a pause while it lasts, also one from before a restart. Nothing is asked of the platform meanwhile. */

@@ -70,13 +70,14 @@ export interface InboxStore {
   /**
    * Stores an event once. `started`: it is handled at once, so it is stored as running with attempts 1 (saves a write).
    * A second event with the same platform, bot, chat and event id gives `duplicate: true` and the first row's id. Resolves at its
-   * commit.
+   * commit. `settled`: it is not handled, and settled so in the same commit.
    */
   accept(
     event: InboundEvent,
     lane: string,
     receivedAt: number,
     started: boolean,
+    settled?: (id: number) => Pick<Settlement, "outcome" | "reason" | "deliveries">,
   ): Promise<{ id: number; duplicate: boolean }>;
   /** Marks a row running and counts the attempt. Resolves with the new count, at its commit. */
   start(id: number): Promise<number>;
@@ -113,6 +114,8 @@ export interface InboxStore {
   /** All dead rows that the filter fits, oldest first. */
   letters(filter: LetterFilter): Promise<InboxLetterRef[]>;
   counts(): Promise<Record<InboxStatus, number>>;
+  /** The lane with most unfinished rows. */
+  longestLane(): Promise<{ lane: string; rows: number } | undefined>;
 }
 
 /* ── outbox ────────────────────────────────────────────────────────────────────────────────────────────────────── */

@@ -44,7 +44,9 @@ export const gatewayConfig = z.strictObject({
   commands_per_minute: count(60).describe(
     "Commands and presses of one person in a minute; the first one above is answered, the others are ignored. Owners are not limited.",
   ),
-  max_waiting: count(10_000).describe("Unfinished inbound events above which platforms are slowed down."),
+  max_waiting: count(10_000).describe(
+    "Unfinished inbound events above which platforms are slowed down; /status and an alert show it. A sender who has a tenth of it waiting (at least 20 messages, at most half of it) is notified, and further messages of that sender are not taken until half of those are handled.",
+  ),
   parallel_conversations: count(256).describe("How many conversations are handled at the same time."),
   parallel_sends: count(256).describe("How many conversations are sent to at the same time."),
   inbox_attempts: count(5).describe("How often handling a message is tried before it becomes a dead letter."),

@@ -5,7 +5,7 @@
  * (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */
 import { formatAddress } from "../domain/address.js";
-import { conversationOf } from "../domain/event.js";
+import { conversationOf, type InboundEvent } from "../domain/event.js";
 import { queueOf, readQueue } from "../domain/outbox-queue.js";
 import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore, Pause } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
@@ -430,6 +430,30 @@ export class Conversations {
       return lane;
     });
   }
+}
+
+/** A new event as its row has it. */
+export function newLaneRow(
+  id: number,
+  lane: string,
+  conversation: string,
+  event: InboundEvent,
+  receivedAt: number,
+  isStarted: boolean,
+): LaneRow {
+  return {
+    id,
+    lane,
+    conversation,
+    event,
+    status: isStarted ? "running" : "waiting",
+    attempts: isStarted ? 1 : 0,
+    deferrals: 0,
+    round: 1,
+    dueAt: receivedAt,
+    receivedAt,
+    isStarted,
+  };
 }
 
 /** A new delivery as its row has it. `seq` 0: not known yet. `asked`: how often hooks may have been asked about it before. */

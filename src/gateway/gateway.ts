@@ -25,6 +25,7 @@ import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
 import { answersTo } from "./inbound/forward.js";
+import { senderKey, shareHolder, tooMuchWaiting, waitingTooMany } from "./inbound/not-taken.js";
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { Suspects } from "./inbound/suspects.js";
@@ -116,7 +117,7 @@ class RunningGateway implements Gateway {
     this.#keepFile = keepFile;
     this.#repliedTo = repliedTo;
     this.#beforeSending = beforeSending;
-    this.#pressure = new Pressure(config.gateway.max_waiting);
+    this.#pressure = new Pressure(config.gateway.max_waiting, clock, logger);
     this.#requests = new Requests(clock, config.gateway);
     this.#pending = pending;
     this.#conversations = new Conversations({
@@ -343,7 +344,7 @@ class RunningGateway implements Gateway {
     if (!(await store.inbox.revive(inboxId, clock.now()))) return false;
     const row = await store.inbox.get(inboxId);
     if (!row || this.#phase !== "running") return true;
-    this.#pressure.add();
+    this.#pressure.add(shareHolder(row.event));
     this.#conversations.wake(this.#conversations.laneOf(row.lane).reload());
     return true;
   }
@@ -351,7 +352,11 @@ class RunningGateway implements Gateway {
   async status(): Promise<GatewayStatus> {
     const { store, adapters, access, clock } = this.#deps;
     const now = clock.now();
-    const [inbox, outbox] = await Promise.all([store.inbox.counts(), store.outbox.counts()]);
+    const [inbox, outbox, heldBack] = await Promise.all([
+      store.inbox.counts(),
+      store.outbox.counts(),
+      this.#heldBack(),
+    ]);
     const pauses = this.#outbound?.pauses;
     return {
       running: this.#phase === "running",
@@ -367,6 +372,7 @@ class RunningGateway implements Gateway {
       }),
       inbox,
       outbox,
+      heldBack,
       ignored: this.#ignored.counts(),
       lanes: this.#conversations.handling,
       sending: this.#conversations.sending,
@@ -383,7 +389,7 @@ class RunningGateway implements Gateway {
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {
-        this.#pressure.add();
+        this.#pressure.add(shareHolder(row.event));
         this.#conversations.wake(this.#conversations.laneOf(row.lane).reload());
       }
       afterId = rows.at(-1)?.id ?? afterId;
@@ -431,9 +437,29 @@ class RunningGateway implements Gateway {
       paused: () => adapters.paused(platform),
       accept: (event) => accept(event, this.#intake, this.#in),
       room: () => this.#pressure.room(true),
+      refusal: (userId, text) => this.#refusal(platform, userId, text),
       freshLink: async (file, signal) => adapters.get(file.platform ?? "")?.freshLink?.(file.url, signal),
       complete: (query) => complete(query, this.#commands, this.identify, this.#deps),
       commands: () => this.#commands.all,
+    };
+  }
+
+  #refusal(platform: string, userId: string, text: string | undefined): HookgateError | undefined {
+    if (text !== undefined && this.#commands.read(text)) return undefined;
+    const load = this.#pressure.overShare(senderKey(platform, userId));
+    if (load) return waitingTooMany(load);
+    return this.#pressure.isFull ? tooMuchWaiting() : undefined;
+  }
+
+  /** Platforms are held back, and which conversation has most of what waits. */
+  async #heldBack(): Promise<GatewayStatus["heldBack"]> {
+    const { held } = this.#pressure;
+    if (!held) return undefined;
+    const longest = await this.#deps.store.inbox.longestLane();
+    if (!longest) return held;
+    return {
+      ...held,
+      most: { conversation: this.#conversations.laneOf(longest.lane).conversation.address, messages: longest.rows },
     };
   }
 

@@ -31,6 +31,8 @@ export interface GatewayStatus {
   adapters: AdapterStatus[];
   inbox: Record<InboxStatus, number>;
   outbox: Record<DeliveryStatus, number>;
+  /** New messages wait on their platforms until some are handled: `gateway.max_waiting` is reached, or a platform waits for long. */
+  heldBack?: { forMs: number; unfinished: number; most?: { conversation: string; messages: number } } | undefined;
   /** Lanes under way and waiting for room. */
   lanes: Work["depth"];
   /** Conversations being sent to, and those waiting for room. */

@@ -114,6 +114,9 @@ export function createInbox(
   const countOpen = database.prepare<[], { status: InboxStatus; rows: number }>(
     "SELECT status, count(*) AS rows FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL GROUP BY status",
   );
+  const longestLane = database.prepare<[], { lane: string; rows: number }>(
+    "SELECT lane, count(*) AS rows FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL GROUP BY lane ORDER BY rows DESC LIMIT 1",
+  );
   const countDead = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox WHERE status = 'dead'");
   const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox");
 
@@ -138,7 +141,7 @@ export function createInbox(
   };
 
   return {
-    accept(event, laneName, receivedAt, started) {
+    accept(event, laneName, receivedAt, started, settled) {
       const { platform, botId, chatId } = addressOf(event);
       const json = JSON.stringify(event);
       return commit(() => {
@@ -159,7 +162,13 @@ export function createInbox(
           receivedAt,
           json,
         );
-        return { id: Number(added.lastInsertRowid), duplicate: false };
+        const id = Number(added.lastInsertRowid);
+        if (settled) {
+          const { outcome, reason, deliveries } = settled(id);
+          settle.run(receivedAt, outcome, null, reason ?? null, deliveries.map((one) => one.id).join(" "), id);
+          for (const delivery of deliveries) addDelivery(delivery, receivedAt);
+        }
+        return { id, duplicate: false };
       });
     },
     start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),
@@ -212,6 +221,7 @@ export function createInbox(
         return newestOpen.all(status, before, limit).map(shownRow);
       }),
     letters: createInboxLetters(connection),
+    longestLane: () => read(() => longestLane.get()),
     counts: () =>
       read(() => {
         const counts = { waiting: 0, running: 0, deferred: 0, done: 0, dead: countDead.get()?.rows ?? 0 };

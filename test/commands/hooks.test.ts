@@ -333,6 +333,16 @@ describe("/hooks why", () => {
     expect(shown).toContain("denied");
   });
 
+  it("tells of a message that was not taken, and why", async () => {
+    const reason = "its sender had 1000 messages waiting";
+    const event = { kind: "message" as const, eventId: "42", message: { ...message("hi"), messageId: "42" } };
+    const settled = () => ({ outcome: "not_taken", reason, deliveries: [] });
+    const { id } = await desk.store.inbox.accept(event, "web:web:general", desk.clock.now(), false, settled);
+    const { shown } = await desk.say(`/hooks why m${id}`);
+    expect(shown).toContain(`**not taken**: ${reason}. No hook saw it`);
+    expect(shown).not.toContain("message_received");
+  });
+
   it("takes the message that the command answers to", async () => {
     desk.registry.registerClaiming("inbound_claim", () => ({ handled: true }), { id: "first" });
     await claim("m1:inbound_claim");

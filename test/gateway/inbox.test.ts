@@ -1,6 +1,7 @@
 /** What the inbox promises: nothing is lost, nothing is handled twice, nothing blocks its lane for ever. */
 import { describe, expect, it } from "vitest";
 import type { HookRegistry } from "../../src/hooks/registry.js";
+import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { messageOf, restart, room, startRig } from "./rig.js";
@@ -246,7 +247,7 @@ describe("back-pressure", () => {
           return { handled: true, reply: message.text };
         }),
     });
-    for (const text of ["1", "2", "3"]) await rig.say(text);
+    for (const text of ["1", "2", "3"]) await rig.say(text, { userId: `7${text}` });
     let isIn = false;
     const fourth = rig.say("4").then(() => {
       isIn = true;
@@ -258,6 +259,61 @@ describe("back-pressure", () => {
     await fourth;
     await rig.idle();
     expect(rig.platform.texts().filter((text) => text !== "you")).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("one sender gets a share: more is stored as not taken, with one note, and all others are served", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const lines: string[] = [];
+    const logger: Logger = { ...silentLogger, warn: (_, line = "") => void lines.push(line), child: () => logger };
+    const rig = await startRig({
+      // 10 are the share.
+      gateway: { max_waiting: 20 },
+      logger,
+      hooks: (registry) =>
+        void registry.registerClaiming(
+          "inbound_claim",
+          async ({ message }) => {
+            if (message.chatId === "stuck") await gate;
+            return { handled: true, reply: `re ${message.text}` };
+          },
+          { timeoutMs: 600_000 },
+        ),
+    });
+    const dm = { chatId: "stuck", userId: "8", isDm: true };
+    for (let n = 0; n < 10; n++) await rig.say(`${n}`, dm);
+    for (let n = 0; n < 30; n++) await rig.say(`more ${n}`, { ...dm, messageId: `more${n}` });
+    expect(await rig.settled("more0", "stuck")).toMatchObject({
+      status: "done",
+      outcome: "not_taken",
+      reason: expect.stringContaining("its sender had 10 messages waiting, and one sender can have 10"),
+    });
+    const written = () => rig.platform.texts("stuck").join("");
+    await until(() => written().includes("again later"), "the note");
+    expect(written()).toBe(
+      "You have 10 messages waiting for an answer, so this one was not taken. Messages that you send before half of them are handled are not taken either: send them again later.",
+    );
+    // Delivered again, it is no other message.
+    expect(await rig.say("more 0", { ...dm, messageId: "more0" })).toMatchObject({ kind: "duplicate" });
+    await rig.say("hello", { chatId: "room", userId: "9" });
+    await until(() => rig.platform.texts().includes("re hello"), "the answer to another person");
+    expect((await rig.gateway.status()).heldBack).toBeUndefined();
+
+    for (let n = 0; n < 10; n++) await rig.say(`${n}`, { ...dm, userId: "10" });
+    expect((await rig.gateway.status()).heldBack).toMatchObject({
+      unfinished: 20,
+      most: { conversation: "loop:bot:stuck", messages: 20 },
+    });
+    expect(lines).toEqual([expect.stringContaining("gateway.max_waiting is reached")]);
+    release();
+    await rig.idle();
+    expect((await rig.gateway.status()).heldBack).toBeUndefined();
+    await rig.say("later", dm);
+    await rig.idle();
+    expect(rig.platform.texts()).toContain("re later");
+    expect(rig.platform.texts()).not.toContain("re more 0");
   });
 
   it("a lane longer than what is kept in memory is read on from the store, in order", async () => {
@@ -275,7 +331,7 @@ describe("back-pressure", () => {
         }),
     });
     const texts = Array.from({ length: 2_300 }, (_, i) => String(i));
-    await Promise.all(texts.map((text) => rig.say(text)));
+    await Promise.all(texts.map((text, i) => rig.say(text, { userId: `7${i % 3}` })));
     release();
     await rig.idle(90_000);
     expect(order).toEqual(texts);

@@ -1,4 +1,4 @@
-/** Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an operator. */
+/** Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an operator, new messages that are held back. */
 import type { AlertSignal } from "../../domain/alert-signal.js";
 import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -14,6 +14,7 @@ export interface GatewayFacts {
   }[];
   outbox: { dead: number; held: number };
   inbox: { dead: number };
+  heldBack?: { forMs: number; unfinished: number; most?: { conversation: string; messages: number } } | undefined;
   store: { problem: { message: string; hint?: string } | undefined };
 }
 
@@ -22,6 +23,7 @@ interface Deps {
   status(): Promise<GatewayFacts>;
   /** Those among the messages that wait for an operator, in words; undefined when there is none. */
   lostPages(): Promise<string | undefined>;
+  nameOf(conversation: string): string;
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   clock: Clock;
 }
@@ -29,7 +31,9 @@ interface Deps {
 const CHECK_EVERY_MS = 30_000;
 const MIN_CHECK_MS = 1_000;
 
-export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Deps): { processDue(): Promise<number> } {
+export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, clock }: Deps): {
+  processDue(): Promise<number>;
+} {
   let undeliveredSince: number | undefined;
 
   async function lookAtPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
@@ -75,6 +79,23 @@ export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Dep
     });
   }
 
+  async function lookAtInbound({ heldBack }: GatewayFacts): Promise<void> {
+    if (heldBack && heldBack.forMs < config().undelivered_after) return;
+    const most = heldBack?.most;
+    await raiseOwn({
+      fingerprint: "gateway:inbound",
+      state: heldBack ? "firing" : "resolved",
+      severity: "high",
+      title: "New messages are held back",
+      reason: heldBack
+        ? `${heldBack.unfinished} messages wait to be handled${most ? `, ${most.messages} of them in ${nameOf(most.conversation)}` : ""}; new ones wait on their platforms until some are handled`
+        : "new messages are taken again",
+      source: { kind: "gateway", id: "inbox" },
+      runbook: "/status",
+      labels: { kind: "inbound" },
+    });
+  }
+
   async function lookAtStore({ problem }: GatewayFacts["store"]): Promise<void> {
     await raiseOwn({
       fingerprint: "gateway:store",
@@ -93,6 +114,7 @@ export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Dep
       await lookAtStore(facts.store);
       for (const adapter of facts.adapters) await lookAtPlatform(adapter);
       await lookAtLetters(facts);
+      await lookAtInbound(facts);
       const soonest = Math.min(config().offline_after, config().undelivered_after) / 2;
       return clock.now() + Math.min(CHECK_EVERY_MS, Math.max(MIN_CHECK_MS, soonest));
     },

@@ -6,8 +6,9 @@ import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import { shownName } from "../../lib/person-name.js";
-import { COMMAND_LANE, type Conversations, type LaneRow } from "../conversation.js";
+import { COMMAND_LANE, type Conversations, newLaneRow } from "../conversation.js";
 import type { Pressure } from "../pressure.js";
+import { notTaken, shareHolder } from "./not-taken.js";
 import { isBrief, planAction } from "./plan-action.js";
 import type { Inbound } from "./receiving.js";
 import type { Suspects } from "./suspects.js";
@@ -26,10 +27,18 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   const { conversations, pressure } = intake;
   const found = kindOf(event, inbound);
   const kind = typeof found === "string" ? found : await found;
+  const holder = shareHolder(event);
   // Commands are accepted at any backlog: with them an operator finds its cause.
-  const room = kind === "talk" ? pressure.room(keepsBacklog(event, inbound)) : undefined;
+  const isTalk = kind === "talk";
+  const room = isTalk && !pressure.overShare(holder) ? pressure.room(keepsBacklog(event, inbound)) : undefined;
   if (room) await room;
   if (intake.isStopping()) throw stopping();
+  const load = isTalk ? pressure.overShare(holder) : undefined;
+  if (load) {
+    const kept = await notTaken(event, load, inbound);
+    await inbound.store.durable();
+    return { kind: kept, acknowledge: NONE };
+  }
   const receivedAt = inbound.clock.now();
   const conversation = conversationOf(event);
   const lane = conversations.of(conversation).lane(laneOf(conversation, event, kind));
@@ -46,8 +55,8 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
     await inbound.store.durable(); // the first one may be of this very moment
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
-  pressure.add();
-  lane.add(newRow(stored.id, lane.key, conversation, event, receivedAt, started));
+  pressure.add(holder);
+  lane.add(newLaneRow(stored.id, lane.key, conversation, event, receivedAt, started));
   conversations.wake(lane);
   inbound.observe.eventAccepted?.(event);
   await inbound.store.durable();
@@ -126,29 +135,6 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
     inbound.logger.warn({ event: event.eventId, error }, "an action could not be found into for its acknowledgement");
     return { kind: "defer", isPrivate: true };
   }
-}
-
-function newRow(
-  id: number,
-  lane: string,
-  conversation: string,
-  event: InboundEvent,
-  receivedAt: number,
-  isStarted: boolean,
-): LaneRow {
-  return {
-    id,
-    lane,
-    conversation,
-    event,
-    status: isStarted ? "running" : "waiting",
-    attempts: isStarted ? 1 : 0,
-    deferrals: 0,
-    round: 1,
-    dueAt: receivedAt,
-    receivedAt,
-    isStarted,
-  };
 }
 
 export function stopping(): HookgateError {

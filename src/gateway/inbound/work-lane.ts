@@ -17,6 +17,7 @@ import { hasHooks } from "../outbound/decide.js";
 import type { Intake } from "./accept.js";
 import { givenUpNote } from "./given-up.js";
 import type { Handling } from "./handling.js";
+import { shareHolder } from "./not-taken.js";
 import { attemptOf, type Inbound } from "./receiving.js";
 import { sightsOf } from "./sights-of.js";
 
@@ -39,7 +40,7 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
     } finally {
       intake.suspects.leave(row);
     }
-    intake.pressure.finished();
+    intake.pressure.finished(shareHolder(row.event));
   }
   return inbound.clock.now();
 }

@@ -17,7 +17,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, or the configuration has problems (`/hooks broken` lists them).",
+      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, new messages are held back because too many wait to be handled (`heldBack`), or the configuration has problems (`/hooks broken` lists them).",
     async handle(deps, { reply }) {
       const answer = await readiness(deps);
       reply.code(answer.ready ? 200 : 503);
@@ -54,7 +54,7 @@ async function readiness({ checkStore, hasStarted, problems, gateway, stopping, 
       reason: (error instanceof HookgateError && storeWords(error.code)) || "the database failed",
     }),
   );
-  const { running, adapters } = await gateway.status();
+  const { running, adapters, heldBack } = await gateway.status();
   const reachable = adapters.length === 0 || adapters.some(({ phase }) => phase === "online");
   const now = clock.now();
   const isConnecting = adapters.some(
@@ -62,12 +62,16 @@ async function readiness({ checkStore, hasStarted, problems, gateway, stopping, 
   );
   const ready = store.state === "ok" && hasStarted() && running && reachable && !isConnecting && !stopping.aborted;
   const configuration = { problems: await problems() };
-  const isDegraded = configuration.problems > 0 || adapters.some(isTroubled);
+  const isDegraded = configuration.problems > 0 || heldBack !== undefined || adapters.some(isTroubled);
   return {
     ready,
     state: ready ? (isDegraded ? "degraded" : "ready") : "not ready",
     configuration,
     store,
+    // Anyone may ask: no conversation by name.
+    heldBack:
+      heldBack &&
+      `${heldBack.unfinished} messages wait to be handled, and new ones wait on their platforms (gateway.max_waiting); /status shows where most of them wait`,
     platforms: Object.fromEntries(
       adapters.map(({ platform, phase, reason, hint }) => [platform, { state: phase, reason, hint }]),
     ),
