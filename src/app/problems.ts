@@ -307,7 +307,9 @@ function unknownInCondition({ match, point }: Definition, examined: Examined): s
   const declared = catalogue.find(({ name }) => name === point);
   if (declared === undefined) return [];
   const isPluginBroken = examined.plugins.some(({ state }) => state === "broken");
-  return comparedTexts(match.when, { payload: payloadSchema(declared) }).flatMap(({ name, text }) => {
+  return comparedTexts(match.when, { payload: payloadSchema(declared) }).flatMap(({ name, text, isStart }) => {
+    if (name === "payload.message.text" && point === "inbound_claim") return answeredBefore(text, examined);
+    if (isStart) return [];
     const problem =
       name === "payload.hookId" && point === "hook_run_completed"
         ? hookProblem(text, examined)
@@ -316,6 +318,15 @@ function unknownInCondition({ match, point }: Definition, examined: Examined): s
           : undefined;
     return problem === undefined ? [] : [`match.when: ${problem}`];
   });
+}
+
+/** Messages that are commands go no further than `command_invoked`. */
+function answeredBefore(text: string, { commands }: Examined): string[] {
+  const [, name = ""] = /^\/([a-z][a-z-]*)(?:\s|$)/.exec(text) ?? [];
+  if (!commands.some((one) => one.name === name)) return [];
+  return [
+    `match.when: /${name} is a command of Hookgate, which is answered before inbound_claim: no message with it gets there. Write the hook on command_invoked, or give your own command another name`,
+  ];
 }
 
 function commandProblem(text: string, { commands }: Examined): string | undefined {

@@ -198,3 +198,25 @@ hooks:
   await until(async () => (await live.room()).includes("hi yourself"), "the answer to the next message");
   expect((await live.app.gateway.status()).inbox).toMatchObject({ dead: 1, done: 1 });
 });
+
+test("a module that returns false decides nothing, so a guard that is waited for has failed; in the background it passes", async () => {
+  const live = await liveApp({
+    "no.mjs": "export default () => false;",
+    "hookgate.yaml": `hooks:
+  - { id: guard, on: message_sending, on_failure: closed, run: { module: { path: ./no.mjs } } }
+  - { id: note, on: message_received, execution: background, run: { module: { path: ./no.mjs } } }
+`,
+  });
+  await live.say("hello");
+  expect(await live.ended("note")).toMatchObject({ status: "succeeded" });
+  await live.app.gateway.send(
+    { platform: "web", botId: "web", chatId: "general" },
+    { text: "a key" },
+    { cause: { kind: "api", id: "t", depth: 0 } },
+  );
+  expect(await live.ended("guard")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringMatching(/is false: return/),
+  });
+  expect(await live.room()).not.toContain("a key");
+});

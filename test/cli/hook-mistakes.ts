@@ -538,6 +538,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     ),
     alone: true,
   },
+  "a command of Hookgate, compared with the text of a message that is offered": hook(
+    { on: "inbound_claim", match: { when: 'payload.message.text == "/help"' } },
+    /match\.when: \/help is a command of Hookgate, which is answered before inbound_claim: no message with it gets there/,
+  ),
+  "a command of Hookgate as the start of a text": hook(
+    { on: "inbound_claim", match: { when: 'payload.message.isDm && payload.message.text.startsWith("/task add")' } },
+    /match\.when: \/task is a command of Hookgate, which is answered before inbound_claim/,
+  ),
   "a command that does not exist in a condition": {
     ...hook(
       { on: "command_invoked", match: { when: 'payload.command in ["help", "statsu"]' } },

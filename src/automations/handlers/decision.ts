@@ -20,13 +20,15 @@ export type ReadDecision =
   /** It means to decide and cannot be understood: a failure, never a pass by accident. */
   | { readonly kind: "unreadable"; readonly error: string };
 
-/** JSON with the key `decision` means to decide; so may what begins like it and names the key. */
+/** JSON with the key `decision` means to decide; so may what begins like it and names the key, and a decision that is no JSON. */
 export function readDecision(text: string): ReadDecision {
   const trimmed = text.trim();
-  if (!trimmed.startsWith("{"))
-    return /\{\s*\\?["']decision\\?["']\s*:/.test(trimmed)
-      ? { kind: "unreadable", error: NOT_ALONE }
+  if (!trimmed.startsWith("{")) {
+    if (/\{\s*\\?["']decision\\?["']\s*:/.test(trimmed)) return { kind: "unreadable", error: NOT_ALONE };
+    return DECIDING_LINE.test(trimmed) || DECIDING_WORD.test(trimmed)
+      ? { kind: "unreadable", error: NO_OBJECT }
       : { kind: "none" };
+  }
   const value = readJson(trimmed);
   if (value !== undefined) return decisionFromValue(value);
   if (!/["']decision["']/.test(trimmed)) return { kind: "none" };
@@ -41,10 +43,7 @@ export function decisionFromValue(value: unknown): ReadDecision {
   if (typeof value !== "object" || value === null) return { kind: "none" };
   if (Array.isArray(value) && value.some((one) => typeof one === "object" && one !== null && "decision" in one))
     return { kind: "unreadable", error: "it is a list: give the object itself" };
-  if (!("decision" in value)) {
-    const meant = Object.keys(value).find((key) => DECIDING.has(key) || nearest(key, ["decision"]) !== undefined);
-    return meant === undefined ? { kind: "none" } : { kind: "unreadable", error: withoutDecision(meant) };
-  }
+  if (!("decision" in value)) return withoutDecision(Object.entries(value));
   const parsed = written.safeParse(value, PLAIN);
   if (parsed.success) return { kind: "decision", decision: decisionOf(parsed.data) };
   const form = written.options.find(({ shape }) => shape.decision.value === value.decision);
@@ -61,6 +60,7 @@ export function decisionFromValue(value: unknown): ReadDecision {
 }
 
 const NOT_JSON = "it starts with { and is not JSON, which has double quotes (in Python, print json.dumps of it)";
+const NO_OBJECT = 'it is no JSON object: print { "decision": "block", "reason": "…" }';
 const NOT_ALONE = "there is other text around it: print the decision alone, and other words on standard error";
 
 /** Fields of a decision, and words that people write in place of the one that they mean. */
@@ -73,10 +73,27 @@ const DECIDING: ReadonlySet<string> = new Set([
   "claim",
   "handled",
   "cancel",
+  "veto",
 ]);
 
-function withoutDecision(key: string): string {
-  return `it has "${key}" and no "decision": write { "decision": "pass" }, or block, modify or claim with its fields`;
+/** `decision: block`, `decision=block`, `<decision>block` at the start of a line. */
+const DECIDING_LINE = /^\W*decision\W*?[:=>]/im;
+const DECIDING_WORD = /^\W*(?:block|modify|claim)(?:\s*[:.!]|\W*$)/i;
+
+function withoutDecision(fields: [string, unknown][]): ReadDecision {
+  const within = fields.find(([, field]) => typeof field === "object" && field !== null && "decision" in field);
+  if (within) return { kind: "unreadable", error: `its decision is within "${within[0]}": give that object itself` };
+  const [key] =
+    fields.find(
+      ([name, field]) =>
+        DECIDING.has(name) ||
+        nearest(name, ["decision"]) !== undefined ||
+        (typeof field === "string" && DECIDING_WORD.test(field) && !/\W/.test(field)) ||
+        (name === "reason" && fields.length === 1),
+    ) ?? [];
+  if (key === undefined) return { kind: "none" };
+  const error = `it has "${key}" and no "decision": write { "decision": "pass" }, or block, modify or claim with its fields`;
+  return { kind: "unreadable", error };
 }
 
 function unknownField(key: string, fields: readonly string[]): string {

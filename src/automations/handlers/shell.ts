@@ -87,6 +87,12 @@ function decided(end: ProgramEnd): HandlerResult {
     case "decision":
       return { kind: "decided", decision: read.decision };
     case "none":
+      if (readDecision(end.stderr).kind === "decision")
+        return {
+          kind: "failed",
+          error: "the decision is on standard error: print it on standard output",
+          isRetryable: false,
+        };
       return { kind: "decided", decision: { kind: "pass" } };
     case "unreadable":
       return {

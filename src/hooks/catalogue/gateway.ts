@@ -101,7 +101,7 @@ export const inboundClaim = ownPoint({
         addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
     }),
   summary:
-    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others.",
+    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others. Commands of Hookgate, such as /help, are answered before.",
   example: { message },
   journalled: withoutRaw,
 });

@@ -62,11 +62,24 @@ function usesName(ast: ASTNode, name: string): boolean {
   return isUsed;
 }
 
+export interface ComparedText {
+  /** Of the field: `payload.message.text`. */
+  name: string;
+  text: string;
+  /** The field is only to start with it. */
+  isStart: boolean;
+}
+
 /** Each text that the condition compares with a field, with the name of the field. */
-export function comparedTexts(source: string, variables: Variables): { name: string; text: string }[] {
+export function comparedTexts(source: string, variables: Variables): ComparedText[] {
   const ast = parseCondition(source);
-  const found: { name: string; text: string }[] = [];
+  const found: ComparedText[] = [];
   visitScoped(ast, scopeOf(variables), (node, scope) => {
+    if (node.op === "rcall" && node.args[0] === "startsWith") {
+      const field = knownField(node.args[1], scope);
+      const [text] = node.args[2].flatMap((one) => literalsOf(one, false));
+      if (field !== undefined && typeof text === "string") found.push({ name: field.name, text, isStart: true });
+    }
     if (node.op !== "==" && node.op !== "!=" && node.op !== "in") return;
     const [left, right] = node.args as [ASTNode, ASTNode];
     for (const [one, other] of [
@@ -76,7 +89,7 @@ export function comparedTexts(source: string, variables: Variables): { name: str
       const field = knownField(one, scope);
       if (field === undefined || (node.op === "in" && one === right)) continue;
       for (const text of literalsOf(other, node.op === "in"))
-        if (typeof text === "string") found.push({ name: field.name, text });
+        if (typeof text === "string") found.push({ name: field.name, text, isStart: false });
     }
   });
   return found;

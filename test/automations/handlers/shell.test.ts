@@ -44,12 +44,36 @@ describe("the exit code decides", () => {
     [`{'decision': 'block', 'reason': 'x'}`, "is not JSON, which has double quotes"],
     [JSON.stringify(`{"decision":"block","reason":"x"}`), "there is other text around it: print the decision alone"],
     [`[{"decision":"block","reason":"x"}]`, "there is other text around it: print the decision alone"],
+    ["decision: block\nreason: x", "it is no JSON object: print {"],
+    ["decision=block", "it is no JSON object: print {"],
+    ['"decision": "block"', "it is no JSON object: print {"],
+    ["<decision>block</decision>", "it is no JSON object: print {"],
+    ["BLOCK: it contains a key", "it is no JSON object: print {"],
+    ["block", "it is no JSON object: print {"],
+    [`{"action":"block","reason":"x"}`, 'it has "action" and no "decision"'],
+    [`{"reason":"x"}`, 'it has "reason" and no "decision"'],
+    [`{"veto":true}`, 'it has "veto" and no "decision"'],
+    [`{"result":{"decision":"block","reason":"x"}}`, 'its decision is within "result": give that object itself'],
   ])("%s on standard output is a failure: it means to decide", async (output, error) => {
     const quoted = output.replaceAll("'", `'\\''`);
     expect(await sh(`printf %s '${quoted}'`)).toMatchObject({ kind: "failed", error: expect.stringContaining(error) });
   });
 
-  it.each(["all is well", `{"ok":true}`, "[1, 2]"])("%s on standard output passes", async (output) => {
+  it("a decision on standard error is a failure", async () => {
+    expect(await sh(`echo '{"decision":"block","reason":"x"}' >&2`)).toMatchObject({
+      kind: "failed",
+      error: "the decision is on standard error: print it on standard output",
+    });
+  });
+
+  it.each([
+    "all is well",
+    `{"ok":true}`,
+    "[1, 2]",
+    "the decision is yours",
+    "blocked 3 of 5",
+    `{"action":"sent","reason":"new"}`,
+  ])("%s on standard output passes", async (output) => {
     expect(await sh(`echo '${output}'`)).toMatchObject(decided({ kind: "pass" }));
   });
 
