@@ -1,5 +1,6 @@
 /** Notifies when the configuration, a file under `hooks/` or `.env` was changed: once, when it has been quiet for a moment. */
 import { realpath } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { FSWatcher } from "chokidar";
 import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
@@ -11,7 +12,8 @@ import { isHookFile } from "./definition/unread-files.js";
 const QUIET_MS = 300;
 /**
  * The system reports nothing when a link on the way to a file goes elsewhere, and nothing of a folder that came into the place of
- * another. Both are found by comparing.
+ * another. chokidar goes on watching a file that was replaced within 5 ms after a write, or by one with the same number on the disk
+ * (compare https://github.com/paulmillr/chokidar/pull/1003). All of these changes are found by comparing.
  */
 const COMPARE_EVERY_MS = 2_000;
 
@@ -30,7 +32,7 @@ export async function watchDefinitions(
   let quiet: Timer | undefined;
   let isStopped = false;
   let lastError = "";
-  // Without names: hook files that were saved since then are examined, too.
+  // Without names: hook files that came since then are found, too.
   let seen = { ...read, names: "" };
   let watcher = await open();
   /** Comparisons, one after the other. */
@@ -123,9 +125,11 @@ export interface Marks {
   variables: string;
   /** Which file and which folder it is that the system watches. */
   place: string;
-  /** The names in the folder, as one text. */
+  /** The folders of hook files, as one text: it changes with the names in them. */
   names: string;
-  /** The hook files, as one text. They are examined when a name changed since `before`: the system reports all other changes. */
+  /** The hook files. They are listed again when a name changed since `before`: the system reports those in new folders. */
+  files: readonly string[];
+  /** The hook files as they were, as one text. */
   hooks: string;
 }
 
@@ -138,14 +142,22 @@ export async function marksOf({ file, folder, variables }: Watched, before?: Mar
     placeOf(file),
     placeOf(folder),
   ]);
-  const names = markText(ofFolder);
   const place = `${places.join("\n")}\n${ofFolder.identity}`;
-  const hooks = before?.names === names ? before.hooks : await hooksMark(folder);
-  return { file: markText(ofFile), variables: markText(ofVariables), place, names, hooks };
+  const known = before?.files ?? hookFiles(folder);
+  const names = await marksText([folder, ...known.map(dirname)]);
+  const files = before === undefined || before.names === names ? known : hookFiles(folder);
+  return {
+    file: markText(ofFile),
+    variables: markText(ofVariables),
+    place,
+    names,
+    files,
+    hooks: await marksText(files),
+  };
 }
 
-async function hooksMark(folder: string): Promise<string> {
-  const marks = hookFiles(folder).map(async (file) => `${file} ${markText(await fileMark(file))}`);
+async function marksText(paths: readonly string[]): Promise<string> {
+  const marks = [...new Set(paths)].map(async (path) => `${path} ${markText(await fileMark(path))}`);
   return (await Promise.all(marks)).join("\n");
 }
 

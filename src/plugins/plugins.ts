@@ -128,7 +128,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   let holders = options.entries.map(holderFor);
   let version = 0;
   let isStopped = false;
-  const watch = options.watch === false ? undefined : watchFiles({ clock, logger }, (file) => void reload({ file }));
+  const watch = options.watch === false ? undefined : watchFiles(clock, (file) => void reload({ file }));
 
   /** Loads and reloads follow each other, never mix. */
   const takeTurn = inTurn();
@@ -431,7 +431,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     commands: () => [...commands.values()].flat(),
     async stop() {
       isStopped = true;
-      await watch?.stop();
+      watch?.stop();
       await takeTurn(async () => {
         // At once: teardowns that do not end hold up the stop once, not one after the other.
         await Promise.all(holders.map((holder) => holder.live?.end()));

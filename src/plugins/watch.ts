@@ -1,62 +1,59 @@
-/** Tells when a plugin's file changed, came or went. Editors write in several steps, so a change counts once the file has been quiet for a moment. */
+/**
+ * Notifies when a plugin's file changed, came or went. The files are few, so they are compared: a watch of the system goes on with the
+ * old file when another one comes into its place. Editors write in several steps, so a change counts once two comparisons find the same.
+ */
 import type { Clock, Timer } from "../lib/clock.js";
-import { errorMessage } from "../lib/errors.js";
-import type { Logger } from "../lib/logger.js";
+import { fileMark, markText } from "../lib/file-mark.js";
 
-const QUIET_MS = 100;
+const COMPARE_EVERY_MS = 500;
 
 export interface FileWatch {
   /** Watches these files and no others. */
   set(files: readonly string[]): Promise<void>;
-  stop(): Promise<void>;
+  stop(): void;
 }
 
-export function watchFiles(
-  { clock, logger }: { clock: Clock; logger: Logger },
-  changed: (file: string) => void,
-): FileWatch {
-  let watcher: import("chokidar").FSWatcher | undefined;
-  const watched = new Set<string>();
-  const quiet = new Map<string, Timer>();
-  const onChange = (file: string) => {
-    quiet.get(file)?.cancel();
-    quiet.set(
-      file,
-      clock.after(QUIET_MS, () => {
-        quiet.delete(file);
-        changed(file);
-      }),
-    );
-  };
+interface Marks {
+  /** As it was when its last change counted. */
+  counted: string;
+  last: string;
+}
+
+export function watchFiles(clock: Clock, changed: (file: string) => void): FileWatch {
+  const watched = new Map<string, Marks>();
+  let next: Timer | undefined;
+  let isStopped = false;
+
+  async function compare(): Promise<void> {
+    for (const [file, marks] of watched) {
+      const now = await markOf(file);
+      const isChanged = now !== marks.counted && now === marks.last;
+      marks.last = now;
+      if (!isChanged || isStopped) continue;
+      marks.counted = now;
+      changed(file);
+    }
+    compareLater();
+  }
+
+  function compareLater(): void {
+    if (!isStopped) next = clock.after(COMPARE_EVERY_MS, () => void compare());
+  }
+
   return {
     async set(files) {
-      const wanted = new Set(files);
-      const fresh = files.filter((file) => !watched.has(file));
-      const gone = [...watched].filter((file) => !wanted.has(file));
-      if (fresh.length === 0 && gone.length === 0) return;
-      const isFirst = watcher === undefined;
-      if (!watcher) {
-        // Loaded when there is a file to watch: start-up without plugins need not pay for it.
-        const { watch } = await import("chokidar");
-        watcher = watch([], { ignoreInitial: true, persistent: false, atomic: true });
-        watcher.on("add", onChange).on("change", onChange).on("unlink", onChange);
-        // Without a listener an error would end the process.
-        watcher.on("error", (error) =>
-          logger.warn({ error: errorMessage(error) }, "the file of a plugin cannot be watched"),
-        );
+      for (const file of watched.keys()) if (!files.includes(file)) watched.delete(file);
+      for (const file of files.filter((one) => !watched.has(one))) {
+        const mark = await markOf(file);
+        watched.set(file, { counted: mark, last: mark });
       }
-      // It says so once only, so what comes later must not wait for it.
-      const ready = isFirst ? new Promise<void>((done) => watcher?.once("ready", done)) : undefined;
-      if (gone.length > 0) watcher.unwatch(gone);
-      watcher.add(fresh);
-      for (const file of gone) watched.delete(file);
-      for (const file of fresh) watched.add(file);
-      await ready;
+      if (next === undefined && watched.size > 0) compareLater();
     },
-    async stop() {
-      for (const timer of quiet.values()) timer.cancel();
-      quiet.clear();
-      await watcher?.close();
+    stop() {
+      isStopped = true;
+      next?.cancel();
     },
   };
 }
+
+const markOf = async (file: string) => markText(await fileMark(file));

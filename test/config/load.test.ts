@@ -37,6 +37,16 @@ describe("loadConfig", () => {
     expect(problems.map(formatProblem).join("\n")).toContain("hookgate.yaml:2:8 gateway.ttl");
   });
 
+  it("shows an id that is too long for a number as it is written, and that it needs quotes", () => {
+    const yaml = (id: string) => `discord:\n  access:\n    chats: [${id}]\n    guilds: ["1576516874559029251"]\n`;
+    expect(load(yaml("1576516874559029250")).problems.map(formatProblem)).toEqual([
+      expect.stringMatching(
+        /:3:13 discord\.access\.chats\.0: 1576516874559029250 has too many digits for a number: if it is an id, write it in quotes$/,
+      ),
+    ]);
+    for (const id of ["'1576516874559029250'", "-1001000000001"]) expect(load(yaml(id)).problems).toEqual([]);
+  });
+
   it("tells what it needs of the environment, all at once, before anything starts", () => {
     const yaml = [
       "web:",

@@ -1,6 +1,7 @@
 /**
  * Folders that have just appeared. The watcher first reads such a folder and watches it after that: what is put there between the two is
  * not reported. So a fresh folder is looked into again, soon and twice more, for the case that reading it took long.
+ * A file that another one replaced is looked at, too, when its folder names it: the watcher may still watch the old one.
  */
 import type { Dirent, Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
@@ -24,6 +25,8 @@ export interface FreshFolders {
   seen(folder: string): void;
   /** The watcher told of a file. */
   reported(file: string, stats: Stats): void;
+  /** Something happened to what has this name. */
+  named(path: string): void;
   stop(): void;
 }
 
@@ -31,6 +34,8 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
   /** For each fresh folder, the files that the watcher reported, as they were then. */
   const reported = new Map<string, Map<string, string>>();
   const timers = new Set<Timer>();
+  const lookedAt = new Set<string>();
+  let isStopped = false;
 
   function lookAt(fresh: readonly string[], look: number): void {
     const waitMs = LOOKS_AFTER_MS[look];
@@ -57,13 +62,13 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
   async function lookAtFile(path: string): Promise<void> {
     try {
       const stats = await lstat(path);
+      if (isStopped || stats.isDirectory()) return;
       if (reported.get(dirname(path))?.get(basename(path)) !== stateOf(stats)) file(path, stats);
     } catch (error) {
       if (!isGone(error)) throw error;
     }
   }
 
-  let isStopped = false;
   let gathered: string[] = [];
   return {
     seen(fresh) {
@@ -76,6 +81,13 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
         });
     },
     reported: (path, stats) => void reported.get(dirname(path))?.set(basename(path), stateOf(stats)),
+    named(path) {
+      if (lookedAt.has(path)) return;
+      lookedAt.add(path);
+      void lookAtFile(path)
+        .catch(onError)
+        .finally(() => lookedAt.delete(path));
+    },
     stop() {
       isStopped = true;
       for (const timer of timers) timer.cancel();

@@ -160,9 +160,12 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
         if (path === watchedRoot) folders.suspect(path);
         else folders.forget(path);
       })
-      .on("raw", (_event, _name, details) => {
-        const folder = watchedPathOf(details);
-        if (folder !== undefined) folders.suspect(folder);
+      .on("raw", (_event, name, details) => {
+        const at = watchedPathOf(details);
+        if (at !== undefined) folders.suspect(at);
+        // A file is named by its folder, or by itself where it is polled.
+        const path = at === undefined ? name : folders.knows(at) && name ? join(at, name) : undefined;
+        if (path && isSelected(path)) fresh.named(path);
       })
       .on("error", (error) => onError(error, opened));
     await new Promise<void>((done) => {
