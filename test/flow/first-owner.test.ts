@@ -75,6 +75,13 @@ it("a bot that listens to nothing is reported at the start and in /status, with 
   expect(status).not.toContain("The gateway is well");
 });
 
+it("while a code is open and there is no owner, who writes first reads how to become one", async () => {
+  await newCode();
+  const { id } = telegram.world.addUser({ id: 4321 });
+  telegram.people.says("hello?", { dm: true, userId: id });
+  await until(() => directOnTelegram(id).some((text) => text.includes("/claim CODE")), "the way to become an owner");
+});
+
 it("a start with a wrong token names the platform with its reason, offers no code for it, and prints the public address", async () => {
   const wrong = await gatewayProcess({
     folder: join(folder, "wrong-token"),

@@ -159,10 +159,13 @@ const introductionId = (row: LaneRow) => `d_m${row.id}a`;
 
 /** What a person without a role is told. Where everyone may write privately, that is what to do: no one needs a role for it. */
 export function introduction(message: InboundMessage, inbound: Inbound): string {
-  const { access, config } = inbound;
+  const { access, config, claims } = inbound;
   const who = `I am ${nameOn(message, inbound)}, an automatic account.`;
+  // The first to write is mostly the person who has just started it.
+  const isUnclaimed = message.isDm && claims?.hasCode === true && claims.owners.size === 0;
+  const toOwner = isUnclaimed ? " If you run me, send `/claim CODE` with the code that was printed on my machine." : "";
   if (access[message.platform]?.dms !== "everyone")
-    return `${who} I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
+    return `${who} I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.${toOwner}`;
   const where = message.isDm ? "Write your message here" : "Write to me in a direct message";
   const isForwarded = typeof config.default_route === "object" && "forward" in config.default_route;
   return isForwarded
