@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { parseAddress } from "../../src/domain/address.js";
+import { formatAddress, parseAddress } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
 
@@ -1104,4 +1104,134 @@ it("a page that its group, the fallback and its person refuse is in the private 
   await on.advance(10 * MINUTE);
   const said = on.posted("loop:bot:dm-ann").slice(1);
   expect(said.map(({ text }) => text)).toEqual([expect.stringContaining("Sent to ann in a private chat")]);
+});
+
+/**
+ * A page waits for its chat, which answers with errors until it is given up; `change` comes before that. Ann has an account in that chat, and
+ * Ben on another platform, where the fallback is.
+ */
+async function changedWhileItWaits(
+  change: (on: Watch, config: Record<string, unknown>) => Promise<void>,
+  {
+    chats = DIRECT,
+    duty = ["ann"],
+    unread = ["ops"],
+  }: { chats?: Record<string, string>; duty?: string[]; unread?: string[] } = {},
+) {
+  const { loop, other, inOther } = twoPlatforms();
+  const config = {
+    ...route({ escalate: [{ after: "5s", mention: ["oncall:duty"] }] }),
+    fallback: [OTHER_OPS],
+    fallback_after: "60s",
+    people: { ann: ["loop:7"], ben: ["other:8"] },
+    rotas: { duty: { timezone: "UTC", rotate: { people: duty, from: "2026-01-01T09:59", every: "90s" } } },
+  };
+  const on = await watch(config, {
+    platform: loop,
+    others: [other],
+    direct: (ref) => parseAddress(chats[ref] ?? ""),
+    personOf: (at) => Object.keys(chats).find((ref) => chats[ref] === formatAddress(at)),
+    isReader: async ({ chatId }) => !unread.includes(chatId),
+  });
+  const { id } = await on.raise();
+  let tries = 0;
+  loop.script = ({ kind, address: { chatId } }) => {
+    if (kind !== "create" || chatId !== "room") return undefined;
+    tries++;
+    return { kind: "ambiguous", error: "500" };
+  };
+  // What is on its way is not waited for.
+  const pass = async (seconds: number) => {
+    for (let n = 0; n < seconds; n++) {
+      await on.clock.advance(1_000);
+      await on.settle({ isAway: true });
+    }
+  };
+  await pass(8);
+  expect(tries).toBeGreaterThan(0);
+  await change(on, config);
+  await pass(90);
+  const about = <T extends { text: string }>(posted: T[]) =>
+    posted.filter(({ text }) => text.includes("Reply to Bob") && text.includes("Escalated: step"));
+  const texts = (posted: { text: string }[]) => about(posted).map(({ text }) => text);
+  return {
+    on,
+    id,
+    atAnn: texts(on.posted("loop:bot:dm-ann")),
+    atBen: texts(inOther("dm-ben")),
+    atOps: texts(inOther("ops")),
+    atSupport: about(on.posted("loop:bot:support")),
+  };
+}
+const DIRECT = { "loop:7": "loop:bot:dm-ann", "other:8": "other:bot:dm-ben" };
+const rotaOf = (person: string) => ({
+  duty: { timezone: "UTC", rotate: { people: [person], from: "2026-01-01T09:59", every: "90s" } },
+});
+
+it.each([
+  ["another turn of the rota starts", ["ann", "ben"], async () => undefined],
+  [
+    "the rota is edited",
+    ["ann"],
+    (on: Watch, config: Record<string, unknown>) => on.reload({ ...config, rotas: rotaOf("ben") }, { isAway: true }),
+  ],
+])(
+  "a page waits for its chat, and %s before it is given up: the person on call now gets it, and the copy says so",
+  async (_, duty, change) => {
+    const { atAnn, atBen, atOps } = await changedWhileItWaits(change, { duty });
+    expect(atBen).toEqual([
+      expect.stringContaining(
+        `Escalated: step 1 of 1 (ben). ben cannot read ${OTHER_OPS} and is notified in a private chat.`,
+      ),
+    ]);
+    expect(atAnn).toEqual([]);
+    expect(atOps).toEqual([
+      expect.stringContaining(
+        `Escalated: step 1 of 1 (ann). This was the last step (it may not have arrived at ${ROOM}). The people of this step have changed: it notifies ben now`,
+      ),
+    ]);
+  },
+);
+
+it("a page waits for its chat, and another turn of the rota starts before it is given up: who is on call now is mentioned at the fallback", async () => {
+  const { on, atBen, atOps } = await changedWhileItWaits(async () => undefined, { duty: ["ann", "ben"], unread: [] });
+  expect(atBen).toEqual([]);
+  expect(atOps).toEqual([expect.stringMatching(/^<@8\|ben> .*it notifies ben now/s)]);
+  expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([]);
+});
+
+it("a page waits for its chat, and its alert moves to another one before it is given up: the page is posted there", async () => {
+  const { on, id, atAnn, atSupport, atOps } = await changedWhileItWaits((on, config) =>
+    on.reload(
+      { ...config, ...route({ to: ["loop:bot:support"], escalate: [{ after: "5s", mention: ["oncall:duty"] }] }) },
+      { isAway: true },
+    ),
+  );
+  expect(atSupport.map(({ text }) => text)).toEqual([
+    expect.stringContaining(`Escalated: step 1 of 1 (ann). The page in ${ROOM} may not have arrived.`),
+  ]);
+  expect(atSupport[0]?.body.mentions).toEqual({ users: ["7"] });
+  expect(atAnn).toEqual([]);
+  expect(atOps).toEqual([expect.stringContaining("ann has no other account and is mentioned in loop:bot:support")]);
+  expect((await on.alerts.history(id)).map(({ reason }) => reason).join()).not.toContain("cannot be notified");
+});
+
+it("a page waits for its chat, and its step is removed before it is given up: the people whom it called get it", async () => {
+  const { atAnn, atOps } = await changedWhileItWaits((on, config) =>
+    on.reload({ ...config, ...route({}) }, { isAway: true }),
+  );
+  expect(atAnn).toEqual([expect.stringContaining("Escalated: step 1 of 1 (ann).")]);
+  expect(atOps.join()).toContain("ann has no other account and is notified in a private chat");
+});
+
+it("a page waits for its chat, and the next person on call cannot be notified: an alert says that the step notified no one", async () => {
+  const { on, atOps } = await changedWhileItWaits(async () => undefined, {
+    duty: ["ann", "ben"],
+    chats: {},
+    unread: ["ops", "admins"],
+  });
+  expect(atOps.join()).toContain("This step notifies none of its people");
+  expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([
+    "Escalation did not notify rota duty: Reply to Bob",
+  ]);
 });

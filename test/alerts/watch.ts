@@ -44,7 +44,7 @@ export interface Watch {
   /** What stands in a chat. */
   posted(destination?: string): Posted[];
   /** Other settings, as a reload brings them. */
-  reload(config: Record<string, unknown>): Promise<void>;
+  reload(config: Record<string, unknown>, settling?: Settling): Promise<void>;
   /** As a crash: nothing is drained. Then anew on the same disk, after so long, with other settings if some are given. */
   crash(downMs?: number, config?: Record<string, unknown>): Promise<void>;
 }
@@ -189,10 +189,10 @@ export async function watch(
       const chatId = parseAddress(destination)?.chatId;
       return platform.messages.filter((message) => message.chatId === chatId && !message.isDeleted);
     },
-    async reload(next) {
+    async reload(next, settling) {
       settings = parsed(next);
       (await alerts.prepare(settings))();
-      await settle();
+      await settle(settling);
     },
     async crash(downMs = 0, next) {
       if (next !== undefined) settings = parsed(next);

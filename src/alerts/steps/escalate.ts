@@ -4,9 +4,10 @@ import { IN_DOUBT } from "../../domain/given-up.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
-import type { Mentioned } from "../people.js";
+import { accountsOf, type Mentioned, readMention } from "../people.js";
 import { CLOCK, LOSSES, type LostPage, type Plan } from "../plan.js";
-import { askReaders, type Reach, reachOf, type Step } from "../reach.js";
+import { askReaders, isReachedNow, type Reach, reachOf, type Step } from "../reach.js";
+import { groupBy } from "../tell/group-by.js";
 import { LATE_PAGE_MS, lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
 import { isCalledOff, placesOf, urgingOf } from "../urging.js";
@@ -95,47 +96,89 @@ async function escalateBy(
   }
 }
 
-/** A page was refused, or may have been, and people whom it called got it nowhere for certain: the step is taken again, for whom it notifies without that chat. */
+/**
+ * A page was refused, or may have been, and people whom it called got it nowhere for certain: the step is taken again, for whom it notifies
+ * without that chat. The route, the rota and the step are those of now: who was on call when it was due may not be any more.
+ */
 async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
   const { alert, lostPage, now } = plan;
-  const route = routes.find(({ name }) => name === lostPage?.route);
-  if (lostPage === undefined || route === undefined) return;
-  const urging = urgingOf(alert, route);
-  const step = route.settings.escalate[urging.steps - 1];
-  if (step === undefined) return;
-  await askReaders(step, placesOf(plan, route, routes), alerting);
-  const { inDoubtAt } = urging;
-  const lostAt = [...(inDoubtAt ?? []), lostPage.destination];
-  const without = (inDoubtAt ?? []).reduce((rest, chat) => withChat(chat, IN_DOUBT, rest), alerting);
-  const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt, lostAt };
+  if (lostPage === undefined) return;
+  const urging = urgingOf(alert, { name: lostPage.route });
+  const { inDoubtAt: doubted = [], refusedAt = [] } = urging;
+  const key = `escalation:${alert.escalateFrom}:${lostPage.route}:${urging.steps}`;
+  const all = (await alerting.store.noticesWith(alert.id, key)).filter((one) => stepIn(one.key) === key);
+  const page = all.filter((one) => one.key === key);
+  const called = page.flatMap(({ mentions }) => mentions.map(readMention));
+  const { route, step } = stepAgain(urging, lostPage, routes, called, alerting);
   const places = placesOf(plan, route, routes);
+  await askReaders(step, places, alerting);
+  const people = accountsOf(step.mention, alerting.config, now);
+  const wasCalled = ({ name }: Mentioned) => called.some((one) => one.name === name);
+  // A page that was for others is no page in doubt for these.
+  const inDoubtAt = people.some(wasCalled) ? urging.inDoubtAt : undefined;
+  const lostAt = [...doubted, lostPage.destination];
+  const without = doubted.reduce((rest, chat) => withChat(chat, IN_DOUBT, rest), alerting);
+  const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt, lostAt };
   const reach = reachOf(step, places, around, now);
   // Mentioned at the fallback, the person is notified all the same.
   if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
-  const key = stepKey(alert, route, urging.steps);
-  const page = (await alerting.store.noticesWith(alert.id, key)).filter((one) => one.key === key);
-  const known = lostPage.isCopy
-    ? page.map(({ destination }) => destination)
-    : calledBy(reachOf(step, places, withChat(lostPage.destination, undefined, alerting), now));
-  const { refusedAt = [] } = urging;
-  // Another chat refused its page before, and takes one now.
-  const isOpenAgain = reach.isCalled && refusedAt.some((one) => one !== lostPage.destination);
-  const isNews = lostPage.isPrivate
-    ? reach.standIns.length > 0 || reach.isUnreached || isOpenAgain
-    : callsOthers(reach, known);
+  const sent = [...all, ...plan.notices.filter((one) => stepIn(one.key) === key)];
+  const arrived = sent.filter(({ destination }) => !refusedAt.includes(destination));
+  const isNews =
+    reach.isUnreached ||
+    (lostPage.isPrivate ? reach.standIns.length > 0 : reach.elsewhere.length > 0) ||
+    callsOthers(reach, page, arrived, around);
   if (!isNews) {
     // The copies say whom they do not notify.
     for (const copy of lostPage.isPrivate || lostPage.isCopy ? [] : plan.notices.filter((one) => one.key === key))
       copy.text = [copy.text, ...sentencesFor(copy.destination, step, reach, around, now)].join(". ");
     return;
   }
-  const arrived = page.filter(({ destination }) => !refusedAt.includes(destination));
-  take(plan, step, { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: lostPage, page: arrived }, around);
+  const has = page.filter(({ destination }) => !refusedAt.includes(destination));
+  const isForOthers = !people.every(wasCalled);
+  take(
+    plan,
+    step,
+    { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: { ...lostPage, isForOthers }, page: has },
+    around,
+  );
 }
 
-/** In a private chat or as a stand-in; or no one is called in the chats that are left, which is reported. */
-function callsOthers(reach: Reach, known: readonly string[]): boolean {
-  return reach.isUnreached || reach.elsewhere.length > 0 || calledBy(reach).some((one) => !known.includes(one));
+/** The step as it is now. Where the settings have it no longer, or it calls no one, the people whom the page called are called all the same. */
+function stepAgain(
+  { steps }: Urging,
+  { route: name }: LostPage,
+  routes: readonly Route[],
+  called: readonly Mentioned[],
+  { config }: Alerting,
+): { route: Route; step: Step } {
+  const found = routes.find((one) => one.name === name);
+  const first = routes[0] as Route;
+  const route = found ?? { ...first, name, settings: { ...first.settings, escalate: [] } };
+  const step = route.settings.escalate[steps - 1];
+  if (step !== undefined && step.mention.length > 0) return { route, step };
+  const mention = called.map((one) => (config.people[one.name] === undefined ? one.ref : one.name));
+  return { route, step: { to: [], mention: [...new Set(mention)] } };
+}
+
+/** In a private chat that has no page of the step yet; or where the alert is posted, and none of its messages that arrived notifies that person. */
+function callsOthers(
+  { arriving, notified, posted }: Reach,
+  page: readonly Pick<Notice, "destination">[],
+  arrived: readonly Pick<Notice, "destination" | "mentions" | "text">[],
+  around: Alerting,
+): boolean {
+  if (arriving.some((chat) => !page.some(({ destination }) => destination === chat.destination))) return true;
+  const isCalled = (person: readonly Mentioned[]) =>
+    arrived.some(({ destination, mentions, text }) => {
+      const refs = mentions.map((one) => readMention(one).ref);
+      // Such a page mentions no one, and notifies its person.
+      const there = sentDirectlyTo(text) !== undefined ? person : person.filter(({ ref }) => refs.includes(ref));
+      return isReachedNow(destination, there, around);
+    });
+  return groupBy(notified, ({ name }) => name).some(
+    (person) => posted.some((chat) => isReachedNow(chat, person, around)) && !isCalled(person),
+  );
 }
 
 /** The alert that says that the chat refuses messages is raised after this. */
@@ -146,12 +189,6 @@ function withChat(chat: string, refusal: string | undefined, alerting: Alerting)
   const refusalOf = (one: string, at: number) => (one === chat ? refusal : inhibitors.refusalOf(one, at));
   return { ...alerting, inhibitors: { ...inhibitors, refuses, takesNone, refusalOf } };
 }
-
-/** Private chats, and accounts of stand-ins who are mentioned. */
-const calledBy = ({ arriving, standIns }: Reach) => [
-  ...arriving.map(({ destination }) => destination),
-  ...standIns.flatMap(({ accounts, isDirect }) => (isDirect ? [] : accounts.map(({ ref }) => ref))),
-];
 
 function nextStep({ alert }: Plan, route: Route): Step | undefined {
   return route.settings.escalate[urgingOf(alert, route).steps];
@@ -170,8 +207,8 @@ interface Taking {
   urging: Urging;
   by: Actor;
   lateMs: number;
-  /** The step was taken already, and this chat refused its page. */
-  insteadOf?: LostPage;
+  /** The step was taken already, and this chat refused its page, which may have been for other people than those of now. */
+  insteadOf?: LostPage & { isForOthers: boolean };
   /** The messages of the step from when it was taken first, without those that their chats refused. */
   page?: readonly Notice[];
 }
@@ -196,7 +233,7 @@ function take(
   const names = [namesOf(reach.notified, alerting), ...pager].filter((one) => one !== "").join(", ");
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
-  const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;
+  const first = `Escalated: step ${number} of ${Math.max(number, count)}${of}${names ? ` (${names})` : ""}`;
   const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
   const last = [
     ...asked,
@@ -229,12 +266,14 @@ function take(
   const isCopied = (destination: string) =>
     copied.includes(destination) && !page.some((one) => one.destination === destination);
   const lost = insteadOf && !insteadOf.isPrivate ? [lostText(insteadOf, alerting.placeName)] : [];
+  const changed =
+    insteadOf?.isForOthers && names !== "" ? [`The people of this step have changed: it notifies ${names} now`] : [];
   for (const destination of new Set([...reach.posted, ...reach.elsewhere, ...copied])) {
     if (destination === insteadOf?.destination) continue;
     // It did not get the page itself, which is why there was a copy.
     if (insteadOf?.isCopy && reach.posted.includes(destination) && alerting.inhibitors.refuses(destination)) continue;
     const news = facts(destination);
-    const sentences = isCopied(destination) ? news : [first, ...lost, ...news, ...last];
+    const sentences = isCopied(destination) ? [...changed, ...news] : [first, ...lost, ...news, ...last];
     if (sentences.length === 0) continue;
     const known = page.flatMap((one) => (one.destination === destination ? one.mentions : []));
     const whom = mentionedAt(destination, mentioned, alerting).filter((one) => !known.includes(storedAs(one)));

@@ -116,7 +116,10 @@ export function fallback(
         );
       plan.notices.push({ ...copy, destination: one, mentions: [] });
     }
-    left.push(...uncalled.filter((person) => !isDirect(person)).flat());
+    // Such a step is posted in every chat that shows the alert, which may be others by now.
+    const chats = plan.lostPage === undefined ? [] : plan.destinations.filter((one) => one !== destination);
+    const isCalled = (person: readonly Mentioned[]) => chats.some((chat) => isReachedNow(chat, person, alerting));
+    left.push(...uncalled.filter((person) => !isDirect(person) && !isCalled(person)).flat());
   }
   // A copy that is lost has an alert of its own, for its chat.
   if (notice?.kind === "escalation" && !isCopy(notice.text))
