@@ -1,6 +1,6 @@
 /** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
 import type { GatewayPort } from "../domain/adapter.js";
-import { type Address, formatAddress } from "../domain/address.js";
+import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
 import { DELIVERY_ENDS } from "../domain/pending.js";
@@ -24,7 +24,7 @@ import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
-import { answersTo } from "./inbound/forward.js";
+import { answersTo, takesCopies } from "./inbound/forward.js";
 import { senderKey, shareHolder, tooMuchWaiting, waitingTooMany } from "./inbound/not-taken.js";
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
@@ -293,9 +293,7 @@ class RunningGateway implements Gateway {
   }
 
   takesCopies(at: Address): boolean {
-    const { default_route: route } = this.#deps.config;
-    if (typeof route === "string" || !("forward" in route)) return false;
-    return formatAddress(completeAddress(route.forward, this.#deps)) === formatAddress(at);
+    return takesCopies(at, this.#deps);
   }
 
   answersTo(at: Address, messageId: string): Promise<AnswersTo | undefined> {

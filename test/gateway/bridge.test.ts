@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Address } from "../../src/domain/address.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
-import { LoopbackPlatform } from "./loopback-adapter.js";
+import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
 import { messageOf, type Rig, startRig } from "./rig.js";
 
 const toFar = (registry: HookRegistry) =>
@@ -294,6 +294,88 @@ describe("a bridge", () => {
       expect(far.texts("dm-9")[0]).toMatch(/`\/outbox (retry|release) d_m\d+f` .* \(operators\)\.$/);
     },
   );
+
+  describe("when a person without a role answers a customer", () => {
+    const DESK = { platform: "far", chatId: "desk" };
+    const CUSTOMER = { chatId: "dm-5", userId: "5", isDm: true };
+    const REFUSED = { kind: "permanent", error: "403 Forbidden: bot was blocked by the user" } as const;
+    const UNCLEAR = { kind: "ambiguous", error: "no answer", mayRepeat: false } as const;
+
+    async function answered(result: Scripted | undefined, isReachable = true) {
+      const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      far.script = ({ address }) =>
+        !isReachable && address.chatId === "dm-8" ? { kind: "permanent", error: "50007: closed" } : undefined;
+      const near = new LoopbackPlatform("loop");
+      near.width = 1_000;
+      near.script = () => result;
+      const rig = await startRig({
+        gateway: { default_route: { forward: "far:bot:desk" } },
+        platforms: [near, far],
+        hooks: (registry) =>
+          void registry.registerModifying(
+            "message_sending",
+            ({ message: { text } }: { message: { text: string } }) => {
+              if (text.includes("secret")) throw new Error("the guard is out of order");
+              return null;
+            },
+            { name: "guard", failurePolicy: "fail-closed" },
+          ),
+      });
+      await rig.say("hello?", { ...CUSTOMER, messageId: "m1" });
+      await rig.idle();
+      return { rig, near, far, replyToId: far.messages.at(-1)?.id as string };
+    }
+
+    it.each([
+      ["refuses it", REFUSED, "the answer", "Your message was not posted in loop:bot:dm-5: it was given up."],
+      ["may have it", UNCLEAR, "the answer", "It is not known whether your message was posted in loop:bot:dm-5."],
+      [
+        "is not asked, because a hook failed",
+        undefined,
+        "secret",
+        "Your message was not posted in loop:bot:dm-5: it was held.",
+      ],
+    ] as const)(
+      "and the platform %s, they are notified, without reason and commands",
+      async (_, result, text, what) => {
+        const { rig, far, replyToId } = await answered(result);
+        await rig.say(text, { ...DESK, messageId: "f1", userId: "8", replyToId });
+        await rig.idle();
+        expect(far.texts("dm-8")).toEqual([
+          `**${what}**\nThe operators can see why. Ask one of them before you write again.`,
+        ]);
+      },
+    );
+
+    it("and neither the customer nor they can be reached, each such answer is marked where it was written", async () => {
+      const { rig, far, replyToId } = await answered(REFUSED, false);
+      for (const messageId of ["f1", "f2"]) await rig.say("the answer", { ...DESK, messageId, userId: "8", replyToId });
+      await rig.idle();
+      const marked = far.messages.filter(({ text }) => text.includes("was not passed on"));
+      expect(marked.map(({ text, body }) => [text, body.replyToId])).toEqual(
+        ["f1", "f2"].map((id) => ["This message was not passed on. The operators can see why.", id]),
+      );
+    });
+
+    it("their correction is theirs too, and a customer whose words do not reach the desk is told nothing", async () => {
+      const { rig, near, far, replyToId } = await answered(undefined);
+      const said = messageOf("the answer", { ...DESK, messageId: "f1", userId: "8", replyToId });
+      await rig.receive({ kind: "message", eventId: "f1", message: said });
+      await rig.idle();
+      near.script = ({ kind }) => (kind === "edit" ? REFUSED : undefined);
+      const edited = { ...said, text: "another answer", isEdit: true };
+      await rig.receive({ kind: "edited", eventId: "edit:f1:1", message: edited });
+      await rig.idle();
+      expect(far.texts("dm-8")).toEqual([expect.stringContaining("The correction of your message is not shown")]);
+      far.script = ({ address }) => (address.chatId === "desk" ? REFUSED : undefined);
+      const answer = near.messages.at(-1)?.id as string;
+      await rig.say("thank you", { ...CUSTOMER, messageId: "m2", replyToId: answer });
+      await rig.idle();
+      expect(near.texts()).toEqual(["**Ada**: the answer"]);
+    });
+  });
 
   it("marks each message that was not passed on where it was written, when its operator cannot be reached privately", async () => {
     const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });

@@ -3,7 +3,7 @@ import type { Address } from "../../domain/address.js";
 import type { DeletedEvent, EditedEvent, MovedEvent, ReactionEvent } from "../../domain/event.js";
 import type { Role } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
-import type { NewDelivery } from "../../domain/store.js";
+import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { asCopy, copiesOf, namesPlace, withAddressing } from "./forward.js";
@@ -35,7 +35,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
       message: asCopy(message, copy.address, namesPlace(copy), inbound),
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
-      answers: notifiedOf(message, operator.role),
+      answers: notifiedOf(message, operator.role, copy),
     };
     return newDelivery(row, `e${i}`, facts, inbound);
   });
@@ -62,7 +62,7 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
       targetId: copy.id,
       cause: causeOf(row, "edit"),
       mirrors: { address, messageId },
-      answers: notifiedOf(message, role),
+      answers: notifiedOf(message, role, copy),
     };
     return newDelivery(row, `x${i}`, facts, inbound);
   });
@@ -123,8 +123,12 @@ async function recall(
 }
 
 /** As of its author's message: one of us has to know that the copy still has the old text. */
-function notifiedOf({ userId }: InboundMessage, role: Role | undefined): NewDelivery["answers"] {
-  return role === undefined ? undefined : { role, author: userId };
+function notifiedOf(
+  { userId }: InboundMessage,
+  role: Role | undefined,
+  copy: Pick<Delivery, "answers">,
+): NewDelivery["answers"] {
+  return role === undefined && copy.answers === undefined ? undefined : { role, author: userId };
 }
 
 function standingOf(message: InboundMessage, inbound: Inbound): { verdict: Verdict; role: Role | undefined } {

@@ -53,8 +53,9 @@ export async function forward(
   const answered = answering ? answering.messageId : await counterpart(message, from, address, inbound);
   const replyToId = isOutOfReach ? undefined : answered;
   const { role } = senderOf(message, inbound).operator;
-  const isAnswer =
-    answering !== undefined && (role !== undefined || (answering.isPrivate ?? (await isDirect(answering, inbound))));
+  const isToDirect =
+    answering !== undefined && role === undefined && (answering.isPrivate ?? (await isDirect(answering, inbound)));
+  const isAnswer = answering !== undefined && (role !== undefined || isToDirect);
   const copy = newDelivery(
     row,
     MARK,
@@ -70,8 +71,11 @@ export async function forward(
     },
     inbound,
   );
-  // A customer does not see what hooks decide; one of us has to know that the customer got no answer.
-  if (role !== undefined) copy.answers = { role, author: message.userId };
+  // A customer does not see what hooks decide; one of us, with or without a role, has to know that the customer got no answer.
+  const isOurs =
+    role !== undefined ||
+    (answering !== undefined && !message.isDm && (isToDirect || takesCopies(messageAddress(message), inbound)));
+  if (isOurs) copy.answers = { role, author: message.userId };
   return withCopySight(row, message, copy, inbound);
 }
 
@@ -109,6 +113,13 @@ async function withAddresses(
     }
   }
   return { ...message, attachments };
+}
+
+/** The default route forwards there: who answers there is one of us. */
+export function takesCopies(at: Address, deps: Pick<Inbound, "config" | "moves" | "adapters">): boolean {
+  const { default_route: route } = deps.config;
+  if (typeof route === "string" || !("forward" in route)) return false;
+  return formatAddress(completeAddress(route.forward, deps)) === formatAddress(at);
 }
 
 async function isDirect({ address, messageId }: Origin, { store }: Inbound): Promise<boolean> {

@@ -1,8 +1,8 @@
 /**
  * Notifies the person whose command or press gets no answer because hooks withheld it or the platform did not take it, so that a failing
  * guard does not lock operators out, no person repeats what was done, and no platform shows a pending answer forever; the person with a role whose message a hook answered with a reply that hooks
- * withheld; and the operator whose message, or whose change of it, was not passed on to another chat, because hooks
- * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
+ * withheld; and the person on the operators' side whose message, or whose change of it, was not passed on to another chat, because hooks
+ * withheld it or the platform did not take it, also when that person has no role. The text is the product's own and shows nothing of the answer. No hook decides about it:
  * the hook that failed would withhold it, too.
  */
 import { createHash } from "node:crypto";
@@ -34,7 +34,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const text = mirrors ? notPassedOn(delivery, end, out) : textFor(delivery, end);
   const directly = privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(asked);
-  const openText = mirrors ? NOT_PASSED_ON[delivery.operation] : ending === "dead" ? NOT_SHOWN : OPENLY;
+  const openText = mirrors ? openlyNotPassedOn(delivery, role, isInDoubt) : ending === "dead" ? NOT_SHOWN : OPENLY;
   const notice: NewDelivery = {
     id: noticeId(`${cause.id} ${visibleTo}`),
     // What is refused there goes on to the person directly.
@@ -49,7 +49,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:
-      isElsewhere && role !== undefined
+      isElsewhere && (role !== undefined || mirrors !== undefined)
         ? {
             address: asked,
             message: { text: openText, replyToId: mirrors?.messageId },
@@ -70,10 +70,20 @@ const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows
 export const notShown = (address: Address): NewDelivery["openly"] => ({ address, message: { text: NOT_SHOWN } });
 
 const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
-  send: "This message was not passed on. `/outbox` shows why.",
-  edit: "The correction of this message was not passed on. `/outbox` shows why.",
-  delete: "The deletion of this message was not passed on: its copy may still be shown. `/outbox` shows why.",
+  send: "This message was not passed on.",
+  edit: "The correction of this message was not passed on.",
+  delete: "The deletion of this message was not passed on: its copy may still be shown.",
 };
+
+const openlyNotPassedOn = ({ operation }: Delivery, role: Role | undefined, isInDoubt: boolean): string => {
+  if (role !== undefined) return `${NOT_PASSED_ON[operation]} \`/outbox\` shows why.`;
+  return isInDoubt
+    ? `It is not known whether this was passed on. ${OPERATORS_SEE}`
+    : `${NOT_PASSED_ON[operation]} ${OPERATORS_SEE}`;
+};
+
+/** For a person without a role, who may give no command and is shown no reason. */
+const OPERATORS_SEE = "The operators can see why.";
 
 interface End {
   ending: Withheld;
@@ -90,6 +100,8 @@ function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { o
   const what = isInDoubt
     ? `It is not known whether ${doubted} in ${place}.`
     : `${failed} in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
+  if (answers?.role === undefined)
+    return `**${what}**\n${unchanged}${OPERATORS_SEE} Ask one of them before you write again.`;
   const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}`;
   const next = isInDoubt
     ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
