@@ -226,15 +226,18 @@ function problemsOf({ path, issue }: FoundIssue, file: string, yaml: YamlSource)
     });
   const values = "values" in issue && Array.isArray(issue.values) ? issue.values.map(String) : [];
   const typeExpected = "expected" in issue ? typeName(String(issue.expected)) : undefined;
+  const value = valueAt(yaml.value, path);
+  const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value);
+  const got = (isRounded && yaml.writtenAt(path)) || shown(value);
   return [
     {
       file,
       ...yaml.placeOf(path),
       path: path.join("."),
-      message: issue.message,
+      message: issue.message.replace(shown(value), got),
       expected: values.length > 0 ? values.join(" | ") : typeExpected,
       ...ofPart,
-      got: shown(valueAt(yaml.value, path)),
+      got,
     },
   ];
 }

@@ -115,6 +115,8 @@ const COUNTED: Readonly<Record<string, string>> = {
 function ofSize(issue: z.core.$ZodRawIssue, limit: string, bound: number): string {
   const { input } = issue;
   const what = COUNTED[String(issue.origin)];
+  if (what === undefined && bound === Number.MAX_SAFE_INTEGER)
+    return `${shown(input)} has too many digits for a number: if it is an id, write it in quotes`;
   if (what === undefined) return `expected ${limit} ${bound}, got ${shown(input)}`;
   const size = typeof input === "string" || Array.isArray(input) ? input.length : undefined;
   if (size === 0) return Array.isArray(input) ? "the list is empty: expected at least one entry" : "the text is empty";

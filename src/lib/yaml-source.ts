@@ -23,6 +23,8 @@ export interface YamlSource {
   errors: (Position & { message: string })[];
   /** Where a value stands, or what is nearest above it; with `ofKey` where its key does. The first call reads the text again. */
   placeOf(path: YamlPath, ofKey?: boolean): Position;
+  /** A value as it is written, whose digits a number may not hold; undefined for a list or a map. */
+  writtenAt(path: YamlPath): string | undefined;
   /** For a text with errors: the items of its list, or of the list under `key`, or the one map that it is. Undefined when it is none of them. */
   entries(key: string): YamlEntry[] | undefined;
 }
@@ -52,6 +54,10 @@ export function parseYaml(marked: string): YamlSource {
     placeOf(path, ofKey = false) {
       const { document, lines } = positioned();
       return placeOf(document, lines, path, ofKey);
+    },
+    writtenAt(path) {
+      const node = positioned().document.getIn(path, true);
+      return yaml().isScalar(node) ? node.source : undefined;
     },
     entries: (key) => entriesOf(positioned(), text, key),
   };
