@@ -103,7 +103,8 @@ export function createQueue(options: QueueOptions): Queue {
       const busy = busyHooks();
       const taken = await runs.take(owner, clock.now(), options.leaseMs, busy);
       if (taken === undefined) return runs.nextDue(busy);
-      begin(taken);
+      // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
+      if (!leases.isHeld(taken.run.id)) begin(taken);
     }
     return undefined; // the next run that ends wakes it again
   }

@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
+import { systemClock } from "../../src/lib/clock.js";
+import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { until } from "../support/until.js";
 import { type LiveApp, liveApp } from "./support/live-app.js";
 
@@ -227,6 +229,36 @@ hooks:
     });
     expect(await live.fire("long")).toMatchObject({ status: "succeeded", attempt: 1 });
     expect(live.file("begun.log")).toBe("begun\n");
+  });
+
+  test("a step of the clock ends no lease while its run goes on: it is not run again, and the log blames no other process", async () => {
+    let setBy = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + setBy };
+    const lines: string[] = [];
+    const logger: Logger = { ...silentLogger, warn: (_, line = "") => void lines.push(line), child: () => logger };
+    const hook = (id: string, settings: string, sh: string) =>
+      `  - { id: ${id}, on: message_received, execution: background, match: { when: 'payload.message.text == "${id}"' }, ${settings} run: { shell: { sh: "${sh}" } } }\n`;
+    const long = "echo begun >> NAME.log; until [ -e go ]; do sleep 0.05; done";
+    const live = await liveApp(
+      {
+        "hookgate.yaml": `hooks:\n${hook("repeatable", "retry: { attempts: 3, idempotent: true },", long.replace("NAME", "repeatable"))}${hook("single", "", long.replace("NAME", "single"))}${hook("next", "", "true")}`,
+      },
+      { clock, logger },
+    );
+    for (const id of ["repeatable", "single"]) {
+      await live.say(id);
+      await until(async () => (await live.runs(id))[0]?.status === "running", `${id} running`);
+    }
+    setBy = 2 * 3_600_000;
+    // What has expired is taken before what waits.
+    await live.say("next");
+    expect(await live.ended("next")).toMatchObject({ status: "succeeded" });
+    live.write("go", "");
+    for (const id of ["repeatable", "single"]) {
+      expect(await live.ended(id)).toMatchObject({ status: "succeeded", attempt: 1 });
+      expect(live.file(`${id}.log`)).toBe("begun\n");
+    }
+    expect(lines.filter((line) => /lease|recorded|interrupted/.test(line))).toEqual([]);
   });
 
   test("a chain of hooks that start each other is cut after eight, on record", async () => {

@@ -6,6 +6,8 @@ import type { Logger } from "../../lib/logger.js";
 import type { Leases } from "../run/deps.js";
 
 export interface HeldLeases extends Leases {
+  /** Its run is under way in this process. */
+  isHeld(id: string): boolean;
   start(): void;
   stop(): void;
 }
@@ -37,7 +39,7 @@ export function createHeldLeases(options: Options): HeldLeases {
         try {
           if ((await runs.renew(id, owner, until)) || !held.has(id)) return;
           held.delete(id);
-          logger.warn({ run: id }, "the lease of a run was lost: another process took it over");
+          logger.warn({ run: id }, "the lease of a run was lost: its row was ended, changed or deleted meanwhile");
         } catch (error) {
           logger.warn({ run: id, error: errorMessage(error) }, "the lease of a run could not be renewed");
         }
@@ -51,6 +53,7 @@ export function createHeldLeases(options: Options): HeldLeases {
       return options.leaseMs;
     },
     hold: (id) => void held.add(id),
+    isHeld: (id) => held.has(id),
     drop: (id) => void held.delete(id),
     start: arm,
     stop: () => timer?.cancel(),

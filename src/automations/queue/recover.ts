@@ -29,5 +29,5 @@ export async function recoverTaken(
   if (run.attempt >= most) return { status: "interrupted", reason: `${reason}, for the ${run.attempt}. time` };
   run.attempt++;
   const isHeld = await runs.update(run, owner);
-  return isHeld ? undefined : { status: "interrupted", reason: "another process took it over" };
+  return isHeld ? undefined : { status: "interrupted", reason: "its row was ended, changed or deleted meanwhile" };
 }

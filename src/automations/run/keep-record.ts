@@ -90,7 +90,10 @@ async function write(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void
   try {
     if (!run.isStored) run.isStored = await deps.runs.insert(row);
     else if (!(await deps.runs.update(row, start.stored === undefined ? undefined : deps.leases.owner)))
-      deps.logger.warn({ hook: row.hookId, run: row.id }, "a run ended after its lease was lost: another one holds it");
+      deps.logger.warn(
+        { hook: row.hookId, run: row.id },
+        "a run ended, and how could not be recorded: its row was ended, changed or deleted meanwhile",
+      );
   } catch (error) {
     // What it decided holds; only its history is missing.
     deps.logger.error({ hook: row.hookId, run: row.id, error: errorMessage(error) }, "a run could not be recorded");

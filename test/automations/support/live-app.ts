@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import { type App, startApp } from "../../../src/app.js";
 import { type LoadedConfig, loadConfig } from "../../../src/config/load.js";
 import type { AutomationRun } from "../../../src/domain/automation.js";
-import { silentLogger } from "../../../src/lib/logger.js";
+import type { Clock } from "../../../src/lib/clock.js";
+import { type Logger, silentLogger } from "../../../src/lib/logger.js";
 import type { Resolve } from "../../../src/lib/outgoing/connect.js";
 import { definedOf } from "../../../src/lib/without-undefined.js";
 import { afterTest } from "../../support/clean-up.js";
@@ -43,9 +44,16 @@ export interface LiveApp {
 
 export async function liveApp(
   files: Record<string, string>,
-  options: { env?: Record<string, string>; start?: boolean; mayBreak?: boolean; resolve?: Resolve } = {},
+  options: {
+    env?: Record<string, string>;
+    start?: boolean;
+    mayBreak?: boolean;
+    resolve?: Resolve;
+    clock?: Clock;
+    logger?: Logger;
+  } = {},
 ): Promise<LiveApp> {
-  const { env = {}, start = true, mayBreak = false, resolve } = options;
+  const { env = {}, start = true, mayBreak = false, resolve, clock, logger = silentLogger } = options;
   const folder = mkdtempSync(join(tmpdir(), "hookgate-hooks-"));
   let app: App | undefined;
   const need = () => {
@@ -94,7 +102,8 @@ export async function liveApp(
       more = given;
       app = await startApp(reread(), {
         version: "0.0.0",
-        logger: silentLogger,
+        logger,
+        clock,
         reread,
         resolve,
       });
