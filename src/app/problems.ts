@@ -39,7 +39,7 @@ import { settingProblems } from "./setting-problems.js";
 
 /** What a configuration became: what is in force of it, and what is not. */
 export interface Examined {
-  loaded: Pick<LoadedConfig, "file" | "problems" | "placeOf" | "pathOf">;
+  loaded: Pick<LoadedConfig, "file" | "problems" | "sections" | "placeOf" | "pathOf">;
   config: Config;
   env: Environment;
   /** All hooks that there are, plugins' included. */
@@ -88,9 +88,15 @@ export function problemsOf(examined: Examined): ListedProblem[] {
     ...planProblems(examined),
     ...movedProblems(examined),
     ...settingProblems(
-      { ...examined, file: loaded.file },
+      { ...examined, file: loaded.file, sections: loaded.sections },
       platformsOn(examined.config, examined.env, loaded.problems),
-    ).map(({ path, message, ofKey }): ListedProblem => ({ ...placed(loaded, path, message, ofKey), of: "setting" })),
+    ).map(
+      ({ path, message, ofKey, isWarning }): ListedProblem => ({
+        ...placed(loaded, path, message, ofKey),
+        of: "setting",
+        isWarning,
+      }),
+    ),
   ];
 }
 

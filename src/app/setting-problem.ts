@@ -4,4 +4,6 @@ export interface SettingProblem {
   message: string;
   /** It is the key that is wrong. */
   ofKey?: true | undefined;
+  /** What it is about may be as intended. */
+  isWarning?: true | undefined;
 }

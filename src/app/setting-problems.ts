@@ -21,6 +21,8 @@ interface Examined {
   env: Environment;
   /** The configuration file. */
   file: string | undefined;
+  /** What that file sets at its top. */
+  sections?: readonly string[] | undefined;
   /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
   moves: Moves;
@@ -29,6 +31,7 @@ interface Examined {
 export function settingProblems(examined: Examined, on: readonly PlatformName[]): SettingProblem[] {
   const { config, moves } = examined;
   return [
+    ...misspeltTokens(examined),
     ...chats(examined, on),
     ...people(config),
     ...accessLists(config),
@@ -42,6 +45,22 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
     ...runnerVariables(examined),
   ];
 }
+
+/** Settings of a platform that is off, because its token has another name. */
+function misspeltTokens({ env, sections = [] }: Examined): SettingProblem[] {
+  return PLATFORM_TOKENS.flatMap(([section, platform, variable]): SettingProblem[] => {
+    if (!sections.includes(section) || env[variable] !== undefined) return [];
+    const other = env.misspelt(variable);
+    if (other === undefined) return [];
+    const message = `${platform} is off, because ${variable} is not set, and ${other} is: if that is the bot token, rename it to ${variable}`;
+    return [{ path: [section], message, ofKey: true, isWarning: true }];
+  });
+}
+
+const PLATFORM_TOKENS = [
+  ["discord", "Discord", "DISCORD_TOKEN"],
+  ["telegram", "Telegram", "TELEGRAM_TOKEN"],
+] as const;
 
 function chats({ config, env, rooms }: Examined, on: readonly PlatformName[]): SettingProblem[] {
   return namedPlatforms(config)

@@ -5,6 +5,7 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
+import { nearest } from "../lib/nearest.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { whyWeakToken } from "../lib/secret.js";
 import { readTextFile } from "../lib/text-file.js";
@@ -71,6 +72,8 @@ export const VARIABLES = Object.keys(environment.shape) as (keyof typeof environ
 export interface Environment extends z.infer<typeof environment> {
   /** Any other variable, for secrets that the configuration names. */
   variable(name: string): string | undefined;
+  /** A variable that is set and is none of ours, whose name is near this one. */
+  misspelt(name: string): string | undefined;
   /** Variables that an earlier `.env` of this process had, and that are still set. */
   removed: readonly string[];
   /** What programs that hooks start get to see: where things are and which language to speak, and nothing of ours. */
@@ -112,6 +115,11 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
   const rest: Environment = {
     ...data,
     variable: (name) => variables[name]?.trim() || fileOf(name, given),
+    misspelt: (name) =>
+      nearest(
+        name,
+        Object.keys(variables).filter((other) => variables[other]?.trim() && !isOurs(other)),
+      ),
     removed: source ? [] : [...fromDotEnv.keys()].filter((name) => !dotEnvNames.has(name) && isFromDotEnv(name)),
     forPrograms: () =>
       Object.fromEntries(
@@ -193,6 +201,8 @@ function loadDotEnv(): { names: ReadonlySet<string>; problem?: string } {
 
 /** Each may come from a file instead: `DISCORD_TOKEN_FILE` names it. */
 const SECRETS = ["HOOKGATE_TOKEN", "DISCORD_TOKEN", "TELEGRAM_TOKEN", "TELEGRAM_WEBHOOK_SECRET"];
+
+const isOurs = (name: string) => Object.hasOwn(environment.shape, name) || SECRETS.includes(name.replace(/_FILE$/, ""));
 
 function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
   const fromFiles: Record<string, string> = {};

@@ -48,6 +48,8 @@ export interface LoadedConfig {
   /** How the file was before it was read: its `markText`. */
   mark?: string;
   problems: ConfigProblem[];
+  /** What the file sets at its top: `telegram`, `hooks`. */
+  sections?: readonly string[];
   /** Where a setting of `config` or `draft` is in the file, for problems that are found later. */
   placeOf?: (path: YamlPath, ofKey?: boolean) => Position;
   /** The path in the file of a setting of `draft`, whose lists are shorter where entries are wrong. */
@@ -108,7 +110,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
   const mark = markText(fileMarkSync(file));
-  const { config, draft, placeOf, pathOf, isFollowUp, ...read } = readYaml(file);
+  const { config, draft, sections, placeOf, pathOf, isFollowUp, ...read } = readYaml(file);
   problems.push(...read.problems, ...hooksFolderProblem(file), ...plansFolderProblem(file));
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
     if (isFollowUp?.(problem.message)) continue;
@@ -125,6 +127,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     ...finish(config, env, file, problems),
     mark,
     draft: draft && { config: draft, env: rest },
+    sections,
     placeOf,
     pathOf,
     isFollowUp,
@@ -142,7 +145,8 @@ function finish(
   return { ...whole, file: file || undefined, problems };
 }
 
-interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "placeOf" | "pathOf" | "isFollowUp"> {
+interface ReadFile
+  extends Pick<LoadedConfig, "config" | "problems" | "sections" | "placeOf" | "pathOf" | "isFollowUp"> {
   draft?: Config;
 }
 
@@ -164,6 +168,7 @@ function readYaml(file: string): ReadFile {
     config,
     draft,
     problems,
+    sections: Object.keys(raw),
     placeOf: (path, ofKey) => yaml.placeOf(originalOf(path), ofKey),
     pathOf: originalOf,
     isFollowUp,

@@ -73,6 +73,42 @@ describe("webhook mode without an address and a secret", () => {
   });
 });
 
+describe("settings of a platform whose token has a misspelt name", () => {
+  const WHY =
+    /Telegram is off, because TELEGRAM_TOKEN is not set, and TELEGRAM_TOEKN is: if that is the bot token, rename it to TELEGRAM_TOKEN/;
+  const config = { telegram: { access: { dms: "everyone" } } };
+
+  it("are a warning in the log, /status and `check`", async () => {
+    const env = { TELEGRAM_TOEKN: "1:a", DISCORD_TOEKN: "a" };
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-misspelt-"));
+    const gateway = await gatewayProcess({ folder, config, env });
+    onTestFinished(async () => {
+      await gateway.kill();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await gateway.start();
+    await gateway.ready();
+    expect(gateway.output()).toMatch(WHY);
+    const { text } = await invoke(gateway.url, "/status");
+    expect(text.replaceAll("\\", "")).toMatch(WHY);
+    expect(gateway.output() + text).not.toContain("DISCORD_TOEKN");
+    const { code, err } = await runCli(["check"], { cwd: folder, env });
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(WHY) });
+  });
+
+  it.each([
+    ["no near variable", { TELEGRAM: "x", BOB_TOKEN: "y", TELEGRAM_WEBHOOK_SECRET: "z" }],
+    ["an empty one", { TELEGRAM_TOEKN: "" }],
+    ["the token", { TELEGRAM_TOKEN: "1:a", TELEGRAM_TOEKN: "1:b" }],
+  ])("are none with %s", async (_, env) => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-misspelt-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config));
+    const { code, err } = await runCli(["check"], { cwd: folder, env });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+  });
+});
+
 describe("without the web chat", () => {
   it("the gateway is ready when one platform is online, so that a probe does not take that one away too", async () => {
     const folder = mkdtempSync(join(tmpdir(), "hookgate-alone-"));
