@@ -2,8 +2,10 @@
 import type { Mission } from "../src/domain/mission.js";
 import type { Schedule } from "../src/domain/schedule.js";
 import type { Task } from "../src/domain/task.js";
+import type { CrashedDispatch } from "../src/hooks/attempts.js";
 import type { CommandDeps } from "./deps.js";
-import { code, count, plain } from "./text.js";
+import { crashesText, idOf } from "./journey/cut-off-points.js";
+import { ago, code, count, plain } from "./text.js";
 
 /** How much blocked work is looked through. */
 const LAST = 200;
@@ -52,6 +54,19 @@ export function heldLines({ tasks, missions, schedules }: HeldAfterCrashes): str
           `⚠ schedule ${code(id)} did not start its mission: ${plain(last?.reason ?? "", 120)}. ${code(`/schedule run ${id}`)} starts it now.`,
       ),
     ...(schedules.length > MAX_NAMED ? [`and ${schedules.length - MAX_NAMED} more: ${code("/schedule list")}`] : []),
+  ];
+}
+
+/** Hooks at `after`, those about the end of a delivery, and those of a command hold up no work. */
+export function givenUpLines(givenUp: readonly CrashedDispatch[], now: number): string[] {
+  return [
+    ...givenUp
+      .slice(0, MAX_NAMED)
+      .map(
+        (one) =>
+          `⚠ ${crashesText(one)} (${ago(one.givenUp?.at ?? now, now)}). They are not called again: ${code(`/hooks why ${one.point} ${idOf(one)}`)}`,
+      ),
+    ...(givenUp.length > MAX_NAMED ? [`and ${givenUp.length - MAX_NAMED} more changes that hooks crashed at`] : []),
   ];
 }
 

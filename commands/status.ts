@@ -4,6 +4,7 @@ import { parseAddress } from "../src/domain/address.js";
 import { ALERT_STATES, isOpen } from "../src/domain/alert.js";
 import type { Card } from "../src/domain/message.js";
 import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
+import type { CrashedDispatch } from "../src/hooks/attempts.js";
 import type { Problem } from "../src/hooks/registry.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { errorMessage } from "../src/lib/errors.js";
@@ -11,10 +12,11 @@ import type { PluginInfo } from "../src/plugins/plugins.js";
 import { answer, commandButton } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
-import { outrankedText } from "./hooks/outranked.js";
+import { givenUpLines, type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
+import { outrankedHooks } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
+import { silentlyGivenUp } from "./journey/cut-off-points.js";
 import { code, count, plain } from "./text.js";
 import { conversationName, conversationText } from "./who.js";
 
@@ -28,7 +30,7 @@ export const status = defineCommand({
     const health = await examine(deps);
     const { gateway, hooks, plugins, problems, needRestart, now } = health;
     const { storeError, storeRemarks, journalRemark } = health;
-    const heldWork = heldLines(health.held);
+    const work = [...heldLines(health.held), ...givenUpLines(health.givenUp, health.now)];
     const uptimeMs = Math.max(0, now - deps.about.startedAt);
     return answer({
       text: [],
@@ -42,7 +44,7 @@ export const status = defineCommand({
           ...deafFields(gateway),
           { name: "Queues", value: queueLines(deps, health) },
           { name: "Hooks", value: hookLines(hooks, now) },
-          ...(heldWork.length > 0 ? [{ name: "Work", value: heldWork.join("\n") }] : []),
+          ...(work.length > 0 ? [{ name: "Work", value: work.join("\n") }] : []),
           ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
           ...(problems.length + needRestart.length > 0
             ? [{ name: "Configuration", value: configurationLines(health) }]
@@ -66,6 +68,7 @@ export const status = defineCommand({
         },
         heldAfterCrashes: {
           tasks: health.held.tasks.map(({ id }) => id),
+          dispatches: health.givenUp.map(({ dispatchId }) => dispatchId),
           missions: health.held.missions.map(({ id }) => id),
           schedules: health.held.schedules.map(({ id }) => id),
         },
@@ -106,6 +109,8 @@ interface Health {
   /** Messages that wait for an operator. */
   attention: number;
   held: HeldAfterCrashes;
+  /** What the gateway crashed at, of the last day, and what no work waits for. */
+  givenUp: readonly CrashedDispatch[];
   openAlerts: number;
 }
 
@@ -126,15 +131,17 @@ interface HookHealth {
 }
 
 async function examine(deps: CommandDeps): Promise<Health> {
-  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, held, alerts = {}] = await Promise.all([
-    deps.status(),
-    readHookRows(deps),
-    checkStore(deps),
-    deps.problems?.(),
-    deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
-    heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
-    deps.alerts?.counts({}).catch(() => undefined), // the same
-  ]);
+  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, held, givenUp, alerts = {}] =
+    await Promise.all([
+      deps.status(),
+      readHookRows(deps),
+      checkStore(deps),
+      deps.problems?.(),
+      deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
+      heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
+      silentlyGivenUp(deps).catch(() => []), // the same
+      deps.alerts?.counts({}).catch(() => undefined), // the same
+    ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
     now: deps.clock.now(),
@@ -150,10 +157,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
       skipped: enabled.filter((hook) => hook.alwaysSkipped !== undefined),
       problems: deps.registry.validate(),
       breakers: deps.automations?.breakers() ?? [],
-      switched: deps.registry.list().flatMap((hook) => {
-        const text = outrankedText(deps, hook);
-        return text === undefined ? [] : { id: hook.id, text };
-      }),
+      switched: outrankedHooks(deps),
     },
     plugins: deps.plugins?.() ?? [],
     problems: problems.map(({ text }) => text),
@@ -163,6 +167,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     journalRemark: remark,
     attention: gateway.outbox.held + gateway.outbox.dead + gateway.inbox.dead,
     held,
+    givenUp,
     openAlerts: ALERT_STATES.filter(isOpen).reduce((sum, state) => sum + (alerts[state] ?? 0), 0),
   };
 }
@@ -181,6 +186,7 @@ function verdict(
     journalRemark,
     attention,
     held,
+    givenUp,
     openAlerts,
   }: Health,
 ): Pick<Card, "title" | "tone"> {
@@ -204,6 +210,8 @@ function verdict(
       `${limping.map(({ platform }) => platform).join(" and ")} ${limping.length === 1 ? "needs" : "need"} attention`,
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
     heldText(held),
+    givenUp.length > 0 &&
+      `hooks crashed the gateway ${givenUp.length === 1 ? "at one change" : `at ${givenUp.length} changes`} in 24 h`,
     hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
     hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,

@@ -239,6 +239,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const attempts = createAttempts({
       keyValue: store.keyValue,
       registry,
+      clock,
       logger,
       maxCrashes: () => orchestratorNow().max_crashes,
       turn: (crashes, work) => gateway.inTurn(crashes, work),

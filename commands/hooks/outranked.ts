@@ -25,6 +25,13 @@ export function outrankedText(
 export const followText = (id: string, isEnabled: boolean, form: (text: string) => string = code): string =>
   `${form(`/hooks ${isEnabled ? "disable" : "enable"} ${id}`)} ends that.`;
 
+export function outrankedHooks(deps: Deps): { id: string; text: string }[] {
+  return deps.registry.list().flatMap((hook) => {
+    const text = outrankedText(deps, hook);
+    return text === undefined ? [] : { id: hook.id, text };
+  });
+}
+
 /** For the log and for admins, one line for each hook. */
 export function outrankedLines(deps: Deps, ids?: readonly string[]): string[] {
   return deps.registry.list().flatMap((hook) => {

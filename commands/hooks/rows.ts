@@ -7,7 +7,7 @@ import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
-import { type CutOff, cutOffFinder } from "../journey/cut-off-points.js";
+import { cutOffFinder } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
@@ -17,7 +17,7 @@ export interface HookRow extends Omit<HookStats, "hookId"> {
   id: string;
   family: string;
   point: string;
-  phase?: string;
+  phase?: HookInfo["phase"];
   enabled: boolean;
   priority: number;
   pluginId?: string;
@@ -74,7 +74,7 @@ async function readRow(
   deps: CommandDeps,
   row: HookRow,
   startedOf: ReadonlyMap<string, readonly AutomationRun[]>,
-  cutOffOf: (point: string) => Promise<CutOff | undefined>,
+  cutOffOf: ReturnType<typeof cutOffFinder>,
 ): Promise<HookRow> {
   const ended = await withStoredRun(await withBlock(row, deps), deps);
   const seen = withRunning(withInterrupted(ended, startedOf.get(row.id) ?? [], deps.clock.now()), deps);
@@ -167,12 +167,10 @@ async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Prom
 }
 
 /** A hook of a plugin has no row of its own: what the end of the process cut off is known of the message alone. */
-async function withCutOff(row: HookRow, cutOffOf: (point: string) => Promise<CutOff | undefined>): Promise<HookRow> {
+async function withCutOff(row: HookRow, cutOffOf: ReturnType<typeof cutOffFinder>): Promise<HookRow> {
   if (!row.enabled || row.pluginId === undefined || row.unended?.kind === "running") return row;
-  const cut = await cutOffOf(row.point);
+  const cut = await cutOffOf(row.point, row.phase);
   if (cut === undefined || cut.at <= (row.lastFiredAt ?? -1)) return row;
-  // It crashed where hooks are asked, and they are called again.
-  if (cut.crashed !== undefined && row.phase === "after") return row;
   return { ...row, neverFired: false, mayHaveRunFor: cut.id };
 }
 

@@ -22,7 +22,7 @@ import {
   unrecordedByKill,
   unrecordedText,
 } from "../journey/cut-off.js";
-import { crashedAt, crashText } from "../journey/cut-off-points.js";
+import { crashedAt, crashText, idsOf } from "../journey/cut-off-points.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { endings } from "../journey/journal-lines.js";
 import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
@@ -74,11 +74,11 @@ export async function explainMessage(
   if (journey.running.some(({ hookId }) => hookId === hook.id)) return notKnownYet(hook, journey);
   const ran = runsOf(hook.id, here, journey);
   const own = startedAt(hook, ran, journey);
-  const crashed = (await crashedAt(hook.hook, deps, journey.id)).at(-1);
+  const crashed = (await crashedAt(hook.hook, deps, { ids: idsOf(journey), phase: hook.phase })).at(-1);
   if (ran.length > 0) {
     const remarks = [
       own && cutOffRunText(own),
-      crashed && crashText(crashed, " again"),
+      crashed && crashText(crashed, deps, " again"),
       await whyGone(deps, hook, ran),
       await whyNotAgain(deps, hook, journey, ran),
       await whyNotLater(deps, hook, here, ran),
@@ -93,7 +93,9 @@ export async function explainMessage(
   const cutOffs = cutOffsAt(hook.hook, journey);
   const reason =
     lostAt(hook.hook, journey) ??
-    (cutOffs > 0 ? cutOffText(cutOffs) : (unrecordedText(deps, hook.hook, journey) ?? (crashed && crashText(crashed))));
+    (cutOffs > 0
+      ? cutOffText(cutOffs)
+      : (unrecordedText(deps, hook.hook, journey) ?? (crashed && crashText(crashed, deps))));
   if (own) return cutOff(deps, hook, journey, { cutOffs, reason, own });
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   if (reason !== undefined) return cutOff(deps, hook, journey, { cutOffs, reason });

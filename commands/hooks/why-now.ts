@@ -211,9 +211,9 @@ function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | u
 
 /** What the end of the process cut off after that, at its point; where nothing is on record, what is asked again after a crash. */
 async function cutAfter(deps: CommandDeps, { hook, phase }: HookInfo, then: LastTime | undefined) {
-  if (then !== undefined) return cutOffAfter(deps, hook, then.at);
-  const crashed = phase === "after" ? undefined : (await crashedAt(hook, deps)).at(-1);
-  return crashed && crashText(crashed);
+  if (then !== undefined) return cutOffAfter(deps, hook, then.at, phase);
+  const crashed = (await crashedAt(hook, deps, { phase })).at(-1);
+  return crashed && crashText(crashed, deps);
 }
 
 /** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */

@@ -8,7 +8,7 @@ import { insteadsIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { isAttempt, isFiringAt } from "../journey/background.js";
 import { cutOffRunText, cutOffText, mayBeKilled, unrecordedByKill, unrecordedText } from "../journey/cut-off.js";
-import { crashedAt, crashText, cutOffAfter } from "../journey/cut-off-points.js";
+import { crashedAt, crashText, cutOffAfter, idsOf } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
 import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
 import { runningText } from "../journey/surroundings.js";
@@ -28,18 +28,22 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const open = running.filter(isFiringAt(point));
   const cutOffs = cutOffsAt(point, journey);
   const started = unrecorded.filter(({ event }) => event === point);
-  const crashed = (await crashedAt(point, deps, id)).at(-1);
+  const crashed = (await crashedAt(point, deps, { ids: idsOf(journey) })).at(-1);
   const isSeen = here.length > 0 || open.length > 0 || started.length > 0;
-  const notReached = isSeen ? undefined : whyNotReached(point, journey, now);
-  const killed = isSeen || notReached !== undefined ? undefined : killedText(deps, point, journey);
+  const notReached = isSeen || crashed !== undefined ? undefined : whyNotReached(point, journey, now);
+  const killed =
+    isSeen || crashed !== undefined || notReached !== undefined ? undefined : killedText(deps, point, journey);
   const lost =
     lostAt(point, journey) ?? (cutOffs > 0 ? cutOffText(cutOffs) : (unrecordedText(deps, point, journey) ?? killed));
   const isLed = isLedTo(point);
   const reason =
-    notReached ?? (!isLed && !isSeen && lost === undefined && (row || own) ? "No hook was enabled there." : undefined);
+    notReached ??
+    (!isLed && !isSeen && lost === undefined && crashed === undefined && (row || own)
+      ? "No hook was enabled there."
+      : undefined);
   const isClaimed = point === "inbound_claim" && row !== undefined && claimerOf(row) !== undefined;
   const isUnrecorded = !isSeen && !isClaimed;
-  const hasNotFired = isUnrecorded && lost === undefined;
+  const hasNotFired = isUnrecorded && lost === undefined && crashed === undefined;
   return answer({
     text: [
       hasNotFired
@@ -55,7 +59,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
       isLed && isUnrecorded && unlinkedText(point),
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
       ...(await attemptTexts(deps, here, now, row)),
-      crashed && crashText(crashed, here.length > 0 ? " again" : ""),
+      crashed && crashText(crashed, deps, here.length > 0 ? " again" : ""),
     ],
     data: {
       point,

@@ -1,5 +1,7 @@
 /** `/hooks why POINT t_…` where nothing of the point is on record for the task: a point without an enabled hook is not recorded. */
 import type { CommandAnswer } from "../../src/gateway/commands.js";
+import type { LifecyclePhase } from "../../src/hooks/point.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { isFiringAt } from "../journey/background.js";
@@ -14,6 +16,7 @@ export async function explainUnrecorded(
   point: string,
   asked: string | undefined,
   journey: Journey | undefined,
+  phase?: LifecyclePhase,
 ): Promise<CommandAnswer | undefined> {
   const [id] = /^t_[^:/]+/.exec(asked ?? "") ?? [];
   if (id === undefined) return undefined;
@@ -21,12 +24,12 @@ export async function explainUnrecorded(
   if (isRunning || journey?.dispatches.some((one) => one.point === point) === true) return undefined;
   if (journey === undefined && (await deps.tasks?.store.get(id)) === undefined) return undefined;
   const isOfMessages = ["inbound", "outbound"].includes(familyOf(point));
-  const crashed = (await crashedAt(point, deps, id)).at(-1);
+  const crashed = (await crashedAt(point, deps, { ids: [id], phase })).at(-1);
   const reason = isOfMessages
     ? `${code(point)} fires for messages, and ${code(id)} is a task.`
     : crashed === undefined
       ? unrecordedText(deps, point)
-      : crashText(crashed);
+      : crashText(crashed, deps);
   return answer({
     text: [
       isOfMessages
@@ -44,9 +47,13 @@ export async function explainUnrecorded(
 }
 
 /** The same for a hook, where its point crashed the gateway for the task, and nothing of the task is on record. */
-export async function explainCrashed(deps: CommandDeps, point: string, asked = ""): Promise<CommandAnswer | undefined> {
-  const crashed = await crashedAt(point, deps, asked);
-  return crashed.length === 0 ? undefined : explainUnrecorded(deps, point, asked, undefined);
+export async function explainCrashed(
+  deps: CommandDeps,
+  { hook: point, phase }: HookInfo,
+  asked = "",
+): Promise<CommandAnswer | undefined> {
+  const crashed = await crashedAt(point, deps, { ids: [asked], phase });
+  return crashed.length === 0 ? undefined : explainUnrecorded(deps, point, asked, undefined, phase);
 }
 
 function unrecordedText({ registry }: CommandDeps, point: string): string {

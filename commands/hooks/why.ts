@@ -62,7 +62,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   const found = await readJourney(deps, context, asked ?? "last", hook.hook);
   // Nothing was written here yet: what holds now is all that there is to answer.
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
-  const crash = "journey" in found ? undefined : await explainCrashed(deps, hook.hook, asked);
+  const crash = "journey" in found ? undefined : await explainCrashed(deps, hook, asked);
   if (crash) return withRemark(found, crash);
   const answered = "journey" in found ? await explainMessage(deps, context, hook, found.journey) : found.answer;
   return withRemark(found, answered);

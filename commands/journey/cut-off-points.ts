@@ -1,11 +1,12 @@
 /** Which points were firing when the process ended, as far as the queues know: the journal records a dispatch at its end. */
-import { numberedDispatch } from "../../src/domain/journal.js";
+import { numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import { purgedBecauseFinder } from "../../src/domain/purges.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { CommandDeps } from "../deps.js";
-import { code } from "../text.js";
+import { ago, clockTime, code } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
+import type { Journey } from "./find.js";
 import { workOf } from "./not-recorded.js";
 
 /** How far messages and deliveries are looked through. */
@@ -25,27 +26,32 @@ export interface CutOff {
 }
 
 /** Gives the last message or delivery whose hooks of a point were cut off, and of which nothing is recorded there. Reads once per point. */
-export function cutOffFinder(deps: CommandDeps): (point: string) => Promise<CutOff | undefined> {
+export function cutOffFinder(deps: CommandDeps): (point: string, phase?: Phase) => Promise<CutOff | undefined> {
   const known = new Map<string, Promise<CutOff | undefined>>();
   const purgedBecause = purgedBecauseFinder(deps);
-  return (point) => {
-    const found = known.get(point) ?? lastCutOff(point, deps, purgedBecause);
-    known.set(point, found);
+  return (point, phase) => {
+    const key = `${point} ${phase}`;
+    const found = known.get(key) ?? lastCutOff(point, phase, deps, purgedBecause);
+    known.set(key, found);
     return found;
   };
 }
 
+/** Of a lifecycle point. */
+type Phase = CrashedDispatch["phase"];
+
 async function lastCutOff(
   point: string,
+  phase: Phase,
   deps: CommandDeps,
   purgedBecause: (words: string) => Promise<string | undefined>,
 ): Promise<CutOff | undefined> {
   const { store } = deps;
-  const work = await workHeldAt(point, deps);
+  const work = phase === "after" ? undefined : await workHeldAt(point, deps);
   if (work !== undefined) return work;
-  const crashed = (await crashedAt(point, deps)).at(-1);
-  // No later than this process started.
-  if (crashed !== undefined) return { id: idOf(crashed), at: deps.about.startedAt, crashed };
+  const crashed = (await crashedAt(point, deps, { phase })).at(-1);
+  // What is called again crashed no later than this process started.
+  if (crashed !== undefined) return { id: idOf(crashed), at: crashed.givenUp?.at ?? deps.about.startedAt, crashed };
   for (const { id, round, at } of await cutOffAt(point, store))
     if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return { id, at };
   const isInbound = point === "message_received" || point === "inbound_claim";
@@ -66,21 +72,72 @@ async function workHeldAt(point: string, { tasks, missions }: CommandDeps): Prom
   return last;
 }
 
-/** What crashed the gateway while hooks of the point were at work on it, and has not ended since. `taskId`: of that task only. */
-export async function crashedAt(point: string, { attempts }: CommandDeps, taskId?: string): Promise<CrashedDispatch[]> {
+/**
+ * What crashed the gateway while hooks of the point were at work on it, and has not ended since; what was given up comes first. `ids`: of
+ * these tasks, missions or deliveries only.
+ */
+export async function crashedAt(
+  point: string,
+  { attempts }: CommandDeps,
+  { ids, phase }: { ids?: readonly string[]; phase?: Phase } = {},
+): Promise<CrashedDispatch[]> {
   const crashed = (await attempts?.crashed()) ?? [];
-  return crashed.filter((one) => one.point === point && (taskId === undefined || idOf(one) === taskId));
+  return crashed.filter(
+    (one) =>
+      one.point === point &&
+      (phase === undefined || one.phase === phase) &&
+      (ids === undefined || ids.includes(idOf(one))),
+  );
 }
 
-/** The task or mission; the dispatch where it is of neither, as at a schedule. */
-const idOf = ({ dispatchId }: CrashedDispatch): string => workOf(dispatchId)?.id ?? dispatchId;
+/** What the journey is about: the message or task, and what was sent because of it. */
+export const idsOf = ({ id, deliveries }: Pick<Journey, "id" | "deliveries">): string[] => [
+  id,
+  ...deliveries.map((one) => one.id),
+];
 
-/** Sentences, in Markdown. `when`: the adverb of the crash. */
-export function crashText(crashed: CrashedDispatch, when = ""): string {
-  const { point, crashes, maxCrashes, isCalled } = crashed;
-  const times = crashes === 1 ? "once" : `${crashes} times in a row`;
+/** What hooks were not notified of at the ends of the journey's deliveries: a line each. */
+export async function givenUpEnds(deps: CommandDeps, journey: Pick<Journey, "id" | "deliveries">) {
+  const ids = idsOf(journey);
+  const crashed = await Promise.all(DELIVERY_ENDS.map((point) => crashedAt(point, deps, { ids })));
+  return crashed.flat().map((one) => {
+    const at = one.givenUp?.at ?? deps.clock.now();
+    const text = `${clockTime(at, deps.clock.now())} hooks at ${code(one.point)} crashed the gateway ${timesText(one)} for ${code(idOf(one))}, and are not called again`;
+    return { at, text };
+  });
+}
+
+const timesText = ({ crashes }: CrashedDispatch) => (crashes === 1 ? "once" : `${crashes} times in a row`);
+
+/** What hooks were not notified of, or never ended, and no work waits for: nothing else shows it. Newest first. */
+export async function silentlyGivenUp({ attempts, clock }: CommandDeps): Promise<CrashedDispatch[]> {
+  const since = clock.now() - SHOWN_MS;
+  const crashed = (await attempts?.crashed()) ?? [];
+  return crashed.filter(({ givenUp }) => givenUp?.isSilent && givenUp.at > since).reverse();
+}
+
+/** As long as failures of hooks are shown. */
+const SHOWN_MS = 24 * 3_600_000;
+
+const DELIVERY_ENDS: readonly string[] = ["message_sent", "delivery_failed"];
+
+/** The task, mission or delivery; the dispatch where it is of none, as at a schedule. */
+export const idOf = ({ dispatchId, point }: CrashedDispatch): string =>
+  workOf(dispatchId)?.id ?? (DELIVERY_ENDS.includes(point) ? rootOf(dispatchId) : dispatchId);
+
+/** Sentences, in Markdown. `when`: the adverb of the crash, of what is called again. */
+export function crashText(crashed: CrashedDispatch, { clock }: CommandDeps, when = ""): string {
+  const { maxCrashes, isCalled, givenUp } = crashed;
+  if (givenUp !== undefined)
+    return `${crashesText(crashed)} (${ago(givenUp.at, clock.now())}); what ran before each crash is not recorded. They are not called again${givenUp.isSilent ? "" : " by themselves"}. Where a plugin ended the process itself, the log names its hook.`;
   const again = isCalled ? "They are being called again now" : "They are called again when it is its turn";
-  return `The gateway crashed **${times}** while hooks at ${code(point)} were at work on ${code(idOf(crashed))}${when}; what ran before each crash is not recorded. ${again}. After more than ${maxCrashes} crashes in a row (${code("orchestrator.max_crashes")}) they are not called again by themselves.`;
+  return `${crashesText(crashed)}${when}; what ran before each crash is not recorded. ${again}. After more than ${maxCrashes} crashes in a row (${code("orchestrator.max_crashes")}) they are not called again by themselves.`;
+}
+
+/** `The gateway crashed once while hooks at task:create (after) were at work on t_1`. */
+export function crashesText(crashed: CrashedDispatch): string {
+  const { point, phase } = crashed;
+  return `The gateway crashed **${timesText(crashed)}** while hooks at ${code(point)}${phase === "after" ? " (after)" : ""} were at work on ${code(idOf(crashed))}`;
 }
 
 /** Who holds work whose hooks are not called again. */
@@ -114,9 +171,14 @@ async function cutOffAt(
 }
 
 /** What may have fired at the point after its last firing on record, `at` (-1: none is): two sentences. */
-export async function cutOffAfter(deps: CommandDeps, point: string, at = -1): Promise<string | undefined> {
-  const cut = await cutOffFinder(deps)(point);
+export async function cutOffAfter(
+  deps: CommandDeps,
+  point: string,
+  at = -1,
+  phase?: Phase,
+): Promise<string | undefined> {
+  const cut = await cutOffFinder(deps)(point, phase);
   if (cut === undefined || (cut.at <= at && !cut.isHeld)) return undefined;
-  if (cut.crashed !== undefined) return crashText(cut.crashed, at > 0 ? " after that" : "");
+  if (cut.crashed !== undefined) return crashText(cut.crashed, deps, at > 0 ? " after that" : "");
   return `The process ended while hooks were at work on ${code(cut.id)}${at > 0 && cut.at > at ? ", after that" : ""}: what ran for it at ${code(point)} before the end of the process is not recorded. ${code(`/hooks why ${point} ${cut.id}`)} shows what is known.`;
 }

@@ -18,6 +18,7 @@ import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { backgroundLines, hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf, mayBeKilled } from "./cut-off.js";
+import { givenUpEnds } from "./cut-off-points.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
 import { journalLines } from "./journal-lines.js";
@@ -32,7 +33,7 @@ const MAX_SHOWN = 4;
 const MAX_BUTTONS = 3;
 
 /** `taskId`: the task, when what was named is a dispatch of a task that there is. */
-export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): CommandAnswer {
+export async function showPath(deps: CommandDeps, journey: Journey, taskId?: string): Promise<CommandAnswer> {
   const { id, row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
   const now = deps.clock.now();
   const failures = failureLines(journey, now);
@@ -53,6 +54,7 @@ export function showPath(deps: CommandDeps, journey: Journey, taskId?: string): 
       ...backgroundLines(journey.stored, now),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
+      ...(await givenUpEnds(deps, journey)),
       ...changeLines(deps, journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
         at: delivery.settledAt ?? Number.POSITIVE_INFINITY,

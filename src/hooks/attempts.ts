@@ -5,17 +5,23 @@
  * where nothing else listens, nothing is written.
  */
 import type { KeyValueStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { createGivenUpList } from "./given-up.js";
 import type { LifecyclePhase } from "./point.js";
 import type { HookRegistry } from "./registry.js";
 
 export interface Attempts {
   /**
    * Counts a start that follows at once; resolves with its number, from 1. `owner`: what `forget` names, the dispatch itself when absent.
-   * `phase`: at a lifecycle point, `before` when absent.
+   * `phase`: at a lifecycle point, `before` when absent. `isOnce`: a crash ends it, and it is not started again.
    */
-  count(point: string, dispatchId: string, of?: { owner?: string; phase?: LifecyclePhase }): Promise<number>;
+  count(
+    point: string,
+    dispatchId: string,
+    of?: { owner?: string; phase?: LifecyclePhase; isOnce?: boolean },
+  ): Promise<number>;
   /**
    * Runs `work`, which counts the starts of these dispatches of one owner and calls their hooks, in its turn: what an earlier process did
    * not get through goes apart from all else (`AttemptParts.turn`). For what the gateway does by itself, and not while another hook waits.
@@ -27,14 +33,14 @@ export interface Attempts {
     work: () => Promise<T>,
   ): Promise<T>;
   /**
-   * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged. `next`: the dispatch that follows
-   * this one; a crash at that one is none of this one.
+   * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged, and on record. `next`: the dispatch
+   * that follows this one; a crash at that one is none of this one. `isSilent`: no work waits for an operator because of it.
    */
   tooMany(
     point: string,
     dispatchId: string,
     attempt: number,
-    of?: { owner?: string; next?: string | undefined; limit?: number | undefined },
+    of?: { owner?: string; next?: string | undefined; limit?: number | undefined; isSilent?: boolean },
   ): Promise<TooManyCrashes | undefined>;
   /**
    * Calls hooks at `after`, whose attempts the caller counts; does not when the process crashed at too many. `series`: what has many such
@@ -48,7 +54,7 @@ export interface Attempts {
   ): Promise<void>;
   /** The process stops in order: what is started or gets started now, and does not end before the process does, is no crash. */
   stopping(): Promise<void>;
-  /** What crashed an earlier process, and has not ended since. */
+  /** What crashed an earlier process, and has not ended since: first what was given up, oldest first. */
   crashed(): Promise<CrashedDispatch[]>;
   /** The results of this owner's dispatches are being written: none of them is started again. Never rejects. */
   forget(owner: string): Promise<void>;
@@ -62,8 +68,12 @@ export interface TooManyCrashes {
 
 export interface CrashedDispatch {
   point: string;
+  /** At a lifecycle point. */
+  phase?: LifecyclePhase | undefined;
   dispatchId: string;
   crashes: number;
+  /** Its hooks are not called again: since when (ms since the epoch), and whether no work waits for an operator because of that. */
+  givenUp?: { at: number; isSilent: boolean };
   /** After more than so many its hooks are not called again by themselves. */
   maxCrashes: number;
   /** Its hooks are called again, or were a moment ago. */
@@ -73,6 +83,7 @@ export interface CrashedDispatch {
 export interface AttemptDeps {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   registry: Pick<HookRegistry, "hasWaiting">;
+  clock: Pick<Clock, "now">;
   logger: Logger;
   /** After how many crashes in a row a dispatch is still started again; absent: after any number. */
   maxCrashes?: () => number;
@@ -85,6 +96,8 @@ interface Start {
   starts: number;
   /** How many of them an orderly stop ended. */
   stops: number;
+  /** When it was started, where a crash ends it. */
+  onceAt?: number | undefined;
 }
 
 /** By dispatch id, in the order in which they are started. */
@@ -95,7 +108,10 @@ const SCOPE = "hooks.attempts";
 const GIVEN_UP = "given up";
 const MAX_GIVEN_UP = 2;
 
-export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }: AttemptDeps): Attempts {
+export function createAttempts(deps: AttemptDeps): Attempts {
+  const { keyValue, registry, clock, logger, maxCrashes, turn } = deps;
+  const givenUp = createGivenUpList({ keyValue, logger });
+  const createdAt = clock.now();
   /** By owner: what is under way, and what the end of an earlier process left. */
   let loading: Promise<Map<string, Starts>> | undefined;
   /** By owner: the dispatches that this process started. */
@@ -105,7 +121,7 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
   async function load(): Promise<Map<string, Starts>> {
     loading ??= keyValue
       .list(SCOPE, "")
-      .then((rows) => new Map(rows.map(({ key, value }) => [key, value as Starts])))
+      .then((rows) => endOnes(new Map(rows.map(({ key, value }) => [key, value as Starts]))))
       .catch((error: unknown) => {
         loading = undefined;
         throw error;
@@ -113,20 +129,54 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
     return loading;
   }
 
+  /** What is not started again after a crash. */
+  async function endOnes(known: Map<string, Starts>): Promise<Map<string, Starts>> {
+    for (const [owner, starts] of known)
+      for (const [dispatchId, one] of Object.entries(starts)) {
+        // This process may have started it.
+        if (one.onceAt === undefined || one.onceAt >= createdAt) continue;
+        const crashes = unstopped(one);
+        if (crashes > 0) await giveUp(one.point, dispatchId, { crashes, isSilent: true, at: one.onceAt });
+        known.delete(owner);
+        await keyValue.delete(SCOPE, owner);
+      }
+    return known;
+  }
+
+  /** `named`: the point, with its phase where that is not `before`. */
+  async function giveUp(
+    named: string,
+    dispatchId: string,
+    { at = clock.now(), ...how }: { crashes: number; isSilent: boolean; at?: number },
+  ) {
+    const [, point = named, phase = "before"] = /^(.+) \((before|after)\)$/.exec(named) ?? [];
+    await givenUp.note({ point, phase: phase as LifecyclePhase, dispatchId, at, ...how });
+  }
+
   /** In memory. `attempt`: where the caller counts. */
-  function start(known: Map<string, Starts>, point: string, dispatchId: string, owner: string, attempt?: number) {
+  function start(
+    known: Map<string, Starts>,
+    point: string,
+    dispatchId: string,
+    owner: string,
+    attempt?: number,
+    onceAt?: number,
+  ) {
     const starts = known.get(owner);
     const before = starts?.[dispatchId];
     const number = attempt ?? (before?.starts ?? 0) + 1;
     const stops = (before?.stops ?? 0) + (isStopping ? 1 : 0);
-    const counted = { ...starts, [dispatchId]: { point, starts: number, stops } };
+    const counted = {
+      ...starts,
+      [dispatchId]: { point, starts: number, stops, onceAt },
+    };
     known.set(owner, counted);
     startedHere.set(owner, (startedHere.get(owner) ?? new Set()).add(dispatchId));
     return { counted, number };
   }
 
   async function tooMany(...[point, dispatchId, attempt, of = {}]: Parameters<Attempts["tooMany"]>) {
-    const { owner = dispatchId, next, limit = maxCrashes?.() } = of;
+    const { owner = dispatchId, next, limit = maxCrashes?.(), isSilent = false } = of;
     // Its own start is none.
     if (limit === undefined || attempt - 1 <= limit) return undefined;
     const starts = (await load()).get(owner);
@@ -135,6 +185,7 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
     if (crashes <= limit) return undefined;
     const reason = `the gateway crashed ${crashes === 1 ? "once" : `${crashes} times in a row`} while hooks at ${point} ran`;
     logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
+    await giveUp(point, dispatchId, { crashes, isSilent });
     return { crashes, reason };
   }
 
@@ -159,9 +210,10 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
       const starts = (await load()).get(owner);
       return turn(Math.max(...heard.map(({ dispatchId }) => crashesBefore(starts, owner, dispatchId))), work);
     },
-    async count(point, dispatchId, { owner = dispatchId, phase } = {}) {
+    async count(point, dispatchId, { owner = dispatchId, phase, isOnce = false } = {}) {
       if (!registry.hasWaiting(point, phase)) return 1;
-      const { counted, number } = start(await load(), point, dispatchId, owner);
+      const onceAt = isOnce ? clock.now() : undefined;
+      const { counted, number } = start(await load(), point, dispatchId, owner, undefined, onceAt);
       await keyValue.set(SCOPE, owner, counted);
       return number;
     },
@@ -179,7 +231,7 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
           { point, dispatch: dispatchId },
           `hooks at ${named} are not notified of this change: they crashed the gateway at the changes before it`,
         );
-      if (isTried && (await tooMany(named, dispatchId, attempt, { limit })) === undefined) {
+      if (isTried && (await tooMany(named, dispatchId, attempt, { limit, isSilent: true })) === undefined) {
         const { counted } = start(known, named, dispatchId, dispatchId, attempt);
         // The caller's count is on disk: this one is written for a stop only.
         if (isStopping) await keyValue.set(SCOPE, dispatchId, counted);
@@ -211,7 +263,12 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
       await Promise.all(stopped);
     },
     async crashed() {
-      return [...(await load())].flatMap(([owner, starts]) => {
+      const known = await load();
+      const most = maxCrashes?.() ?? Number.POSITIVE_INFINITY;
+      const ended = (await givenUp.list()).map(({ at, isSilent, ...one }): CrashedDispatch => {
+        return { ...one, maxCrashes: most, isCalled: false, givenUp: { at, isSilent } };
+      });
+      const open = [...known].flatMap(([owner, starts]) => {
         const here = startedHere.get(owner);
         const left = Object.entries(starts).map(([dispatchId, one]) => {
           const isCalled = here?.has(dispatchId) === true;
@@ -220,9 +277,10 @@ export function createAttempts({ keyValue, registry, logger, maxCrashes, turn }:
         // The process ended at the last that it started: those before it had ended.
         return left.flatMap(({ ends, ...one }, index) => {
           const crashes = ends - (left[index + 1]?.ends ?? 0);
-          return crashes > 0 ? [{ ...one, crashes, maxCrashes: maxCrashes?.() ?? Number.POSITIVE_INFINITY }] : [];
+          return crashes > 0 ? [{ ...one, phase: "before" as const, crashes, maxCrashes: most }] : [];
         });
       });
+      return [...ended, ...open];
     },
     forget,
   };

@@ -406,3 +406,118 @@ describe("a plugin's hook kills the process", () => {
     }
   });
 });
+
+describe("a hook that ended the gateway until it was given up is not called one that never ran, or passed", () => {
+  const own = mkdtempSync(join(tmpdir(), "hookgate-given-up-"));
+  const PLUGIN = `export default { id: "ex", setup({ hooks }) {
+    const ends = (id, hook, phase, isIts) =>
+      hooks.register({ hook, phase, id, handler({ data }) { if (isIts(data)) process.exit(10); } });
+    ends("ca", "task:create", "after", ({ title }) => title === "ends after");
+    ends("cb", "task:create", "before", ({ title }) => title === "ends before");
+    ends("ta", "task:transition", "after", ({ task, to }) => task.title === "ends moved" && to === "done");
+    ends("sb", "task:spawn", "before", ({ task }) => task.title === "ends spawn");
+    hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: "r " + message.text }), { id: "claim" });
+    hooks.registerVoid("message_sent", ({ message }) => { if (message.text === "r ends") process.exit(9); }, { id: "ms" });
+  } };`;
+
+  beforeAll(async () => {
+    await gateway.kill();
+    writeFileSync(join(own, "ex.mjs"), PLUGIN);
+    gateway = await gatewayProcess({
+      folder: own,
+      config: {
+        plugins: ["./ex.mjs"],
+        operators: { owner: ["web:1"] },
+        web: {
+          access: { dms: "everyone", chats: ["*"], mention: "always" },
+          rooms: [{ id: "general", name: "General" }],
+        },
+        orchestrator: { max_crashes: 1, tick: "200ms", lease: "2s", runners: { ok: { shell: { command: ["true"] } } } },
+      },
+    });
+    await gateway.start();
+    await gateway.ready();
+  });
+  afterAll(() => rmSync(own, { recursive: true, force: true }));
+
+  /** Ends the gateway so often, and starts it again. */
+  async function endingBy(work: () => Promise<unknown>, times: number): Promise<void> {
+    await work().catch(() => undefined);
+    for (let end = 0; end < times; end++) {
+      await gateway.ending();
+      await gateway.start();
+    }
+    await gateway.ready();
+  }
+  const GUESSED = /never fired|has not fired|did not (fire|run)|no hook was enabled|did not fire, or/i;
+  /** The answer, once the gateway has given the hooks up. */
+  const known = (line: string) =>
+    until(
+      async () => {
+        const text = await asked(line);
+        return text?.includes("called again") && !text.includes("When it is its turn") ? text : undefined;
+      },
+      () => `an answer to ${line} that is known`,
+    );
+  const idOf = async (title: string) =>
+    until(async () => /t_\w+/.exec((await asked(`/task show "${title}"`)) ?? "")?.[0], `the task ${title}`);
+
+  it("at the end of a delivery", async () => {
+    await endingBy(() => say("ends"), 4);
+    const answer = await known("/hooks why ex.ms");
+    expect(answer).toContain("The gateway crashed 4 times in a row while hooks at message_sent were at work on d_m");
+    expect(answer).not.toMatch(GUESSED);
+    expect(await ask("/hooks show ex.ms")).toMatch(/last fired: whether it ran is not known/);
+    const row = /What happened to (m\d+)/.exec(await ask("/hooks why last"))?.[1] as string;
+    for (const line of [`/hooks why message_sent ${row}`, `/hooks why ex.ms ${row}`, "/hooks why message_sent"]) {
+      const text = await ask(line);
+      expect(text).toContain("crashed 4 times in a row");
+      expect(text).not.toMatch(GUESSED);
+    }
+    expect(await ask(`/hooks why ${row}`)).toContain("hooks at message_sent crashed the gateway 4 times in a row");
+    expect(await ask("/status")).toMatch(/Up, but hooks crashed the gateway at one change in 24 h/);
+  });
+
+  it("at `after`, where it passed before", async () => {
+    await ask('/task add ok "fine"');
+    await until(async () => (await asked("/hooks why ex.ca"))?.includes("✓ passed"), "the first run");
+    for (const [hook, point, title] of [
+      ["ex.ca", "task:create", "ends after"],
+      ["ex.ta", "task:transition", "ends moved"],
+    ] as const) {
+      await endingBy(() => ask(`/task add ok "${title}"`), 2);
+      const answer = await known(`/hooks why ${hook}`);
+      const id = await idOf(title);
+      const crash = `The gateway crashed 2 times in a row while hooks at ${point} (after) were at work on ${id}`;
+      expect(answer).toContain(
+        `${hook} ran for the last ${point} (after) on record.`.replace(point === "task:create" ? "" : " (after)", ""),
+      );
+      expect(answer).toContain(crash);
+      expect(await ask(`/hooks why ${point} ${id}`)).toContain(crash);
+      expect(await ask(`/hooks why ${hook} ${id}`)).toContain("is not recorded");
+      expect(await ask(`/hooks show ${hook}`)).toContain("whether it ran after that is not known");
+      expect(await ask("/status")).toContain(`${crash} (`);
+    }
+  });
+
+  it("at `before` of a task that is held", async () => {
+    await endingBy(() => ask('/task add ok "ends spawn"'), 2);
+    const id = await idOf("ends spawn");
+    const answer = await until(async () => {
+      const text = await asked(`/hooks why task:spawn ${id}`);
+      return text?.includes("They are not called again by themselves.") ? text : undefined;
+    }, "the task being held");
+    expect(answer).toContain(`crashed 2 times in a row while hooks at task:spawn were at work on ${id}`);
+    expect(answer).not.toMatch(GUESSED);
+  });
+
+  it("at `before` of a task that a command was to create", async () => {
+    await endingBy(() => ask('/task add ok "ends before"'), 1);
+    const answer = await known("/hooks why ex.cb");
+    expect(answer).toContain("The gateway crashed once while hooks at task:create were at work on t_");
+    expect(answer).not.toMatch(GUESSED);
+    const status = await ask("/status");
+    expect(status).toContain("crashed once while hooks at task:create were at work");
+    expect(status).not.toMatch(/never fired:.*ex\.cb/);
+  });
+});

@@ -2,13 +2,14 @@
 import { expect, it } from "vitest";
 import { createAttempts } from "../../src/hooks/attempts.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
+import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 
 it("counts for hooks of that phase that run within the dispatch, goes on in another process, and is forgotten whole", async () => {
   const { keyValue } = await openTestStore();
   const registry = new HookRegistry({ logger: silentLogger });
-  const process = () => createAttempts({ keyValue, registry, logger: silentLogger });
+  const process = () => createAttempts({ keyValue, registry, clock: systemClock, logger: silentLogger });
   const stored = async () => (await keyValue.list("hooks.attempts", "")).map(({ key }) => key);
   const attempts = process();
   registry.registerVoid("file.changed", () => {}, { execution: "background" });
@@ -38,7 +39,13 @@ it("notifies hooks of no further change of a series once they crashed at two of 
   const registry = new HookRegistry({ logger: silentLogger });
   // Each in a process of its own, as after a crash.
   const isCalled = async (dispatchId: string, attempt: number, isLast = false) => {
-    const attempts = createAttempts({ keyValue, registry, logger: silentLogger, maxCrashes: () => 1 });
+    const attempts = createAttempts({
+      keyValue,
+      registry,
+      clock: systemClock,
+      logger: silentLogger,
+      maxCrashes: () => 1,
+    });
     let called = false;
     await attempts.notify("task:transition", { dispatchId, attempt, series: "t_1", isLast }, async () => {
       called = true;

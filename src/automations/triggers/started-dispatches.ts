@@ -1,5 +1,7 @@
 /** Dispatches that a trigger repeats after a crash. One that ends the process again and again is given up. */
+
 import { type AttemptDeps, createAttempts } from "../../hooks/attempts.js";
+import { createGivenUpList } from "../../hooks/given-up.js";
 
 export interface StartedDispatches {
   /** Calls `fire` with the number of the attempt; not at all when it was given up. */
@@ -20,6 +22,8 @@ export function createStartedDispatches(deps: AttemptDeps): StartedDispatches {
         { point, dispatch: dispatchId },
         `given up: ${MAX_ATTEMPTS} times the gateway ended while it was handled`,
       );
+      const at = deps.clock.now();
+      await createGivenUpList(deps).note({ point, dispatchId, crashes: attempt - 1, at, isSilent: true });
     },
     ended: attempts.forget,
   };

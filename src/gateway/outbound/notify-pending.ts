@@ -3,6 +3,7 @@
  * The journal has what that process did, up to its last moments.
  */
 import type { NewPending, PendingItem } from "../../domain/pending.js";
+import { createGivenUpList } from "../../hooks/given-up.js";
 import { MAX_ASKED } from "./decide.js";
 import { dispatchIdOf } from "./hook-target.js";
 import { reportFailed } from "./report-failed.js";
@@ -35,6 +36,14 @@ async function notifyEnd(deliveryId: string, attempt: number, out: Outbound): Pr
       { delivery: deliveryId, point, attempt },
       "the gateway ended each time that hooks were notified of the end of a delivery: they are not notified of it again",
     );
+    const { keyValue } = out.store;
+    await createGivenUpList({ keyValue, logger: out.logger }).note({
+      point,
+      dispatchId: dispatchIdOf(delivery, point),
+      crashes: attempt - 1,
+      at: out.clock.now(),
+      isSilent: true,
+    });
     return;
   }
   await new Promise<void>((ended) => {

@@ -69,7 +69,8 @@ export async function createTask(
     ? ask()
     : attempts.inTurn([{ point: "task:create", dispatchId }], owner, ask)
   ).catch(async (error: unknown) => {
-    if (origin.missionId === undefined && isRefusal(error)) await attempts.forget(owner);
+    // What has an id from elsewhere is asked again under it after another failure.
+    if (origin.missionId === undefined && (isRefusal(error) || origin.id === undefined)) await attempts.forget(owner);
     throw error;
   });
   const now = clock.now();
@@ -130,7 +131,9 @@ async function afterHooks(
   const depth = actor.cause?.depth ?? 0;
   // After a crash, nothing is asked again about an id that was made here.
   const isNew = origin.id === undefined;
-  const own = origin.attempt === undefined && !isNew ? await attempts.count("task:create", dispatchId, { owner }) : 1;
+  const isOnce = isNew && origin.missionId === undefined;
+  const isCounted = origin.attempt === undefined && (!isNew || isOnce);
+  const own = isCounted ? await attempts.count("task:create", dispatchId, { owner, isOnce }) : 1;
   const given = await attempts.tooMany("task:create", dispatchId, own, { owner });
   if (given !== undefined) throw new TaskVetoed("hookgate", given.reason, given.crashes);
   const answer = await registry

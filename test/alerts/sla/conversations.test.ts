@@ -7,6 +7,7 @@ import type { InboundMessage } from "../../../src/domain/message.js";
 import type { Command } from "../../../src/gateway/commands.js";
 import { MovedChats } from "../../../src/gateway/moved-chats.js";
 import { createAttempts } from "../../../src/hooks/attempts.js";
+import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { pluginsConfig } from "../../../src/plugins/config.js";
 import { createPlugins } from "../../../src/plugins/plugins.js";
@@ -45,7 +46,7 @@ async function support(options: RigOptions & { sla?: Record<string, unknown> } =
         config: slaConfig.parse({ after_start: "0s", policies: POLICIES, ...options.sla }),
         store,
         registry,
-        attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
+        attempts: createAttempts({ keyValue: store.keyValue, registry, clock: systemClock, logger: silentLogger }),
         raise: async (signal) => void signals.push(signal),
         formerChats: (at) => new MovedChats(store.cursors("gateway")).former(at),
         clock,

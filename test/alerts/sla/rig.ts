@@ -78,7 +78,7 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
     config: slaConfig.parse({ after_start: "0s", ...Object(options.config) }),
     store,
     registry,
-    attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
+    attempts: createAttempts({ keyValue: store.keyValue, registry, clock, logger: silentLogger }),
     raise: async (signal) => {
       await options.raise?.(signal);
       signals.push(signal);

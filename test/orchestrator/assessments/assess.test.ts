@@ -44,7 +44,7 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
   const registry = new HookRegistry({ logger: silentLogger });
   const { missions, keyValue, pending } = await openTestStore();
   const work = new Pending({ store: pending, clock: systemClock, logger: silentLogger });
-  const attempts = createAttempts({ keyValue, registry, logger: silentLogger });
+  const attempts = createAttempts({ keyValue, registry, clock: systemClock, logger: silentLogger });
   handleNotifications(work, registry, attempts);
   const folder = temporaryFolder();
   const config = modelsConfig.parse(

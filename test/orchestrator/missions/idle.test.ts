@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { Task } from "../../../src/domain/task.js";
 import { createAttempts } from "../../../src/hooks/attempts.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
+import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { createMissions } from "../../../src/orchestrator/missions/missions.js";
 import { newMission } from "../../../src/orchestrator/missions/new-mission.js";
@@ -23,7 +24,7 @@ it("only the mission whose task changed is looked at, and none because time goes
   const registry = new HookRegistry({ logger: silentLogger });
   const missions = createMissions({
     registry,
-    attempts: createAttempts({ keyValue: store.keyValue, registry, logger: silentLogger }),
+    attempts: createAttempts({ keyValue: store.keyValue, registry, clock: systemClock, logger: silentLogger }),
     pending: new Pending({ store: store.pending, clock, logger: silentLogger }),
     store: {
       ...store.missions.rows,
