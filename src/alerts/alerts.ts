@@ -48,7 +48,7 @@ import { withdrawLatePages } from "./tell/late-pages.js";
 import { lostPages } from "./tell/lost-pages.js";
 import { sendAnew } from "./tell/send-anew.js";
 import type { Telling } from "./tell/telling.js";
-import { noteTest, retest, sendTest, testedBy, tryTest } from "./tell/test-arrival.js";
+import { noteTest, retest, testOf, tryTest } from "./tell/test-arrival.js";
 import { tell } from "./tell.js";
 import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 
@@ -377,12 +377,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
     onCall: () => askRotas(telling, clock),
     timezone: () => zoneOf(config.business_hours),
     nextBusinessHour: () => nextBusinessHour(config.business_hours, clock.now()),
-    async test(id) {
-      const destination = testedBy(await needAlert(id));
-      if (destination === undefined) return undefined;
-      await sendTest(destination, telling);
-      return destination;
-    },
+    test: async (id) => testOf(await needAlert(id), telling),
     delivered(id) {
       if (id === DIGEST) later("digests");
       else void (id.startsWith("al_") ? wakePlacesOf(id) : wakeCard(id));

@@ -64,7 +64,7 @@ const step = z.strictObject({
   webhook: web
     .optional()
     .describe(
-      "URL that the alert is sent to by POST, as JSON. While it is not taken, it is sent again every 30 seconds for an hour. The alert goes to the fallback as well: at once after an answer of 3xx or 4xx (not 408, 425 or 429) or when the address may not be called, otherwise after `fallback_after`.",
+      "URL that the alert is sent to by POST, as JSON. While it is not taken, it is sent again every 30 seconds for an hour. The alert goes to the fallback as well: at once after an answer of 3xx or 4xx (not 408, 425 or 429) or when the address may not be called, otherwise after `fallback_after`. After a change of this address, what waits goes to the new one, and nothing to the old one; after its removal, the alert records that it did not arrive.",
     ),
 });
 

@@ -18,6 +18,7 @@ import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
 import { move } from "./steps/move.js";
 import { quietHours } from "./steps/quiet-hours.js";
+import { type Readdressed, readdress } from "./steps/readdress.js";
 import { remind } from "./steps/remind.js";
 import { ackForOf, route } from "./steps/route.js";
 import { silence } from "./steps/silence.js";
@@ -33,6 +34,8 @@ export type Occasion =
   | { kind: "unposted"; id: string; destination: string; text: string }
   /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
   | ({ kind: "posted"; id: string } & Posted)
+  /** This page waits for a webhook that the settings have no longer. */
+  | ({ kind: "readdressed"; id: string } & Readdressed)
   /** It is about to join a card of many that is posted in this chat. */
   | { kind: "joined"; id: string; destination: string }
   | { kind: "time"; id: string };
@@ -81,6 +84,7 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
   if (occasion.kind === "undelivered") fallback(plan, occasion, alerting);
   if (occasion.kind === "joined") plan.joinedAt = occasion.destination;
   if (occasion.kind === "unposted") unposted(plan, occasion, alerting);
+  if (occasion.kind === "readdressed") readdress(plan, occasion, alerting);
   if (occasion.kind === "posted") posted(plan, occasion, alerting);
   return plan;
 }

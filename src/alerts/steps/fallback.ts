@@ -212,7 +212,7 @@ function uncalledBy(mentions: readonly string[], chats: readonly string[], alert
 }
 
 /** The step that this notice is about, when its route has taken none after it. */
-function lastStepOf({ alert }: Plan, key: string): { route: string; urging: Urging } | undefined {
+export function lastStepOf({ alert }: Plan, key: string): { route: string; urging: Urging } | undefined {
   const { route = "", step } = stepOf(key) ?? {};
   const urging = alert.urged?.[route];
   return urging !== undefined && urging.steps === Number(step) ? { route, urging } : undefined;

@@ -13,12 +13,9 @@ import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
-import { OWN_KIND } from "../own-alerts.js";
 import { quietUntil } from "../quiet-hours.js";
-import { peopleOf, rotaOf } from "../reach.js";
 import { isOfWoken, wokenText } from "../steps/breach.js";
-import { missingOf, refusedOf } from "../steps/call.js";
-import { isInstead, isPageKey, lostKey, stepIn, stepNumber, unreachedStep } from "../steps/escalate.js";
+import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
 import { isCopy, lostPrivately } from "../steps/fallback.js";
 import { isRepeated, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
@@ -40,11 +37,13 @@ import {
 } from "./late.js";
 import { mentionsFor } from "./mentions.js";
 import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
+import { noteUnreached } from "./note-unreached.js";
 import { pageButtons } from "./page-buttons.js";
 import { withoutPaged } from "./paged-elsewhere.js";
+import { addressOf, noticesFor } from "./removed-webhooks.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
-import { isAboutDelivery, nowhere, saidAgain, unreached } from "./undelivered.js";
+import { isAboutDelivery, nowhere, saidAgain } from "./undelivered.js";
 
 const PAGE = 500;
 /** Reminders of a card of many come at most so often, although its alerts began one after the other. */
@@ -69,7 +68,7 @@ interface Saying {
 export async function sayNotices(destination: string, telling: Telling): Promise<number | undefined> {
   const { store, clock } = telling;
   for (;;) {
-    const waiting = await store.notices(destination, PAGE);
+    const waiting = await noticesFor(destination, PAGE, telling);
     if (waiting.length === 0) return undefined;
     const now = clock.now();
     let holds = false;
@@ -340,6 +339,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
         { webhook: shownAs(destination), alerts: sayings.map(({ alert }) => alert.id), error: reason },
         "a webhook did not take an escalation",
       );
+      // The settings changed while it was called.
+      if (addressOf(first.stored, telling.config) !== destination) return clock.now();
       const dueAt = dueAtOf(first);
       const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
       const isRefused = error instanceof HookgateError && !error.retryable;
@@ -390,33 +391,6 @@ async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf
     if (before && before.urgency === undefined && isUnderWay(before)) return false;
   }
   return true;
-}
-
-/** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */
-async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telling): Promise<void> {
-  const { entity, source } = alert.signal;
-  const of = unreachedStep(key);
-  if (of === undefined || source.kind === OWN_KIND || isCopy(text)) return;
-  const { route, step } = of;
-  const { mention = [] } = telling.config.routes[route]?.escalate[Number(step) - 1] ?? {};
-  const own = unreached(alert, { route, step, mention });
-  if (await telling.store.latest(own.fingerprint)) return;
-  const missing = mention.flatMap((one) => missingOf(one, telling, telling.clock.now()) ?? []);
-  const why = missing.length > 0 ? missing.join(". ") : whyUnread(mention, telling);
-  const reason = `Step ${step} of route ${route} notified none of its people. ${why}.`;
-  const raised = { ...own, state: "firing" as const, reason };
-  await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });
-}
-
-function whyUnread(mention: readonly string[], telling: Telling): string {
-  // The next people of a rota were tried as well.
-  const people = mention.flatMap((one) => {
-    const rota = telling.config.rotas[rotaOf(one) ?? ""];
-    return rota === undefined ? [one] : [one, ...peopleOf(rota)];
-  });
-  const refused = refusedOf(people, telling, telling.clock.now());
-  const also = refused === undefined ? "" : `, and the private chat of ${refused} takes no alerts`;
-  return `None of their accounts can be notified where it was posted${also}`;
 }
 
 async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {

@@ -1,10 +1,10 @@
 /** A test message to a destination that alerts did not reach: when it arrives, the alert about that ends. */
 import { formatAddress, parseAddress } from "../../domain/address.js";
 import type { Alert } from "../../domain/alert.js";
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { OWN_KIND } from "../own-alerts.js";
-import { isWebhook } from "./shown-as.js";
+import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 import { arrivesAgain, noteArrival, noteRefusal, saidAgain } from "./undelivered.js";
 
@@ -15,6 +15,19 @@ export function testedBy({ signal: { source, labels } }: Pick<Alert, "signal">):
   return source.kind === OWN_KIND && (labels.kind === "undelivered" || labels.kind === "unsaid")
     ? labels.destination
     : undefined;
+}
+
+/** A person asks for it. The destination; undefined when the alert is about none. Throws when the settings have it no longer. */
+export async function testOf(alert: Alert, telling: Telling): Promise<string | undefined> {
+  const destination = testedBy(alert);
+  if (destination === undefined) return undefined;
+  if (isWebhook(destination) && !isUsed(destination, telling))
+    throw new HookgateError({
+      code: "NOT_FOUND",
+      message: `The settings have no such webhook at ${shownAs(destination)} any more: nothing is sent there.`,
+    });
+  await sendTest(destination, telling);
+  return destination;
 }
 
 /** Resolves when it is enqueued. Rejects with what keeps a webhook from taking it. */

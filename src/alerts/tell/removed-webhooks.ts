@@ -1,0 +1,37 @@
+/** Pages that wait for a webhook that the settings have no longer: nothing is sent there. They go to the new address of their step, if it has one. */
+import { isOpen, type Notice } from "../../domain/alert.js";
+import type { AlertsConfig } from "../config.js";
+import { stepIn, stepOf } from "../steps/escalate.js";
+import { isWebhook } from "./shown-as.js";
+import type { Telling } from "./telling.js";
+
+/** What waits for a destination, oldest first. */
+export async function noticesFor(destination: string, limit: number, telling: Telling): Promise<Notice[]> {
+  const { store, config, run } = telling;
+  for (;;) {
+    const waiting = await store.notices(destination, limit);
+    const removed = isWebhook(destination) ? waiting.filter((one) => addressOf(one, config) !== destination) : [];
+    if (removed.length === 0) return waiting;
+    for (const notice of removed) {
+      const { alertId: id, text } = notice;
+      const alert = await store.get(id);
+      if (alert === undefined) continue;
+      if (isOpen(alert.state)) await run({ kind: "readdressed", id, notice, to: addressOf(notice, config) });
+      else await run({ kind: "unposted", id, destination, text });
+    }
+    // Done twice after a crash in between, they are at the new address and at the fallback once.
+    await store.assignNotices(
+      removed.map(({ id }) => id),
+      undefined,
+    );
+  }
+}
+
+/** The webhook to which the settings send this page now; undefined when its step has none any more. */
+export function addressOf({ destination, key }: Notice, { routes }: AlertsConfig): string | undefined {
+  const { route = "", step } = stepOf(stepIn(key) ?? "") ?? {};
+  const steps = routes[route]?.escalate ?? [];
+  // A step before it may be new.
+  if (steps.some(({ webhook }) => webhook === destination)) return destination;
+  return steps[Number(step) - 1]?.webhook;
+}
