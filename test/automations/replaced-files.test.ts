@@ -1,6 +1,7 @@
 /** Files and folders of the configuration that are emptied, removed, or replaced whole while the gateway runs. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.js";
 import { type LiveApp, liveApp } from "./support/live-app.js";
@@ -13,6 +14,39 @@ const ids = (live: LiveApp) =>
     .sort()
     .join();
 const status = async (live: LiveApp) => JSON.stringify(await live.post("/api/command", { line: "/status" }));
+
+describe.each([
+  ["hookgate.yaml", (id: string) => `hooks:\n  - ${hook(id)}\n`],
+  ["hooks/one.yaml", hook],
+  ["hooks/within/one.yaml", hook],
+])("%s", (file, text) => {
+  test.each<[string, (live: LiveApp, id: string) => unknown]>([
+    [
+      "removed and written again, so that the disk may give it the same number",
+      (live, id) => {
+        live.remove(file);
+        live.write(file, text(id));
+      },
+    ],
+    [
+      "written in place, and replaced a moment later",
+      async (live, id) => {
+        live.write("next", text(id));
+        live.write(file, text("short"));
+        await setTimeout(1);
+        renameSync(join(live.folder, "next"), join(live.folder, file));
+      },
+    ],
+  ])("that is %s is applied, and so are later saves in place", async (_how, replace) => {
+    const live = await liveApp({ "hookgate.yaml": "", [file]: text("first") });
+    for (const round of [1, 2]) {
+      await replace(live, `replaced${round}`);
+      await until(() => ids(live) === `replaced${round}`, `the file of round ${round}`);
+      live.write(file, text(`saved${round}`));
+      await until(() => ids(live) === `saved${round}`, `the save of round ${round}`);
+    }
+  });
+});
 
 describe("hookgate.yaml", () => {
   test("that is emptied, removed or a link to nothing is refused with a sentence, and the settings stay", async () => {

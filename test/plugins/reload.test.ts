@@ -1,9 +1,6 @@
 /** Reloading: the new version whole, or the old one whole; never neither, never a mix. */
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pluginsConfig } from "../../src/plugins/config.js";
-import { until } from "../support/until.js";
 import { answering, inbound, pluginRig } from "./rig.js";
 
 describe("reloading a plugin", () => {
@@ -89,22 +86,6 @@ describe("reloading a plugin", () => {
     expect(rig.plugins.list()[1]?.reason).toBeUndefined();
     await rig.plugins.stop();
     expect(rig.logged.filter(({ level }) => level === "warn")).toHaveLength(1);
-  });
-
-  it("reports a file that disappears, keeps the version at work, and takes the file when it comes back", async () => {
-    const rig = await pluginRig({ "p.mjs": answering("p", "one") }, { watch: true });
-    await rig.plugins.load();
-    rmSync(join(rig.folder, "p.mjs"));
-    await until(() => rig.plugins.list()[0]?.reason !== undefined, "the loss being reported");
-    expect(rig.plugins.list()[0]).toMatchObject({
-      state: "loaded",
-      reason: expect.stringMatching(/the previous one stays in place: .*p\.mjs/),
-    });
-    expect(rig.logged.find(({ level }) => level === "error")?.message).toContain("plugin not reloaded");
-    expect(await rig.claim("x")).toMatchObject({ reply: "one" });
-    rig.write("p.mjs", answering("p", "two"));
-    await until(() => rig.plugins.list()[0]?.reason === undefined, "the file being taken");
-    expect(await rig.claim("x")).toMatchObject({ reply: "two" });
   });
 
   it("swaps the new version in whole", async () => {
@@ -400,24 +381,5 @@ describe("reloading a plugin", () => {
     rig.write("p.mjs", answering("new", "new"));
     await rig.plugins.reload();
     expect(rig.registry.list().map(({ id }) => id)).toEqual(["new.inbound_claim"]);
-  });
-});
-
-describe("watching files", () => {
-  it("reloads a plugin when its file changes, and only that one", async () => {
-    const counting = (id: string, word: string) => `export default { id: "${id}", setup(api) {
-      globalThis.setups = [...(globalThis.setups ?? []), "${id} ${word}"];
-      api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "${word}" }));
-    } };`;
-    const rig = await pluginRig({ "a.mjs": counting("a", "one"), "b.mjs": counting("b", "one") }, { watch: true });
-    await rig.plugins.load();
-    rig.write("a.mjs", counting("a", "two"));
-    await until(async () => (await rig.claim("x")).reply === "two", "the new version is at work");
-    rig.write("a.mjs", "export default {");
-    await until(() => rig.plugins.list()[0]?.reason, "the broken version is reported");
-    expect(await rig.claim("x")).toMatchObject({ reply: "two" });
-    rig.write("a.mjs", counting("a", "three"));
-    await until(async () => (await rig.claim("x")).reply === "three", "the mended version is at work");
-    expect((globalThis as { setups?: string[] }).setups).toEqual(["a one", "b one", "a two", "a three"]);
   });
 });

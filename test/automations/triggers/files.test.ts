@@ -1,8 +1,10 @@
 /** Watches of real files, with chokidar, a registry and a store on disk. */
-import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Definition, TriggerOf } from "../../../src/automations/definition/definition.js";
 import { triggerOptions } from "../../../src/automations/triggers/index.js";
 import type { Triggers } from "../../../src/automations/triggers/trigger.js";
@@ -18,6 +20,7 @@ import { definition } from "./support/definition.js";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const close of closers.splice(0).reverse()) await close();
 });
 
@@ -126,7 +129,7 @@ describe("a watch of files", () => {
     await Promise.all(
       afterMs.map(async (late) => {
         await rename(join(folder, `outside/${late}`), join(folder, `posts/${late}`));
-        await new Promise((resolve) => setTimeout(resolve, late));
+        await setTimeout(late);
         await write(folder, `posts/${late}/late.md`, "late");
         await write(folder, `posts/${late}/deep/late.md`, "late");
       }),
@@ -244,6 +247,50 @@ describe("a watch of files", () => {
     await has(seen, "later made/by/others/2.csv created");
     await write(folder, "made/by/others/2.csv", "22");
     await has(seen, "later made/by/others/2.csv modified");
+  });
+
+  it.each<[string, (file: string) => unknown]>([
+    [
+      "removed and written again, so that the disk may give it the same number",
+      (file) => {
+        rmSync(file);
+        writeFileSync(file, "22");
+      },
+    ],
+    [
+      "written in place, and replaced a moment later",
+      async (file) => {
+        await writeFile(`${file}.new`, "22");
+        writeFileSync(file, "1");
+        await setTimeout(1);
+        renameSync(`${file}.new`, file);
+      },
+    ],
+  ])("goes on with files of which each is %s", async (_how, replace) => {
+    const names = Array.from({ length: 12 }, (_, i) => `in/${i}.md`);
+    const folder = await folderOf(Object.fromEntries(names.map((name) => [name, "first"])));
+    const { registry } = await watching([watch("all", folder, { paths: "in/*.md" })]);
+    const seen = new Set<string>();
+    registry.registerVoid(
+      "file.changed",
+      ({ relativePath, sizeBytes }) => void seen.add(`${relativePath} ${sizeBytes}`),
+    );
+    const haveAll = (size: number) => until(() => names.every((name) => seen.has(`${name} ${size}`)), `size ${size}`);
+    for (const name of names) await replace(join(folder, name));
+    await haveAll(2);
+    for (const text of ["333", "4444"]) {
+      for (const name of names) await write(folder, name, text);
+      await haveAll(text.length);
+    }
+  });
+
+  it("sees that a file is replaced by an older one of the same size, also where files are polled", async () => {
+    vi.stubEnv("CHOKIDAR_USEPOLLING", "1");
+    const folder = await folderOf({ "in/a": "new", old: "old" });
+    await utimes(join(folder, "old"), 1, 1);
+    const { seen } = await watching([watch("polled", folder, { paths: "in" })]);
+    await rename(join(folder, "old"), join(folder, "in/a"));
+    await has(seen, "polled in/a modified");
   });
 
   it("follows a folder that is replaced at once", async () => {

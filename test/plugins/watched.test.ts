@@ -1,0 +1,69 @@
+/** Files of plugins that are saved, lost and replaced while the gateway runs. */
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { answering, type PluginRig, pluginRig } from "./rig.js";
+
+it("reloads a plugin when its file changes, and only that one", async () => {
+  const counting = (id: string, word: string) => `export default { id: "${id}", setup(api) {
+    globalThis.setups = [...(globalThis.setups ?? []), "${id} ${word}"];
+    api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "${word}" }));
+  } };`;
+  const rig = await pluginRig({ "a.mjs": counting("a", "one"), "b.mjs": counting("b", "one") }, { watch: true });
+  await rig.plugins.load();
+  rig.write("a.mjs", counting("a", "two"));
+  await until(async () => (await rig.claim("x")).reply === "two", "the new version is at work");
+  rig.write("a.mjs", "export default {");
+  await until(() => rig.plugins.list()[0]?.reason, "the broken version is reported");
+  expect(await rig.claim("x")).toMatchObject({ reply: "two" });
+  rig.write("a.mjs", counting("a", "three"));
+  await until(async () => (await rig.claim("x")).reply === "three", "the mended version is at work");
+  expect((globalThis as { setups?: string[] }).setups).toEqual(["a one", "b one", "a two", "a three"]);
+});
+
+it("reports a file that disappears, keeps the version at work, and takes the file when it comes back", async () => {
+  const rig = await pluginRig({ "p.mjs": answering("p", "one") }, { watch: true });
+  await rig.plugins.load();
+  rmSync(join(rig.folder, "p.mjs"));
+  await until(() => rig.plugins.list()[0]?.reason !== undefined, "the loss being reported");
+  expect(rig.plugins.list()[0]).toMatchObject({
+    state: "loaded",
+    reason: expect.stringMatching(/the previous one stays in place: .*p\.mjs/),
+  });
+  expect(rig.logged.find(({ level }) => level === "error")?.message).toContain("plugin not reloaded");
+  expect(await rig.claim("x")).toMatchObject({ reply: "one" });
+  rig.write("p.mjs", answering("p", "two"));
+  await until(() => rig.plugins.list()[0]?.reason === undefined, "the file being taken");
+  expect(await rig.claim("x")).toMatchObject({ reply: "two" });
+});
+
+it.each<[string, (rig: PluginRig, word: string) => unknown]>([
+  [
+    "removed and written again, so that the disk may give it the same number",
+    (rig, word) => {
+      rmSync(join(rig.folder, "p.mjs"));
+      rig.write("p.mjs", answering("p", word));
+    },
+  ],
+  [
+    "written in place, and replaced a moment later",
+    async (rig, word) => {
+      const next = rig.write("next", answering("p", word));
+      const file = rig.write("p.mjs", answering("p", "short"));
+      await setTimeout(1);
+      renameSync(next, file);
+    },
+  ],
+])("reloads a plugin whose file is %s, and after later saves in place", async (_how, replace) => {
+  const rig = await pluginRig({ "p.mjs": answering("p", "first") }, { watch: true });
+  await rig.plugins.load();
+  const answers = (word: string) => until(async () => (await rig.claim("x")).reply === word, `the answer ${word}`);
+  for (const round of [1, 2]) {
+    await replace(rig, `replaced${round}`);
+    await answers(`replaced${round}`);
+    rig.write("p.mjs", answering("p", `saved${round}`));
+    await answers(`saved${round}`);
+  }
+});
