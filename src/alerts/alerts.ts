@@ -20,6 +20,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import { guardedRequest } from "../lib/outgoing/request.js";
+import { isTransientStatus } from "../lib/retry-after.js";
 import { createWork } from "../lib/work.js";
 import type { PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
@@ -294,7 +295,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
       throw new HookgateError({
         code: "WEBHOOK_REFUSED",
         message: `it answered ${status}`,
-        retryable: status >= 500 || MAY_CHANGE.has(status),
+        retryable: isTransientStatus(status),
       });
   }
 
@@ -466,6 +467,3 @@ function unknownAlert(id: string): HookgateError {
     hint: "/alerts lists those that are open.",
   });
 }
-
-/** Request Timeout, Too Early, Too Many Requests: the same request may be taken a moment later. */
-const MAY_CHANGE: ReadonlySet<number> = new Set([408, 425, 429]);

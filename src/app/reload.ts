@@ -20,6 +20,7 @@ import type { Config } from "../config/schema.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
@@ -84,16 +85,10 @@ interface Deps {
 /** `plugins`: whether those that did not change in the configuration are loaded anew, too, for their code. */
 export type Reload = (next: () => LoadedConfig, how: { plugins: "all" | "changed" }) => Promise<TakenOver>;
 
-/** One after the other. Rejects with what was wrong; admins have been told. */
+/** One after the other. Rejects with what was wrong; admins have been notified. */
 export function reloader(deps: Deps): Reload {
-  let last: Promise<unknown> = Promise.resolve();
-  return (next, how) => {
-    const reloaded = last.then(() => reload(next, how, deps));
-    last = reloaded.catch(() => {
-      // the caller has the rejection
-    });
-    return reloaded;
-  };
+  const oneAfterTheOther = inTurn();
+  return (next, how) => oneAfterTheOther(() => reload(next, how, deps));
 }
 
 async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed" }, deps: Deps): Promise<TakenOver> {
@@ -113,6 +108,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const infos = await plugins.reload(change, () => {
       needCriticalPlugins(plugins.list());
       swapped = swap(next, valid, deps);
+      // These assign what was prepared, and cannot throw: what was put in place by now is not taken back.
       takeSla();
       takeAlerts();
       deps.orchestrator.reconfigured();
@@ -124,7 +120,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     if (needRestart.length > 0) {
       const message = `Restart required to apply: ${needRestart.join(", ")}.`;
       logger.warn({ file: next.file, needRestart }, message);
-      await notifier.alert("restart", `⚠ ${message}`);
+      await notifier.notifyAdmins("restart", `⚠ ${message}`);
     }
     const hooks = await automations.settle(swapped, next.file);
     const found = (await deps.problems()).filter((problem) => !known.has(formatProblem(problem)));
@@ -132,13 +128,13 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const report = mask(reloadText(found, hooks.removed, outranked));
     if (report !== "") {
       logger[found.length > 0 ? "error" : "warn"]({ file, problems: found.length }, report);
-      await notifier.alert("reload", `⚠ ${report}`);
+      await notifier.notifyAdmins("reload", `⚠ ${report}`);
     }
     return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem), report };
   } catch (error) {
     const message = mask(errorMessage(error)).slice(0, 1500);
     deps.rejected({ file, message });
-    await notifier.alert(
+    await notifier.notifyAdmins(
       "reload",
       `⚠ The changed configuration was not applied; the previous one stays in force.\n${message}`,
     );

@@ -116,7 +116,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     logger,
     // The error may quote what is for owners. The command shows it to those who may read it.
     onBreak: (id, pauseMs) =>
-      void notifier.alert(
+      void notifier.notifyAdmins(
         `breaker:${id}`,
         [
           `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is not run for ${formatDuration(pauseMs)}.`,
@@ -139,7 +139,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       await options.switchOff(id, "hookgate").catch((error: unknown) => {
         logger.error({ hook: id, error: errorMessage(error) }, "a hook could not be switched off");
       });
-      await notifier.alert(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${options.mask(reason)}`);
+      await notifier.notifyAdmins(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${options.mask(reason)}`);
     },
     loopCut,
     completed,

@@ -13,7 +13,7 @@ export const automationsConfig = z.strictObject({
     .array(address)
     .default([])
     .describe(
-      "Where admins are notified of rejected reloads, hooks that trigger themselves and opened circuit breakers. Default: direct messages to the admins who are listed by id.",
+      "Where admins are notified of reloads that were rejected or applied in part, of settings that need a restart, and of hooks that trigger themselves, failed too often or switched themselves off. Default: direct messages to the admins who are listed by id.",
     ),
   breaker: z
     .strictObject({

@@ -9,7 +9,7 @@ import type { Notifier } from "./notify.js";
 
 interface Deps {
   keyValue: Pick<KeyValueStore, "get" | "set">;
-  notifier: Pick<Notifier, "alert">;
+  notifier: Pick<Notifier, "notifyAdmins">;
   mask(text: string): string;
   clock: Clock;
   logger: Logger;
@@ -56,7 +56,7 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: De
       trigger.kind === "files"
         ? "What comes from its own runs does not start it any more: let them write elsewhere, or name that under `ignore:`."
         : "Narrow what starts it (`match:`).";
-    await notifier.alert(
+    await notifier.notifyAdmins(
       `loop:${id}`,
       `⛔ The hook **${id}** starts itself again and again, or is started by a long chain of others, and was cut.\n> ${mask(reason).slice(0, 300)}\n${advice} \`/hooks why ${id}\` shows it. This is reported once.`,
     );

@@ -42,7 +42,7 @@ export interface Notifier {
   /** Never rejects. */
   outcome(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
   /** Once per `key` and text: the same again is not repeated within an hour. Never rejects. */
-  alert(key: string, text: string): Promise<void>;
+  notifyAdmins(key: string, text: string): Promise<void>;
 }
 
 const SCOPE = "automations.notify";
@@ -134,7 +134,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
         }),
       );
     },
-    async alert(key, text) {
+    async notifyAdmins(key, text) {
       const before = alerted.get(key);
       const now = clock.now();
       if (before?.text === text && now - before.at < REPEAT_AFTER_MS) return;

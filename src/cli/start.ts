@@ -135,7 +135,7 @@ function reloadOnHangup(
       printError(terminal, error);
     }
   };
-  // One after the other: two reloads at once would load a plugin twice.
+  // One after the other, and so are their reports.
   let last = Promise.resolve();
   // Never taken off again: without a listener, a hang-up during the stop would kill the process.
   return new Promise((resolve) => {

@@ -35,11 +35,14 @@ export const CAUSE_KINDS = [
   "file",
 ] as const;
 
+/** A chain of hooks that start each other is cut when it is longer. */
+export const MAX_HOOK_DEPTH = 8;
+
 /** What led to a dispatch or a delivery. */
 export interface Cause {
   kind: (typeof CAUSE_KINDS)[number];
   id: string;
-  /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside, and for files. */
+  /** How many hooks deep in a chain of causes; loops are cut by it (`MAX_HOOK_DEPTH`). 0 for what came from outside, and for files. */
   depth: number;
   /** For `file`: how many runs deep it is if that run wrote the file, and whether no other run was under way all the time. */
   presumed?: { depth: number; isSole: boolean };

@@ -1,5 +1,5 @@
 /** Starts the dispatch of a point that has handlers: dry or not, unless it is part of a loop. */
-import type { DispatchRecord } from "../domain/journal.js";
+import { type DispatchRecord, MAX_HOOK_DEPTH } from "../domain/journal.js";
 import { HookgateError } from "../lib/errors.js";
 import { ClaimingRules, type ClaimResult } from "./dispatch/claiming.js";
 import type { Dispatch } from "./dispatch/dispatch.js";
@@ -176,15 +176,12 @@ function cutLoop(kernel: Kernel, dispatch: Dispatch, options: DispatchOptions | 
   return loop;
 }
 
-/** Deeper chains of hooks that fire each other are a loop. */
-const MAX_DEPTH = 8;
-
 function loopError(point: HookPoint, options: DispatchOptions | undefined): HookgateError | undefined {
   const cause = options?.cause;
-  if (cause === undefined || cause.depth <= MAX_DEPTH) return undefined;
+  if (cause === undefined || cause.depth <= MAX_HOOK_DEPTH) return undefined;
   return new HookgateError({
     code: "HOOK_LOOP",
-    message: `${point.name} was caused by a chain of more than ${MAX_DEPTH} hooks (${cause.kind} ${cause.id}): they fire each other`,
+    message: `${point.name} was caused by a chain of more than ${MAX_HOOK_DEPTH} hooks (${cause.kind} ${cause.id}): they fire each other`,
     hint: "Narrow the match of one of them.",
   });
 }

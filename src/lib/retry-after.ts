@@ -1,4 +1,4 @@
-/** The Retry-After header: seconds, or a date. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
+/** What an HTTP answer says about trying again. The Retry-After header: seconds, or a date. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
 
 /** Milliseconds from `now`, never negative; undefined when the header is absent or says nothing that can be read. */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
@@ -8,3 +8,7 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
   const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
+
+/** Answers after which the same request may be taken a moment later: Request Timeout, Too Early, Too Many Requests, and all errors of the other side. */
+export const isTransientStatus = (status: number): boolean =>
+  status === 408 || status === 425 || status === 429 || status >= 500;

@@ -48,7 +48,7 @@ const MAY_BE_SENT = `${RESTORED}, and ${MAY_HAVE_BEEN_SENT} since`;
 const WAITED = "it waited for an operator in the backup that was restored";
 
 /**
- * `hold`: unfinished messages and deliveries wait for an operator, as may have been handled or sent since, and so do those that waited for
+ * `hold`: unfinished messages and deliveries wait for an operator, as they may have been handled or sent since, and so do those that waited for
  * one in the backup; unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
  * BACKUP_UNKNOWN, BACKUP_INCOMPLETE, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
  */

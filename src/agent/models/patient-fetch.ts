@@ -6,7 +6,7 @@ import { backoffMs } from "../../lib/backoff.js";
 import { type Clock, wait } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { jsonExcess } from "../../lib/json-depth.js";
-import { retryAfterMs } from "../../lib/retry-after.js";
+import { isTransientStatus, retryAfterMs } from "../../lib/retry-after.js";
 
 export interface Patience {
   clock: Clock;
@@ -63,8 +63,8 @@ export function patientFetch({ clock, timeoutMs, retries, signal }: Patience): t
   }
 }
 
-const isPassing = (status: number) =>
-  status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
+/** 409: a lock at the server timed out. */
+const isPassing = (status: number) => status === 409 || isTransientStatus(status);
 
 async function whole(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];

@@ -161,7 +161,7 @@ function sightingOfWork(entity: WatchedEntity, extend?: Sighting["extend"]): Sig
   };
 }
 
-/** 1970 and 2200: seconds given for milliseconds, or the other way round, are found out. */
+/** Seconds that are read as milliseconds are dates of 1970; milliseconds that are multiplied once more are far beyond 2200. */
 const EARLIEST = Date.UTC(1990, 0, 1);
 const LATEST = Date.UTC(2200, 0, 1);
 

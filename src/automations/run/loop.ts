@@ -1,9 +1,6 @@
 /** The loop guard: a run caused by a run caused by a run … and a hook that its own output starts. */
 import type { AutomationRunStore } from "../../domain/automation.js";
-import type { Cause } from "../../domain/journal.js";
-
-/** As in the kernel (src/hooks/fire.ts). */
-const MAX_DEPTH = 8;
+import { type Cause, MAX_HOOK_DEPTH } from "../../domain/journal.js";
 
 /** Why the chain of causes is cut here; undefined when it may go on. */
 export async function findLoop(
@@ -12,9 +9,9 @@ export async function findLoop(
   runs: Pick<AutomationRunStore, "get">,
 ): Promise<string | undefined> {
   if (cause === undefined) return undefined;
-  if (cause.depth > MAX_DEPTH) return `${cause.depth} hooks deep: they start each other`;
+  if (cause.depth > MAX_HOOK_DEPTH) return `${cause.depth} hooks deep: they start each other`;
   const via: string[] = [];
-  for (let at: Cause | undefined = cause, steps = 0; at?.kind === "hook" && steps <= MAX_DEPTH; steps++) {
+  for (let at: Cause | undefined = cause, steps = 0; at?.kind === "hook" && steps <= MAX_HOOK_DEPTH; steps++) {
     const run = await runs.get(at.id);
     if (run === undefined) return undefined;
     if (run.hookId === hookId)

@@ -115,7 +115,10 @@ async function kindOfAction(event: ActionEvent, { tokens, commands, clock, logge
     if (action?.kind === "command") return commands.read(action.line)?.command.isSlow ? "slow-command" : "command";
   } catch (error) {
     // The error shows when it is handled.
-    logger.warn({ event: event.eventId, error }, "an action could not be found into for its lane");
+    logger.warn(
+      { event: event.eventId, error },
+      "a press could not be read before it was stored: it is handled as a command",
+    );
   }
   return "command";
 }
@@ -132,7 +135,10 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
     return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };
   } catch (error) {
     // The event is on disk; the error shows when it is handled.
-    inbound.logger.warn({ event: event.eventId, error }, "an action could not be found into for its acknowledgement");
+    inbound.logger.warn(
+      { event: event.eventId, error },
+      "a press could not be read before it was acknowledged: a private answer was promised",
+    );
     return { kind: "defer", isPrivate: true };
   }
 }

@@ -47,7 +47,7 @@ export const commandRoutes = [
         data,
         outcome = "done",
       } = await gateway.invoke({
-        line: line === undefined ? undefined : line.startsWith("/") ? line : `/${line}`,
+        line,
         name,
         options: name === undefined ? undefined : (options ?? {}),
         source,

@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.js";
 import { errorMessage, HookgateError } from "../errors.js";
-import { retryAfterMs } from "../retry-after.js";
+import { isTransientStatus, retryAfterMs } from "../retry-after.js";
 import type { Destinations } from "./destinations.js";
 import { guardedRequest } from "./request.js";
 
@@ -23,9 +23,6 @@ const EXPIRED = "FILE_EXPIRED";
 /** What the message of FILE_UNAVAILABLE starts with. */
 const CANNOT_BE_HAD = "a file cannot be had: ";
 const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", EXPIRED, "OUTGOING_REFUSED"]);
-
-/** Answers of a server that may give the file to the same request later; 5xx are others. */
-const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
  * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, or FILE_UNAVAILABLE: retryable, with what Retry-After says, when the network or the
@@ -123,7 +120,7 @@ async function fetched(url: string, { freshLink, ...limits }: FileLimits): Promi
 }
 
 function badAnswer(status: number, retryAfter: string | undefined): HookgateError {
-  const isTrouble = status >= 500 || TEMPORARY.has(status);
+  const isTrouble = isTransientStatus(status);
   const askedMs = isTrouble ? retryAfterMs(retryAfter, systemClock.now()) : undefined;
   return unavailable(`its server answered HTTP ${status}`, isTrouble, askedMs);
 }

@@ -1,7 +1,7 @@
 /** What an answer means: passed, decided, failed, or worth another attempt. */
 import type { HookgateError } from "../../../lib/errors.js";
 import type { GuardedResponse } from "../../../lib/outgoing/request.js";
-import { retryAfterMs } from "../../../lib/retry-after.js";
+import { isTransientStatus, retryAfterMs } from "../../../lib/retry-after.js";
 import type { HandlerResult } from "../../handler.js";
 import { placeOfUrl } from "../../outgoing/compose.js";
 import { readDecision } from "../decision.js";
@@ -16,9 +16,6 @@ export interface TryOutcome {
   /** The text of the answer. */
   text?: string;
 }
-
-/** Timeouts, "too early", "too many", and all errors of the other side. */
-const isTransient = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500;
 
 export function outcomeOf(answer: GuardedResponse, options: HttpOptions, url: string, now: number): TryOutcome {
   const { status } = answer;
@@ -37,13 +34,13 @@ export function outcomeOf(answer: GuardedResponse, options: HttpOptions, url: st
   const isBlock = options.decision === "status";
   return {
     ...seen,
-    mayRepeat: isTransient(status),
-    retryAfterMs: isTransient(status) && pause !== undefined ? pause : undefined,
+    mayRepeat: isTransientStatus(status),
+    retryAfterMs: isTransientStatus(status) && pause !== undefined ? pause : undefined,
     result: isBlock
       ? { kind: "decided", decision: { kind: "block", reason: error } }
       : {
-          ...failed(error, isTransient(status)),
-          retryAfterMs: isTransient(status) && pause !== undefined ? pause : undefined,
+          ...failed(error, isTransientStatus(status)),
+          retryAfterMs: isTransientStatus(status) && pause !== undefined ? pause : undefined,
         },
   };
 }

@@ -10,7 +10,7 @@
  * otherwise: it ends, or the hook itself joins it later.
  */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
-import type { Cause } from "../../../domain/journal.js";
+import { type Cause, MAX_HOOK_DEPTH } from "../../../domain/journal.js";
 import { createLineages } from "../../run/lineage.js";
 import { createProofs, type Proof, type ProofDeps } from "./proofs.js";
 import { causeBy, LINGER_MS, latestOf, type Writer, type Writers, type Written, writersOf } from "./writers.js";
@@ -40,8 +40,6 @@ type State =
   | { kind: "trial"; since: number; quietMs: number; wasLate: boolean; dispatchId?: string }
   | ({ kind: "proven" } & Proof);
 
-/** As for hooks that start each other (run/loop.ts). */
-const MAX_DEPTH = 8;
 /** A hook that writes two files starts two runs, and those four: that many come long before they are deep. */
 const MAX_IN_A_ROW = 20;
 /** Longer than a write is attributed to a run that has ended: another writer is seen before the trial. */
@@ -84,7 +82,7 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
     const round = presumed !== undefined && isRound(presumed.writer);
     inARow = round ? inARow + 1 : 0;
     const { depth = 0, isSole = false } = presumed?.cause.presumed ?? {};
-    const isDeep = depth > MAX_DEPTH && (round || isSole);
+    const isDeep = depth > MAX_HOOK_DEPTH && (round || isSole);
     if ((!isDeep && inARow <= MAX_IN_A_ROW) || now < believedUntil) return fire(presumed?.cause);
     const leastMs = Math.max(QUIET.leastMs, 4 * debounceMs);
     const quietMs = Math.min(Math.max(leastMs, 2 * roundMs(presumed?.writer.runs ?? [], latest.at)), QUIET.mostMs);
@@ -134,7 +132,7 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
     const presumed = presumedOf(writers.ofLatest());
     if (presumed === undefined) return fire();
     const { writer, cause } = presumed;
-    const through = writer.runs.map((run) => run.hookId).slice(0, MAX_DEPTH + 1);
+    const through = writer.runs.map((run) => run.hookId).slice(0, MAX_HOOK_DEPTH + 1);
     const reason = `${writer.depth} hooks deep: they start each other through files (${through.reverse().join(" → ")})`;
     return { kind: "cut", reason, cause };
   }
