@@ -4,8 +4,8 @@ import { type Environment, readEnvironment } from "../config/env.js";
 import type { OptionValue } from "../domain/command.js";
 import { outboundMessage } from "../domain/message.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { readConsoleToken } from "../store/console-token.js";
-import { databaseFiles } from "../store/files.js";
+import { isResetSinceStart, readConsoleToken } from "../store/console-token.js";
+import { type DatabaseFiles, databaseFiles } from "../store/files.js";
 import { type JsonAnswer, postJson } from "./post-json.js";
 
 /** Above the gateway's own limit for a command, so that its answer comes first. */
@@ -34,6 +34,8 @@ export interface GatewayPlace {
   /** `http://127.0.0.1:8787`, without a slash at its end. */
   url: string;
   token: string | undefined;
+  /** Has the token; undefined when it comes from HOOKGATE_TOKEN. */
+  files?: DatabaseFiles | undefined;
 }
 
 export function gatewayPlace(): GatewayPlace {
@@ -45,7 +47,12 @@ export function gatewayPlace(): GatewayPlace {
       hint: "`npx hookgate check` shows every problem.",
     });
   const host = reachable(env.HOOKGATE_HOST);
-  return { url: `http://${host.includes(":") ? `[${host}]` : host}:${env.HOOKGATE_PORT}`, token: tokenOf(env, host) };
+  const files = filesOf(env, host);
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${env.HOOKGATE_PORT}`,
+    token: files ? readConsoleToken(files.token) : env.HOOKGATE_TOKEN,
+    files,
+  };
 }
 
 /** What listens on every address is reached on this machine. */
@@ -55,10 +62,9 @@ function reachable(host: string): string {
 }
 
 /** The local store's own token is for the local gateway only; it is never sent to another machine. */
-function tokenOf(env: Environment, host: string): string | undefined {
-  if (env.HOOKGATE_TOKEN !== undefined) return env.HOOKGATE_TOKEN;
+function filesOf(env: Environment, host: string): DatabaseFiles | undefined {
   const isLocal = host === "localhost" || host === "::1" || host.startsWith("127.");
-  return isLocal ? readConsoleToken(databaseFiles(env.DATABASE_URL).token) : undefined;
+  return env.HOOKGATE_TOKEN === undefined && isLocal ? databaseFiles(env.DATABASE_URL) : undefined;
 }
 
 /**
@@ -85,12 +91,18 @@ export async function callGateway(
 }
 
 /** Nothing that it answered is shown: it may be anybody's program on that port. */
-function unproven({ url, token }: GatewayPlace, status: number): HookgateError {
+function unproven({ url, token, files }: GatewayPlace, status: number): HookgateError {
   if (token === undefined)
     return new HookgateError({
       code: "UNAUTHORIZED",
       message: `Something listens at ${url}, but there is no token here to check that it is the gateway.`,
       hint: "Set HOOKGATE_TOKEN to the gateway's login token, or run this where its database is.",
+    });
+  if (files && isResetSinceStart(files))
+    return new HookgateError({
+      code: "UNAUTHORIZED",
+      message: `The login token was reset after the gateway started, and what listens at ${url} does not know the new one (it answered with status ${status}). The token was not sent.`,
+      hint: "Restart the gateway: it applies the new token then. If you have restarted it, check HOOKGATE_HOST and HOOKGATE_PORT: another program may listen there.",
     });
   return new HookgateError({
     code: "UNAUTHORIZED",

@@ -2,14 +2,15 @@
  * The login token that this installation created for itself. It is in a file of its own that only the gateway's user can read, and
  * never in the database: a copy of the database lets no one log in.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
 import { makePrivateFolder, PRIVATE_FILE } from "../lib/private-files.js";
 import { whyWeakToken } from "../lib/secret.js";
 import { errorCode, storeError } from "./errors.js";
-import { specialKind } from "./files.js";
+import { type DatabaseFiles, specialKind } from "./files.js";
+import { openedAt } from "./owner.js";
 
 const TOKEN_BYTES = 32;
 
@@ -42,6 +43,16 @@ function whyUnsafe(token: string): string | undefined {
 export function resetConsoleToken(file: string): string {
   makePrivateFolder(dirname(file));
   return writeConsoleToken(file, newToken(TOKEN_BYTES));
+}
+
+/** The first start creates the token a moment after it opened the database. */
+const CREATED_WITHIN_MS = 10_000;
+
+/** Whether the token is another one than the last start read, as far as the files say. */
+export function isResetSinceStart({ token, database }: DatabaseFiles): boolean {
+  const startedAt = openedAt(database);
+  const writtenAt = statSync(token, { throwIfNoEntry: false })?.mtimeMs;
+  return startedAt !== undefined && writtenAt !== undefined && writtenAt > startedAt + CREATED_WITHIN_MS;
 }
 
 /** Undefined when there is none yet. Throws TOKEN_UNREADABLE when this user may not read it, and when it is no file. */

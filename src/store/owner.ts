@@ -94,6 +94,12 @@ export function readOwner(file: string): string | undefined {
   }
 }
 
+/** When the last gateway opened it; undefined where that cannot be told. */
+export function openedAt(file: string): number | undefined {
+  const at = Date.parse(readOwner(file)?.split("since ")[1] ?? "");
+  return Number.isNaN(at) ? undefined : at;
+}
+
 function factReader(database: Database.Database): (name: string) => string | undefined {
   const hasFacts = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'facts'").get() !== undefined;
   if (!hasFacts) return () => undefined;

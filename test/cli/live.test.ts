@@ -1,6 +1,6 @@
 /** The command line against a gateway that it started itself: two real processes, one database, real HTTP. */
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createPlainServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -281,6 +281,25 @@ describe("against the live gateway", () => {
     rmSync(elsewhere, { recursive: true });
     expect(noToken.code).toBe(3);
     expect(noToken.err).toContain("there is no token here");
+  });
+
+  it("shows after a reset of the token that the gateway must be restarted", async () => {
+    const file = join(cwd, "data/hookgate.token");
+    const [before, { atime, mtime }] = [readFileSync(file, "utf8"), statSync(file)];
+    try {
+      expect((await runCli(["token", "--reset"], { cwd, env })).code).toBe(0);
+      // As if the gateway had started a minute ago.
+      utimesSync(file, Date.now() / 1000 + 60, Date.now() / 1000 + 60);
+      const { code, err } = await runCli(["status"], { cwd, env });
+      expect({ code, err }).toEqual({
+        code: 3,
+        err: expect.stringMatching(/The login token was reset after the gateway started.*Restart the gateway/s),
+      });
+    } finally {
+      writeFileSync(file, before);
+      utimesSync(file, atime, mtime);
+    }
+    expect((await runCli(["status"], { cwd, env })).code).toBe(0);
   });
 
   it("sends its token to no other program on the gateway's port, and believes no answer of one", async () => {
