@@ -3,6 +3,7 @@ import type { OpenBreaker } from "../src/automations/gates/breaker.js";
 import { parseAddress } from "../src/domain/address.js";
 import { ALERT_STATES, isOpen } from "../src/domain/alert.js";
 import type { Card } from "../src/domain/message.js";
+import type { FailingDeliveries } from "../src/domain/store.js";
 import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
 import type { CrashedDispatch } from "../src/hooks/attempts.js";
 import type { Problem } from "../src/hooks/registry.js";
@@ -17,8 +18,9 @@ import { outrankedHooks } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { silentlyGivenUp } from "./journey/cut-off-points.js";
+import { failingDeliveries, failingText, lastingPauses, queueLines } from "./queue-lines.js";
 import { code, count, plain } from "./text.js";
-import { conversationName, conversationText } from "./who.js";
+import { conversationName } from "./who.js";
 
 export const status = defineCommand({
   name: "status",
@@ -96,6 +98,7 @@ interface Health {
   gateway: GatewayStatus;
   /** When the oldest open delivery was created. */
   oldestOpen: number | undefined;
+  failing: readonly FailingDeliveries[];
   hooks: HookHealth;
   plugins: readonly PluginInfo[];
   /** Problems of the configuration, one line each. */
@@ -131,22 +134,25 @@ interface HookHealth {
 }
 
 async function examine(deps: CommandDeps): Promise<Health> {
-  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, held, givenUp, alerts = {}] =
+  const now = deps.clock.now();
+  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, failing, held, givenUp, alerts = {}] =
     await Promise.all([
       deps.status(),
       readHookRows(deps),
       checkStore(deps),
       deps.problems?.(),
       deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
+      failingDeliveries(deps.store.outbox, now).catch(() => []), // as above
       heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
       silentlyGivenUp(deps).catch(() => []), // the same
       deps.alerts?.counts({}).catch(() => undefined), // the same
     ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
-    now: deps.clock.now(),
+    now,
     gateway,
     oldestOpen,
+    failing,
     hooks: {
       all,
       enabled,
@@ -185,6 +191,7 @@ function verdict(
     storeRemarks,
     journalRemark,
     attention,
+    failing,
     held,
     givenUp,
     openAlerts,
@@ -209,6 +216,7 @@ function verdict(
     limping.length > 0 &&
       `${limping.map(({ platform }) => platform).join(" and ")} ${limping.length === 1 ? "needs" : "need"} attention`,
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
+    failingText(failing),
     heldText(held),
     givenUp.length > 0 &&
       `hooks crashed the gateway ${givenUp.length === 1 ? "at one change" : `at ${givenUp.length} changes`} in 24 h`,
@@ -285,50 +293,9 @@ function deafFields({ adapters }: GatewayStatus) {
   );
 }
 
-function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): string {
-  const { inbox, outbox, lanes, sending, ignored } = gateway;
-  const openMs = oldestOpen === undefined ? 0 : now - oldestOpen;
-  const lines = [
-    `in: ${inbox.waiting + inbox.running} open, ${inbox.deferred} put off, ${inbox.dead} dead`,
-    `out: ${outbox.waiting + outbox.sending} open${openMs < SLOW_MS ? "" : ` (⚠ the oldest for ${formatDuration(openMs)}: ${code("/outbox list waiting")}, ${code("/outbox list sending")})`}, ${outbox.held} held, ${outbox.dead} dead`,
-    `now: ${count(lanes.active, "conversation")} handled (${lanes.waiting} waiting), ${sending.active} sent to (${sending.waiting} waiting)`,
-  ];
-  if (gateway.heldBack) lines.push(heldBackLine(deps, gateway.heldBack));
-  if (ignored.length > 0) lines.push(ignoredLine(ignored));
-  const lasting = lastingPauses(gateway, now);
-  if (lasting.length > 0)
-    lines.push(
-      `pauses: ${lasting
-        .slice(0, 5)
-        .map(({ key, until }) => `${conversationText(deps, key)} ${formatDuration(until - now)}`)
-        .join(", ")}${lasting.length > 5 ? ` and ${lasting.length - 5} more` : ""} (${code("/pauses")})`,
-    );
-  return lines.join("\n");
-}
-
-function heldBackLine(deps: CommandDeps, { forMs, unfinished, most }: NonNullable<GatewayStatus["heldBack"]>): string {
-  const where = most ? `, ${most.messages} of them in ${conversationText(deps, most.conversation)}` : "";
-  return `⚠ new messages are held back for ${formatDuration(forMs)}: ${count(unfinished, "message")} ${unfinished === 1 ? "waits" : "wait"} to be handled${where}. ${code("/runs")} shows which hooks ran lately`;
-}
-
 /** A chat by its name, else the platform. */
 const pausedPlace = (deps: CommandDeps, key: string) =>
   parseAddress(key) === undefined ? key.split(":")[0] : conversationName(deps, key);
-
-const lastingPauses = ({ pauses }: GatewayStatus, now: number) => pauses.filter(({ until }) => until > now);
-
-/** The most frequent reason of each platform, then the most frequent of the rest. */
-function ignoredLine(ignored: GatewayStatus["ignored"]): string {
-  const platforms = new Set(ignored.map(({ platform }) => platform));
-  const first = [...platforms].flatMap((name) => ignored.find(({ platform }) => platform === name) ?? []);
-  const others = ignored.filter((one) => !first.includes(one));
-  const room = Math.max(0, MAX_IGNORED - first.length);
-  const more = others.slice(room).reduce((sum, { count: times }) => sum + times, 0);
-  const shown = [...first, ...others.slice(0, room)]
-    .map(({ platform, reason, count: times }) => `${times} on ${plain(platform)} (${plain(reason, 60)})`)
-    .join(", ");
-  return `ignored since the start: ${shown}${more === 0 ? "" : ` and ${more} more for other reasons (${code("npx hookgate doctor")} lists them)`}`;
-}
 
 function hookLines(
   { all, enabled, paused, failing, never, skipped, problems, breakers, switched }: HookHealth,
@@ -380,11 +347,8 @@ function storeLines({ storeError, storeRemarks, journalRemark }: Health): string
 }
 
 const MAX_NAMED = 5;
-const MAX_IGNORED = 4;
 /** A busy chat has shorter ones all the time. */
 const LONG_PAUSE_MS = 10_000;
-/** A delivery that is open for longer hides something. */
-const SLOW_MS = 120_000;
 
 function named(rows: readonly HookRow[]): string {
   const ids = rows.slice(0, MAX_NAMED).map(({ id }) => code(id));

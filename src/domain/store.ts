@@ -181,6 +181,15 @@ export interface NewDelivery {
   plugin?: string | undefined;
 }
 
+/** Deliveries of one platform that failed, and are tried again. */
+export interface FailingDeliveries {
+  platform: string;
+  deliveries: number;
+  /** When the oldest was created, and why its last attempt failed. */
+  since: number;
+  reason: string;
+}
+
 export interface DeliveryPart {
   index: number;
   operation: "create" | "edit" | "delete";
@@ -332,6 +341,8 @@ export interface OutboxStore {
   dueNow(key: string, at: number): Promise<void>;
   /** When the oldest open delivery was created; undefined when none is open. */
   oldestOpen(): Promise<number | undefined>;
+  /** Open deliveries that failed in several attempts, by platform. Waits that a platform asked for are none. */
+  failing(): Promise<FailingDeliveries[]>;
   /** It ended in this process, and hooks have not been notified of that yet. */
   isEndPending(id: string): boolean;
   /** Hooks have been notified of its end. Resolves with the id of the pending work (`DELIVERY_ENDS`) that is done with it, if any. */

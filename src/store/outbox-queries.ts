@@ -1,6 +1,12 @@
 /** What can be asked of the outbox, and the operator's purge. */
 import { queueText, readQueue } from "../domain/outbox-queue.js";
-import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type OutboxStore } from "../domain/store.js";
+import {
+  DELIVERY_STATUSES,
+  type Delivery,
+  type DeliveryStatus,
+  type FailingDeliveries,
+  type OutboxStore,
+} from "../domain/store.js";
 import type { Connection } from "./connection.js";
 import {
   DELIVERY_COLUMNS,
@@ -15,6 +21,8 @@ import { type GiveUp, readable } from "./unreadable.js";
 
 /** More than one message leads to. */
 const MAX_ANSWERS = 100;
+/** One or two failures are common. */
+const FAILED_ATTEMPTS = 3;
 
 type Queries = Pick<
   OutboxStore,
@@ -27,6 +35,7 @@ type Queries = Pick<
   | "list"
   | "counts"
   | "oldestOpen"
+  | "failing"
   | "purge"
 >;
 
@@ -90,6 +99,13 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
     `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
   );
 
+  // As above, the reason is that of the row which min() found.
+  const failing = database.prepare<[], FailingDeliveries>(
+    `SELECT substr(conversation, 1, instr(conversation, ':') - 1) AS platform, count(*) AS deliveries, min(created_at) AS since, reason
+     FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN} AND attempts - waits >= ${FAILED_ATTEMPTS} AND reason IS NOT NULL
+     GROUP BY platform`,
+  );
+
   const whole = (record: DeliveryRecord | undefined): Delivery | undefined => record && shown(record);
   const all = (records: DeliveryRecord[]): Delivery[] => records.map(shown);
 
@@ -126,6 +142,7 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
       read(() =>
         pending.all().map(({ conversation, name, dueAt }) => ({ queue: queueText(conversation, name), dueAt })),
       ),
+    failing: () => read(() => failing.all()),
     oldestOpen: () => read(() => oldest.get()?.at ?? undefined),
     get: (id) => read(() => whole(byId.get(id))),
     findByMessage: ({ chatId, botId, platform }, messageId) =>

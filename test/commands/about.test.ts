@@ -80,6 +80,28 @@ describe("/status", () => {
     });
   });
 
+  it("does not say that all is well while a platform answers each message with an error", async () => {
+    const { outbox } = desk.store;
+    const status = await desk.deps.status();
+    const adapters = status.adapters.filter(({ platform }) => platform === "web");
+    desk.deps.status = () => ({ ...status, adapters });
+    const wait = async (id: string, platform: string, isWait: boolean) => {
+      const address = { platform, botId: "b", chatId: id };
+      const cause = { kind: "api" as const, id: "test", depth: 0 };
+      await outbox.enqueue([{ id, address, operation: "send", message: { text: "x" }, cause }], desk.clock.now());
+      for (let n = 0; n < 3; n++) await outbox.retryAt(id, desk.clock.now(), `HTTP 503 (${n})`, { isWait });
+    };
+    await wait("d_1", "discord", false);
+    // Told to wait: that is a pause.
+    await wait("d_2", "telegram", true);
+    expect((await desk.say("/status")).message.card?.title).toBe("The gateway is well");
+    await desk.clock.advance(60_000);
+    const { message, shown } = await desk.say("/status");
+    expect(message.card).toMatchObject({ title: "Up, but 1 message could not be sent yet", tone: "warning" });
+    expect(shown).toContain("⚠ discord: 1 message could not be sent yet, the oldest for 1 min: HTTP 503");
+    expect(shown).not.toContain("⚠ telegram");
+  });
+
   it("shows the most frequent reason of each platform for ignored messages, and how many more there are", async () => {
     const status = await desk.deps.status();
     const reasons = ["not addressed", "not listed", "direct messages are for operators", "banned", "a bot"];
