@@ -244,7 +244,15 @@ export class LivePlugin {
     for (const { code, message, ids } of fresh) logger.warn({ code, hooks: ids }, message);
     this.#setRoute(next.stage.route);
     this.#setCommands(next.stage.commands);
-    next.stage.live = {
+    next.stage.live = this.#liveStage(next.stage);
+    this.#current = next;
+    return { takeBack, settle: () => this.#settle(old, next) };
+  }
+
+  /** Not within `place`: what it keeps would hold the version before, and that the one before it. */
+  #liveStage(stage: Stage): Stage["live"] {
+    const { registry, routes, logger } = this.#around;
+    return {
       add: (hook) => {
         const remove = this.#slots.add(hook);
         // It is in place: what is wrong with its order is no reason to fail the handler that registers it.
@@ -255,13 +263,11 @@ export class LivePlugin {
       has: (hookId) => this.#slots.has(hookId),
       remove: (hook) => this.#slots.remove(hook),
       declare: (point) => {
-        next.stage.points.push(point);
+        stage.points.push(point);
         registry.declare(point);
       },
       route: (handler) => void routes.set(this.id, handler),
     };
-    this.#current = next;
-    return { takeBack, settle: () => this.#settle(old, next) };
   }
 
   withdraw(): Placement {
