@@ -1,5 +1,5 @@
 /** `/alerts [open|mine|all]`: what fires first, then what an operator has or put off; in each the worst first. */
-import { ALERT_STATES, type Alert, isOpen, STATE_WORDS } from "../../src/domain/alert.js";
+import { ALERT_STATES, STATE_WORDS, urgencyOf } from "../../src/domain/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -9,10 +9,6 @@ import { actorOf, alertData, needAlerts } from "./need.js";
 
 const PAGE_SIZE = 10;
 const REACH = 2_000;
-
-/** What no operator has comes before what one has, that before what one put off. What has ended keeps its order. */
-const URGENCY: readonly Alert["state"][] = ["firing", "warned", "acked", "snoozed", "silenced", "inhibited"];
-const urgencyOf = ({ state }: Alert) => (isOpen(state) ? URGENCY.indexOf(state) : URGENCY.length);
 
 export async function listAlerts(
   deps: CommandDeps,

@@ -1,7 +1,7 @@
 /** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
-import { ALERT_STATES, type Alert, isOpen, STATE_WORDS } from "../domain/alert.js";
+import { ALERT_STATES, type Alert, isOpen, STATE_WORDS, urgencyOf } from "../domain/alert.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { isUnderWay, type KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
@@ -27,7 +27,7 @@ export const DIGEST = "digest";
 const CAUSE = { kind: "alert" as const, id: DIGEST, depth: 0 };
 const SHOWN = 15;
 const DAY_MS = 86_400_000;
-/** Alerts that are looked through for what happened. */
+/** Alerts that are read for a digest. */
 const REACH = 2_000;
 
 export interface Digest {
@@ -274,7 +274,8 @@ function digestId(key: string, dueAt: number, at: Address): string {
 
 async function write(telling: Telling, { title, since, timezone }: About): Promise<Digest> {
   const { store } = telling;
-  const open = await store.list({ open: true, limit: SHOWN });
+  const listed = await store.list({ open: true, limit: REACH });
+  const open = [...listed].sort((a, b) => urgencyOf(a) - urgencyOf(b)).slice(0, SHOWN);
   const all = await store.counts({});
   const counts = Object.fromEntries(Object.entries(all).filter(([state]) => isOpen(state as Alert["state"])));
   const lately = await store.list({ since, limit: REACH });

@@ -22,6 +22,10 @@ export const ALERT_STATES = [
 ] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
+/** What no operator has comes before what one has, that before what one put off. What has ended keeps its order. */
+export const urgencyOf = ({ state }: Pick<Alert, "state">) => (isOpen(state) ? URGENCY.indexOf(state) : URGENCY.length);
+const URGENCY: readonly Alert["state"][] = ["firing", "warned", "acked", "snoozed", "silenced", "inhibited"];
+
 export function isOpen(state: AlertState): boolean {
   return state !== "resolved" && state !== "expired";
 }

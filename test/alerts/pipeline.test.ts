@@ -268,3 +268,16 @@ describe("an open card", () => {
     expect(on.platform.requests.length - before).toBeLessThan(110);
   });
 });
+
+it("a digest lists what no operator has before what one has, that before what is silenced", async () => {
+  const on = await watch({});
+  const ids: string[] = [];
+  for (const name of ["silenced", "acked", "firing"])
+    ids.push((await on.raise({ fingerprint: name, title: `Reply to ${name}`, labels: { name } })).id);
+  await on.alerts.silences.add(["name=silenced"], HOUR, "known", ANN);
+  await on.alerts.act(ids[1] ?? "", { kind: "ack" }, ANN);
+  await on.settle();
+  const { message, open } = await on.alerts.digest();
+  expect(open.map(({ state }) => state)).toEqual(["firing", "acked", "silenced"]);
+  expect(message.card?.text).toMatch(/Reply to firing[\s\S]*Reply to acked[\s\S]*Reply to silenced/);
+});
