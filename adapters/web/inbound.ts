@@ -117,6 +117,8 @@ export function react(deps: InboundDeps, person: WebPerson, messageId: number, e
 export async function press(deps: InboundDeps, person: WebPerson, pressing: Pressing): Promise<Acknowledgement> {
   const { gateway, clock } = deps.online();
   const { row, room } = await findMessage(deps, person, pressing.messageId);
+  if (gateway.madeToken?.(pressing.token) === false)
+    throw new HookgateError({ code: "NOT_FOUND", message: "this button has expired" });
   const message = messageOf(row, await factsOf(deps, row, room));
   const id = `press:${person.id}:${pressing.nonce}`;
   const at = clock.now();

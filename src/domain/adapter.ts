@@ -60,6 +60,8 @@ export interface GatewayPort {
    * written. Undefined: it is taken. `text`: a command is always taken. Absent: the same.
    */
   refusal?(userId: string, text?: string): Error | undefined;
+  /** Whether this gateway made the token of a button, for a platform that can refuse a press with another one. Absent: not known. */
+  madeToken?(token: string): boolean;
   /** The platform asks for a pause of all requests, connecting included. It is stored, shown in /pauses, and can be lifted. */
   pause(askedMs: number, reason: string): void;
   /** Such a pause while it lasts, also one from before a restart. Nothing is asked of the platform meanwhile. */

@@ -436,6 +436,7 @@ class RunningGateway implements Gateway {
       accept: (event) => accept(event, this.#intake, this.#in),
       room: () => this.#pressure.room(true),
       refusal: (userId, text) => this.#refusal(platform, userId, text),
+      madeToken: (token) => this.#in.tokens.isOurs(token),
       freshLink: async (file, signal) => adapters.get(file.platform ?? "")?.freshLink?.(file.url, signal),
       complete: (query) => complete(query, this.#commands, this.identify, this.#deps),
       commands: () => this.#commands.all,

@@ -294,6 +294,10 @@ describe("the chat over HTTP", () => {
       app.call(OWNER, "POST", `/api/messages/${card.id}/press`, { token: token(label), nonce: nonce(), ...more });
     expect((await press("Say it")).body).toEqual({});
     await until(async () => (await messages(OWNER, "dm-1")).some((one: { text: string }) => one.text === "pressed"));
+    for (const made of ["made-up", "made.up", `${token("Say it")}x`]) {
+      const forged = await app.call(OWNER, "POST", `/api/messages/${card.id}/press`, { token: made, nonce: nonce() });
+      expect([forged.status, forged.body.error.message]).toEqual([404, "this button has expired"]);
+    }
     const asked = await press("Ask");
     expect(asked.body.form).toMatchObject({ title: "Help with what?" });
     const before = (await messages(OWNER, "dm-1")).length;
