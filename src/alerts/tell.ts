@@ -6,7 +6,7 @@
 import { checkArrivals } from "./tell/check-arrivals.js";
 import { checkNotices } from "./tell/check-notices.js";
 import { placeAlerts } from "./tell/place-alerts.js";
-import { redrawCards } from "./tell/redraw-cards.js";
+import { markForRedraw } from "./tell/redraw-cards.js";
 import { sayNotices } from "./tell/say-notices.js";
 import { showCards } from "./tell/show-cards.js";
 import type { Telling } from "./tell/telling.js";
@@ -15,7 +15,7 @@ import { endWithPause } from "./tell/undelivered.js";
 /** Gives the time of the next pass, if one is needed. */
 export async function tell(destination: string, telling: Telling): Promise<number | undefined> {
   const laters = [
-    await redrawCards(destination, telling),
+    await markForRedraw(destination, telling),
     await checkArrivals(destination, telling),
     await checkNotices(destination, telling),
     await placeAlerts(destination, telling),

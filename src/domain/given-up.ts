@@ -1,4 +1,4 @@
-/** How a delivery ended that did not plainly arrive. The one place that reads the words of its reason. */
+/** How a delivery ended that did not plainly arrive, by the words of its reason. Queries of the store compare the same words. */
 import { MAY_HAVE_BEEN_SENT } from "./letters.js";
 import type { Delivery, DeliveryPart } from "./store.js";
 
@@ -26,9 +26,12 @@ type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "i
 const isGivenUp = ({ status, isCourtesy = false }: Ended) =>
   status === "dead" || status === "held" || (isCourtesy && status === "cancelled");
 
+/** The reason of a delivery that was sent and got no answer. */
+export const saysInDoubt = (reason: string | undefined): boolean => reason?.includes(IN_DOUBT) === true;
+
 /** It is not known whether it arrived. */
 export function isInDoubt(ended: Ended): boolean {
-  return isGivenUp(ended) && (ended.reason ?? "").includes(IN_DOUBT);
+  return isGivenUp(ended) && saysInDoubt(ended.reason);
 }
 
 /** Only a person who looks in the chat knows whether it was sent. */

@@ -14,7 +14,7 @@ const LATEST_MS = 3_600_000;
 const APART_MS = 6_000;
 
 /** Gives the time of the next. */
-export async function redrawCards(destination: string, { store, clock }: Telling): Promise<number | undefined> {
+export async function markForRedraw(destination: string, { store, clock }: Telling): Promise<number | undefined> {
   const now = clock.now();
   const { nextAt } = await store.redraws(destination);
   if (nextAt === undefined || nextAt > now) return nextAt;

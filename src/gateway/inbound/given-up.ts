@@ -16,17 +16,17 @@ export function givenUpNote(row: LaneRow, inbound: Inbound): NewDelivery | undef
   const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
   const { role } = senderOf(message, inbound).operator;
   if (!interaction && !isNotified(message, role, inbound)) return undefined;
-  const noteRow = note(row, message, interaction, textFor(row, role), inbound);
+  const notice = note(row, message, interaction, textFor(row, role), inbound);
   // A second try by an operator may answer it, or end in another note.
-  const delivery = { ...noteRow, id: answerId(causeId(row), `${MARK}${row.round}`) };
+  const delivery = { ...notice, id: answerId(causeId(row), `${MARK}${row.round}`) };
   if (interaction) return delivery;
   const at = messageAddress(message);
   if (message.isDm)
     return {
       ...delivery,
-      message: { ...noteRow.message, text: noteRow.message?.text ?? "", replyToId: referenceTo(row, message) },
+      message: { ...notice.message, text: notice.message?.text ?? "", replyToId: referenceTo(row, message) },
     };
-  return orOpenly(row, delivery, message, at, inbound, noteRow.message?.text);
+  return orOpenly(row, delivery, message, at, inbound, notice.message?.text);
 }
 
 const MARK = "g";

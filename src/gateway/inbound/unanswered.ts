@@ -191,8 +191,8 @@ async function inRoom(row: LaneRow, message: InboundMessage, inbound: Inbound): 
   await inbound.store.keyValue.set(ROOMS, roomOf(message), { rowId: row.id, at: inbound.clock.now() });
   // The note may arrive in a direct message, where `last` is another message: so it names this one.
   const text = `${whatHappened(row, " in the room")}${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
-  const noteRow = note(row, message, undefined, text, inbound);
-  return [orOpenly(row, noteRow, message, messageAddress(message), inbound, text)];
+  const notice = note(row, message, undefined, text, inbound);
+  return [orOpenly(row, notice, message, messageAddress(message), inbound, text)];
 }
 
 async function isRoomDue(row: LaneRow, message: InboundMessage, role: Role, inbound: Inbound): Promise<boolean> {

@@ -39,9 +39,9 @@ export function unknownCommand(
   const kept = isPassedOn ? " Your reply was not passed on." : "";
   const text = `There is no command \`/${name}\`.${meant} \`/help\` lists them.${kept}`;
   // In a room it is answered there, as any command. In a direct message the answers to later commands may come first.
-  const noteRow = note(row, message, undefined, text, inbound);
+  const notice = note(row, message, undefined, text, inbound);
   const answer = {
-    ...noteRow,
+    ...notice,
     address: messageAddress(message),
     message: { text, replyToId: referenceTo(row, message) },
   };

@@ -1,5 +1,5 @@
 /** The ways a delivery ends without being sent, and who is told. */
-import { IN_DOUBT } from "../../domain/given-up.js";
+import { saysInDoubt } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { notifyAsker } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
@@ -26,7 +26,7 @@ export async function finish(
   const now = out.clock.now();
   // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
   const isAnswer = delivery.answers !== undefined && delivery.cause.kind === "command";
-  const isUnknown = status === "held" && reason.includes(IN_DOUBT);
+  const isUnknown = status === "held" && saysInDoubt(reason);
   // What an operator discards was held, and its person was notified then.
   if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")
     await notifyAsker(delivery, status, reason, out);

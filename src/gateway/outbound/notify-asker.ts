@@ -1,14 +1,16 @@
 /**
- * Notifies the person whose command or press gets no answer because hooks withheld it or the platform did not take it, so that a failing
- * guard does not lock operators out, no person repeats what was done, and no platform shows a pending answer forever; the person with a role whose message a hook answered with a reply that hooks
- * withheld; and the person on the operators' side whose message, or whose change of it, was not passed on to another chat, because hooks
- * withheld it or the platform did not take it, also when that person has no role. The text is the product's own and shows nothing of the answer. No hook decides about it:
- * the hook that failed would withhold it, too.
+ * Notifies people that something was withheld by hooks, or not taken by the platform:
+ * - who gave a command or pressed a button and gets no answer: a failing guard locks no operator out, no person repeats what was done, and
+ *   no platform shows a pending answer forever;
+ * - who has a role, and wrote a message whose reply was withheld;
+ * - who wrote to another chat from the operators' side, with or without a role, and whose message or change of it was not passed on.
+ *
+ * The text is the product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
  */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
-import { IN_DOUBT } from "../../domain/given-up.js";
+import { saysInDoubt } from "../../domain/given-up.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
@@ -23,7 +25,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const role = answers?.role;
   const visibleTo = answers?.author ?? delivery.visibleTo;
   const now = out.clock.now();
-  const isInDoubt = ending === "held" && reason.includes(IN_DOUBT);
+  const isInDoubt = ending === "held" && saysInDoubt(reason);
   // There it would take the place of an answer that may be shown.
   const interaction = isInDoubt ? undefined : pendingInteraction(delivery, now);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;

@@ -1,7 +1,7 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../domain/adapter.js";
 import { formatAddress } from "../../domain/address.js";
-import { IN_DOUBT, mayBeShown } from "../../domain/given-up.js";
+import { IN_DOUBT, mayBeShown, saysInDoubt } from "../../domain/given-up.js";
 import { openlyId } from "../../domain/openly.js";
 import { queueOf, waitsAlone } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
@@ -175,7 +175,7 @@ function holdInDoubt(delivery: Delivery, last: string, out: Outbound): Promise<T
   return finish(tried(delivery), "held", withDoubt(last), out);
 }
 
-const withDoubt = (reason: string) => (reason.includes(IN_DOUBT) ? reason : `it ${IN_DOUBT}; last: ${reason}`);
+const withDoubt = (reason: string) => (saysInDoubt(reason) ? reason : `it ${IN_DOUBT}; last: ${reason}`);
 
 interface Aside {
   dueAt: number;
