@@ -51,7 +51,7 @@ export const gatewayConfig = z.strictObject({
   parallel_sends: count(256).describe("How many conversations are sent to at the same time."),
   inbox_attempts: count(5).describe("How often handling a message is tried before it becomes a dead letter."),
   outbox_attempts: count(8).describe(
-    "How often sending is tried before a delivery becomes a dead letter (waits that a platform asked for do not end it).",
+    "How often sending is tried before a delivery becomes a dead letter (waits that a platform asked for do not end it, and an edit in doubt is repeated until `ttl`).",
   ),
   retry_first: duration("1s").describe("The pause after the first failure; it doubles with every further one."),
   retry_max: duration("5m").describe("The longest pause between two attempts."),

@@ -18,6 +18,12 @@ let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({
     withFlow: false,
+    config: ({ discord }) => ({
+      gateway: { outbox_attempts: 3, retry_first: "50ms", retry_max: "200ms" },
+      orchestrator: {
+        runners: { gardener: { person: { user: `discord:${discord.userId}`, at: `discord::${discord.channelId}` } } },
+      },
+    }),
     plugins: [resolve(import.meta.dirname, "../fixtures/plugins/changes.mjs")],
   });
 }, 60_000);
@@ -115,6 +121,19 @@ describe("a change of a message", () => {
       expect((await texts()).filter((text) => text === first || text === second)).toEqual([second]);
     },
   );
+
+  it("is repeated more often than a new message: the card of a task shows its end", async () => {
+    const { discord, platforms, gateway } = stack;
+    const [room] = platforms.discord.places;
+    const { id } = (await invoke(gateway.url, "/task add gardener Water the plants")).data as { id: string };
+    const card = async () => (await platforms.discord.seen(room)).find(({ text }) => text.includes("Water the plants"));
+    await until(card, "the card");
+    const action = { kind: "status", status: 503, body: {} } as const;
+    discord.fail({ method: "PATCH", path: "^/channels/[0-9]+/messages/", action, times: 6 });
+    await invoke(gateway.url, `/task cancel ${id} yes=true`);
+    await until(async () => (await card())?.text.includes("cancelled"), "the card showing the end");
+    expect(await newestHeld()).toBe(before);
+  });
 
   it("that was held goes with what it was when a newer one is sent", async () => {
     const { discord, platforms } = stack;

@@ -437,6 +437,30 @@ describe("what would wait behind another delivery", () => {
     expect(later.platform.texts()).toEqual(["next", "after the crash", "doubtful"]);
   });
 
+  it.each([
+    ["its answers are clear again", undefined, "sent", ["done", "next"]],
+    ["a newer one follows", "newer", "superseded", ["newer", "next"]],
+    ["its time to live ends", "1m", "held", ["pending", "next"]],
+  ])("a change in doubt is repeated until %s, and later messages pass it", async (_, end, status, texts) => {
+    const ttl = status === "held" ? { ttl: end } : {};
+    const rig = await startRig({ gateway: { retry_max: "2s", ...ttl } });
+    const card = await send(rig, "pending");
+    await ended(rig, card);
+    rig.platform.script = ({ kind }) => (kind === "edit" ? { kind: "ambiguous", error: "HTTP 503" } : undefined);
+    const edit = await rig.gateway.edit(card, { text: "done" }, { cause });
+    await send(rig, "next");
+    await passTimeUntil(rig, async () => {
+      const { status: now, attempts = 0 } = (await rig.store.outbox.get(edit)) ?? {};
+      return now === "held" || attempts > 10;
+    });
+    expect(rig.platform.texts()).toEqual(["pending", "next"]);
+    expect(await rig.store.outbox.counts()).toMatchObject({ held: 0, dead: 0 });
+    if (status !== "held") rig.platform.script = () => undefined;
+    if (status === "superseded") await ended(rig, await rig.gateway.edit(card, { text: "newer" }, { cause }));
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(edit))?.status === status);
+    expect(rig.platform.texts()).toEqual(texts);
+  });
+
   it("one answer that takes very long is enough to be passed", async () => {
     const rig = await startRig({ platforms: [idempotent()] });
     script(rig.platform, { kind: "hang" });

@@ -49,20 +49,19 @@ async function askCounted(delivery: Delivery, message: OutboundMessage, out: Out
   return askHooks(delivery, message, out);
 }
 
-async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
-  const { registry } = out;
+async function askHooks(delivery: Delivery, message: OutboundMessage, { registry }: Outbound): Promise<Decision> {
   const attempt = Math.max(1, delivery.asked);
   try {
     const claim = registry.claim(
       "before_dispatch",
-      withTarget({ text: readableText(message) }, delivery, out),
+      withTarget({ text: readableText(message) }, delivery),
       fireOptions(delivery, "before_dispatch", attempt),
     );
     const dispatch = claim instanceof Promise ? await claim : claim;
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
     const change = registry.modify(
       "message_sending",
-      withTarget({ message: isolate(message) }, delivery, out),
+      withTarget({ message: isolate(message) }, delivery),
       fireOptions(delivery, "message_sending", attempt),
     );
     const sending = change instanceof Promise ? await change : change;

@@ -45,11 +45,11 @@ export async function takeResult(
       }
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)
-        : tryAgain(delivery, "dead", result.error, tookMs, out);
+        : tryAgain(delivery, part, "dead", result.error, tookMs, out);
     case "ambiguous":
       return (result.mayRepeat !== false || out.config.ambiguous === "resend") &&
         mayRepeat(delivery, part, adapter, out)
-        ? tryAgain(delivery, "held", `it ${IN_DOUBT}: ${result.error}`, tookMs, out)
+        ? tryAgain(delivery, part, "held", `it ${IN_DOUBT}: ${result.error}`, tookMs, out)
         : finish(tried(delivery), "held", `it ${IN_DOUBT}: ${result.error}`, out);
     case "format":
       return (
@@ -138,21 +138,24 @@ function nextPauseMs({ attempts }: Pick<Delivery, "attempts">, { config }: Outbo
 /** What a wait cost does not count against it. */
 const usedAttempts = ({ attempts, waits }: Delivery) => attempts - waits;
 
-/** Later, with growing pauses; after the last attempt it ends as `ending`. */
+/** Later, with growing pauses; after the last attempt it ends as `ending`. Only its time to live ends a change in doubt: repeating it is harmless. */
 async function tryAgain(
   delivery: Delivery,
+  part: DeliveryPart,
   ending: "dead" | "held",
   error: string,
   tookMs: number,
   out: Outbound,
 ): Promise<Then> {
   const attempts = usedAttempts(delivery) + 1;
-  if (attempts >= out.config.outbox_attempts) return giveUp(delivery, ending, withPartCount(delivery, error), out);
+  const isInDoubt = ending === "held";
+  const isEndless = part.operation !== "create" && (isInDoubt || mayBeShown(part));
+  if (!isEndless && attempts >= out.config.outbox_attempts)
+    return giveUp(delivery, ending, withPartCount(delivery, error), out);
   const now = out.clock.now();
   const dueAt = now + nextPauseMs({ attempts: usedAttempts(delivery) }, out);
   if (endsBefore(delivery, dueAt))
     return giveUp(delivery, ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
-  const isInDoubt = ending === "held";
   const mayPass = isInDoubt || delivery.operation !== "send";
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =
