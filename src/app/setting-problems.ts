@@ -31,7 +31,7 @@ interface Examined {
 export function settingProblems(examined: Examined, on: readonly PlatformName[]): SettingProblem[] {
   const { config, moves } = examined;
   return [
-    ...misspeltTokens(examined),
+    ...missingTokens(examined),
     ...chats(examined, on),
     ...people(config),
     ...accessLists(config),
@@ -46,13 +46,15 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
   ];
 }
 
-/** Settings of a platform that is off, because its token has another name. */
-function misspeltTokens({ env, sections = [] }: Examined): SettingProblem[] {
+/** Settings of a platform that is off: an emptied or lost `.env` must not switch it off in silence. */
+function missingTokens({ env, sections = [] }: Examined): SettingProblem[] {
   return PLATFORM_TOKENS.flatMap(([section, platform, variable]): SettingProblem[] => {
     if (!sections.includes(section) || env[variable] !== undefined) return [];
     const other = env.misspelt(variable);
-    if (other === undefined) return [];
-    const message = `${platform} is off, because ${variable} is not set, and ${other} is: if that is the bot token, rename it to ${variable}`;
+    const message =
+      other === undefined
+        ? `${platform} has settings here and is off, because ${variable} is not set: set it in .env, or remove these settings`
+        : `${platform} is off, because ${variable} is not set, and ${other} is: if that is the bot token, rename it to ${variable}`;
     return [{ path: [section], message, ofKey: true, isWarning: true }];
   });
 }
