@@ -105,7 +105,9 @@ const route = z.strictObject({
   escalate: z
     .array(step)
     .default([])
-    .describe("Steps, in order, until the alert is acknowledged. Each is a new message."),
+    .describe(
+      "Steps, in order, until the alert is acknowledged. Each is a new message. After a change of the steps, an open alert takes those that it has not taken yet, at once when their time has passed. A step is known by its time and by the people, chats and webhook that it notifies, not by its number: one with other people or a later time is a new step. One that only calls fewer people or is due earlier, or whose webhook has another address, is not taken again.",
+    ),
   buttons: z
     .array(z.enum(BUTTONS))
     .default([...BUTTONS])

@@ -1,6 +1,7 @@
 /** How far each route of an alert has gone without an acknowledgement, and in which chats. */
-import { type Alert, isOpen, type Urging } from "../domain/alert.js";
+import { type Alert, isOpen, type TakenStep, type Urging } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
+import type { Step } from "./reach.js";
 import type { Route } from "./steps/route.js";
 
 /** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
@@ -16,11 +17,84 @@ export function takeRoutes({ alert, now }: Plan, routes: readonly Route[]): void
   for (const { name } of routes) urged[name] ??= { reminders: 0, steps: 0, since: isLate ? now : undefined };
   // An alert of the time when they were counted once for all.
   if (isFirst && routes[0]) urged[routes[0].name] = { reminders: alert.reminders, steps: alert.steps };
+  // Before the settings change: from then on they do not say which steps those were.
+  for (const { name, settings } of routes) {
+    const urging = urged[name];
+    if (urging && urging.steps > 0) urging.taken ??= takenSteps(urging, settings.escalate);
+  }
   alert.urged = urged;
 }
 
 export function urgingOf(alert: Pick<Alert, "urged">, { name }: Pick<Route, "name">): Urging {
   return alert.urged?.[name] ?? { reminders: 0, steps: 0 };
+}
+
+/** The first step of the route, as the settings are now, that was not taken. */
+export function nextStepOf(
+  alert: Pick<Alert, "urged">,
+  route: Pick<Route, "name" | "settings">,
+): { step: Step; number: number } | undefined {
+  const { escalate } = route.settings;
+  const index = matched(takenSteps(urgingOf(alert, route), escalate), escalate).indexOf(undefined);
+  const step = escalate[index];
+  return step && { step, number: index + 1 };
+}
+
+/** The place in the settings that the step taken last had then. */
+export const lastNumber = ({ taken, steps }: Urging) => taken?.at(-1)?.number ?? steps;
+
+/** A step that was taken, by its place among those (the last is `steps`): as it was then, and as the settings have it now. */
+export function stepTaken(
+  urging: Urging,
+  place: number,
+  escalate: readonly Step[],
+): { then: TakenStep | undefined; now: Step | undefined } {
+  const taken = takenSteps(urging, escalate);
+  const then = taken.at(place - urging.steps - 1);
+  return { then, now: then && escalate[matched(taken, escalate).indexOf(then)] };
+}
+
+const takenSteps = ({ taken, steps }: Urging, escalate: readonly Step[]): TakenStep[] =>
+  taken ?? escalate.slice(0, steps).map((step, index) => asTaken(step, index + 1));
+
+export const asTaken = ({ after, reminders, to, mention, webhook }: Step, number: number): TakenStep => ({
+  number,
+  after,
+  reminders,
+  to,
+  mention,
+  webhook,
+});
+
+/** For each step of the settings the one that was taken; undefined: it was not. Two equal steps are two. */
+function matched(taken: readonly TakenStep[], escalate: readonly Step[]): (TakenStep | undefined)[] {
+  const left = new Set(taken);
+  const found = escalate.map((): TakenStep | undefined => undefined);
+  for (const isTaken of [isSame, isReaddressed, isCovered])
+    for (const [index, step] of escalate.entries()) {
+      const one = found[index] === undefined && [...left].find((other) => isTaken(step, other));
+      if (!one) continue;
+      left.delete(one);
+      found[index] = one;
+    }
+  return found;
+}
+
+const wordsOf = ({ after, reminders, to, mention }: Step | TakenStep) =>
+  JSON.stringify([after, reminders, [...to].sort(), [...mention].sort()]);
+
+const isSame = (step: Step, taken: TakenStep) => isReaddressed(step, taken) && step.webhook === taken.webhook;
+
+/** The address of its webhook may have changed: what waits for the old one goes to the new one. */
+const isReaddressed = (step: Step, taken: TakenStep) =>
+  wordsOf(step) === wordsOf(taken) && (step.webhook === undefined) === (taken.webhook === undefined);
+
+/** It calls no one and posts nowhere besides what the other did, and not later: it was moved to an earlier time, or people were taken out. */
+function isCovered(step: Step, taken: TakenStep): boolean {
+  const isIn = (some: readonly string[], all: readonly string[]) =>
+    (some.length > 0 || all.length === 0) && some.every((one) => all.includes(one));
+  const isLater = (step.after ?? 0) > (taken.after ?? 0) || (step.reminders ?? 0) > (taken.reminders ?? 0);
+  return !isLater && step.webhook === taken.webhook && isIn(step.mention, taken.mention) && isIn(step.to, taken.to);
 }
 
 /** A person has it, or had it: reminders start again, escalation continues where it was. */
@@ -51,7 +125,7 @@ export function resumeAfterSnooze(alert: Alert, now: number): void {
 export function placesOf(plan: Plan, route: Route, routes: readonly Route[]): string[] {
   const leads = (one: Route, destination: string) =>
     one.to.includes(destination) ||
-    one.settings.escalate.slice(0, urgingOf(plan.alert, one).steps).some(({ to }) => to.includes(destination));
+    takenSteps(urgingOf(plan.alert, one), one.settings.escalate).some(({ to }) => to.includes(destination));
   return plan.destinations.filter(
     (destination) =>
       leads(route, destination) || (route === routes[0] && !routes.some((one) => leads(one, destination))),

@@ -10,6 +10,7 @@ import { dutyEnds, nextOnCall } from "./shifts.js";
 import { namesOf } from "./steps/call.js";
 import type { Telling } from "./tell/telling.js";
 import { UNREACHED_PREFIX } from "./tell/undelivered.js";
+import { stepTaken, urgingOf } from "./urging.js";
 
 type Watching = Pick<
   Telling,
@@ -46,7 +47,7 @@ async function whyNotUnreached(
   const alert = await store.get(id);
   if (alert === undefined || !isOpen(alert.state)) return "the alert that was escalated has ended";
   const { to, escalate } = config.routes[route] ?? defaultRoute;
-  const step = escalate[Number(number) - 1];
+  const { now: step } = stepTaken(urgingOf(alert, { name: route }), Number(number), escalate);
   if (step === undefined || step.mention.length === 0) return "the settings have no such step any more";
   const there = to.length > 0 ? to : admins().map(formatAddress);
   // After a start nothing is known of who can read the chats: until it is, the alert stays.

@@ -55,12 +55,28 @@ export interface AlertNote {
   text: string;
 }
 
+/** A step of an escalation as the settings had it when it was taken. */
+export interface TakenStep {
+  /** Its place in the settings then, from 1: messages about it name that. */
+  number: number;
+  after?: number | undefined;
+  reminders?: number | undefined;
+  to: readonly string[];
+  mention: readonly string[];
+  webhook?: string | undefined;
+}
+
 /** What a route has sent because the alert was not acknowledged. */
 export interface Urging {
   reminders: number;
   /** The time to the next is counted from here: the last one, or since it is to be reminded of. */
   remindFrom?: number;
+  /** How many were taken; the key of a step's messages has its place among them. */
   steps: number;
+  /** Those, oldest first. Absent until one is taken, and in what was stored when they were only counted: they are the first ones of the route. */
+  taken?: TakenStep[];
+  /** The next step as cards show it: changed settings may have another. */
+  next?: string;
   /** The last step, when it notified none of its people. */
   unreached?: number;
   /** Every chat of the last step has quiet hours, and the first of them end then. */

@@ -73,7 +73,7 @@ it("after it was removed, the page is lost: the history, the card and the fallba
   await until(() => old.taken.length > 0, "the page");
   await on.settle();
   const before = old.taken.length;
-  await on.reload(settings({ mention: ["loop:7"] }));
+  await on.reload(settings({ after: "2h", mention: ["loop:7"] }));
   await on.advance(HOUR);
   expect(old.taken).toHaveLength(before);
   expect((await reasonsOf(on, id)).join()).toContain(

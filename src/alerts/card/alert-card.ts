@@ -9,7 +9,7 @@ import { formatDuration } from "../../lib/duration.js";
 import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
-import { urgingOf } from "../urging.js";
+import { lastNumber, nextStepOf, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -272,9 +272,9 @@ export function nextOf(
   if (state !== "firing") return undefined;
   const { escalate, remind } = route.settings;
   const { steps, reminders, remindFrom, since = 0 } = urgingOf(alert, route);
-  const step = escalate[steps];
+  const { step, number: place } = nextStepOf(alert, route) ?? {};
   const from = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since);
-  const number = `escalation step ${steps + 1} of ${escalate.length}`;
+  const number = `escalation step ${place} of ${escalate.length}`;
   const parts = [
     remindFrom !== undefined && reminders < remind.times && `reminder at ${at(remindFrom + remind.every)}`,
     step?.after !== undefined && `${number} at ${at(from + step.after)}`,
@@ -288,10 +288,11 @@ export function nextOf(
 
 /** An escalation that was sent is not one that anybody read. */
 function unreachedOf(alert: Alert, route: Route, at: At, now: number): string | undefined {
-  const { unreached, quietUntil, steps } = urgingOf(alert, route);
+  const urging = urgingOf(alert, route);
+  const { unreached, quietUntil } = urging;
   if (quietUntil !== undefined && quietUntil > now)
-    return `⚠ Escalation step ${steps} waits until ${at(quietUntil)}: quiet hours.`;
-  return unreached === undefined ? undefined : `⚠ Escalation step ${unreached} notified none of its people.`;
+    return `⚠ Escalation step ${lastNumber(urging)} waits until ${at(quietUntil)}: quiet hours.`;
+  return unreached === undefined ? undefined : `⚠ Escalation step ${lastNumber(urging)} notified none of its people.`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -8,7 +8,7 @@ import type { Alerting } from "../alerting.js";
 import { type Routing, routeAt, routesFor } from "../steps/route.js";
 import { shownAs } from "../tell/shown-as.js";
 import type { WaitingPage } from "../tell/waiting-pages.js";
-import { urgingOf } from "../urging.js";
+import { nextStepOf } from "../urging.js";
 import {
   type Around,
   type At,
@@ -137,7 +137,7 @@ export function alertDetails(
 
 /** A press takes the next step of every route. */
 function canEscalate(alert: Alert, routing: Routing): boolean {
-  return routesFor(alert, routing).some((route) => route.settings.escalate[urgingOf(alert, route).steps] !== undefined);
+  return routesFor(alert, routing).some((route) => nextStepOf(alert, route) !== undefined);
 }
 
 /** Its time of day is enough to know when. */

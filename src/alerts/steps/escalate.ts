@@ -1,5 +1,5 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
-import { type Actor, type Alert, isOpen, type Notice, type Urging } from "../../domain/alert.js";
+import { type Actor, type Alert, isOpen, type Notice, type TakenStep, type Urging } from "../../domain/alert.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
@@ -10,7 +10,7 @@ import { askReaders, isReachedNow, type Reach, reachOf, type Step } from "../rea
 import { groupBy } from "../tell/group-by.js";
 import { LATE_PAGE_MS, lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
-import { isCalledOff, placesOf, urgingOf } from "../urging.js";
+import { asTaken, isCalledOff, lastNumber, nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import type { Route } from "./route.js";
@@ -24,16 +24,16 @@ export const UNREACHED = ":unreached";
 /** In the key of a step that is taken again, before the chat that refused its page. */
 const INSTEAD_OF = ":instead of:";
 
-/** Route and number of the step that notified none of its people; undefined for any other key. */
+/** Route and place (among those that were taken) of the step that notified none of its people; undefined for any other key. */
 export function unreachedStep(key: string): { route: string; step: string } | undefined {
   const [step = ""] = key.endsWith(UNREACHED) ? key.slice(0, -UNREACHED.length).split(INSTEAD_OF) : [];
   return stepOf(step);
 }
 
-const stepKey = ({ escalateFrom }: Alert, { name }: Route, number: number) =>
-  `escalation:${escalateFrom}:${name}:${number}`;
+const stepKey = ({ escalateFrom }: Alert, { name }: Route, place: number) =>
+  `escalation:${escalateFrom}:${name}:${place}`;
 
-/** Route and number of the step that has this key. */
+/** Route and place of the step that has this key. */
 export function stepOf(key: string): { route: string; step: string } | undefined {
   const [, route, step] = /^escalation:[^:]*:(.*):(\d+)$/.exec(key) ?? [];
   return route === undefined || step === undefined ? undefined : { route, step };
@@ -56,7 +56,7 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
   const asker = alert.escalateNow;
   const isAsked = asker !== undefined;
   delete alert.escalateNow;
-  if (asker && routes.every((route) => nextStep(plan, route) === undefined))
+  if (asker && routes.every((route) => nextStepOf(alert, route) === undefined))
     plan.record("escalate", asker, "there is no further escalation step");
   if (plan.destinations.length > 0 && isOpen(alert.state) && !isCalledOff(alert))
     await callAgain(plan, routes, alerting);
@@ -65,9 +65,21 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
     (alert.state === "firing" && !isPaused) || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
-  if (asker && routes.some((route) => nextStep(plan, route) !== undefined))
+  if (asker && routes.some((route) => nextStepOf(alert, route) !== undefined))
     alert.called ??= { by: asker.name, at: now };
-  for (const route of routes) await escalateBy(plan, route, { routes, asker }, alerting);
+  for (const route of routes) {
+    await escalateBy(plan, route, { routes, asker }, alerting);
+    showNext(plan, route);
+  }
+}
+
+/** Cards show the next step: they are drawn again when the settings have another one. */
+function showNext(plan: Plan, route: Route): void {
+  const urging = urgingOf(plan.alert, route);
+  const { step, number } = nextStepOf(plan.alert, route) ?? {};
+  const next = [number, route.settings.escalate.length, step?.after, step?.reminders].join();
+  if (urging.next !== undefined && urging.next !== next) plan.redraw();
+  urging.next = next;
 }
 
 async function escalateBy(
@@ -80,8 +92,9 @@ async function escalateBy(
   // Not told yet where this one leads: what follows waits for that.
   if (route.settings.escalate.length === 0 || placesOf(plan, route, routes).length === 0) return;
   for (let by = asker; ; by = undefined) {
-    const step = nextStep(plan, route);
-    if (step === undefined) return;
+    const next = nextStepOf(alert, route);
+    if (next === undefined) return;
+    const { step, number } = next;
     const urging = urgingOf(alert, route);
     const dueAt = dueAtOf(step, Math.max(alert.escalateFrom ?? now, urging.since ?? 0), urging.reminders);
     if (by === undefined && (dueAt === undefined || now < dueAt)) {
@@ -92,7 +105,7 @@ async function escalateBy(
     const isTimed = by === undefined && step.after !== undefined && dueAt !== undefined;
     const lateMs = isTimed ? now - Math.max(dueAt, plan.was.nextAt ?? now) : 0;
     await askReaders(step, placesOf(plan, route, routes), alerting);
-    take(plan, step, { route, routes, urging, by: by ?? CLOCK, lateMs }, alerting);
+    take(plan, step, { route, routes, urging, number, by: by ?? CLOCK, lateMs }, alerting);
   }
 }
 
@@ -139,14 +152,23 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   take(
     plan,
     step,
-    { route, routes, urging, by: CLOCK, lateMs: 0, insteadOf: { ...lostPage, isForOthers }, page: has },
+    {
+      route,
+      routes,
+      urging,
+      number: lastNumber(urging),
+      by: CLOCK,
+      lateMs: 0,
+      insteadOf: { ...lostPage, isForOthers },
+      page: has,
+    },
     around,
   );
 }
 
 /** The step as it is now. Where the settings have it no longer, or it calls no one, the people whom the page called are called all the same. */
 function stepAgain(
-  { steps }: Urging,
+  urging: Urging,
   { route: name }: LostPage,
   routes: readonly Route[],
   called: readonly Mentioned[],
@@ -155,7 +177,7 @@ function stepAgain(
   const found = routes.find((one) => one.name === name);
   const first = routes[0] as Route;
   const route = found ?? { ...first, name, settings: { ...first.settings, escalate: [] } };
-  const step = route.settings.escalate[steps - 1];
+  const { now: step } = stepTaken(urging, urging.steps, route.settings.escalate);
   if (step !== undefined && step.mention.length > 0) return { route, step };
   const mention = called.map((one) => (config.people[one.name] === undefined ? one.ref : one.name));
   return { route, step: { to: [], mention: [...new Set(mention)] } };
@@ -190,10 +212,6 @@ function withChat(chat: string, refusal: string | undefined, alerting: Alerting)
   return { ...alerting, inhibitors: { ...inhibitors, refuses, takesNone, refusalOf } };
 }
 
-function nextStep({ alert }: Plan, route: Route): Step | undefined {
-  return route.settings.escalate[urgingOf(alert, route).steps];
-}
-
 /** By time or by count, the first of the two; a step without either comes at once. */
 function dueAtOf({ after, reminders }: Step, from: number, reminded: number): number | undefined {
   if (reminders !== undefined && reminded >= reminders) return from;
@@ -205,6 +223,8 @@ interface Taking {
   route: Route;
   routes: readonly Route[];
   urging: Urging;
+  /** Its place in the settings, from 1. */
+  number: number;
   by: Actor;
   lateMs: number;
   /** The step was taken already, and this chat refused its page, which may have been for other people than those of now. */
@@ -216,18 +236,13 @@ interface Taking {
 function take(
   plan: Plan,
   step: Step,
-  { route, routes, urging, by, lateMs, insteadOf, page = [] }: Taking,
+  { route, routes, urging, number, by, lateMs, insteadOf, page = [] }: Taking,
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
   const count = route.settings.escalate.length;
   const there = placesOf(plan, route, routes);
-  if (insteadOf === undefined) {
-    delete urging.refusedAt;
-    urging.steps++;
-    alert.steps++;
-  }
-  const number = urging.steps;
+  if (insteadOf === undefined) countStep(plan, urging, asTaken(step, number));
   const reach = reachOf(step, there, alerting, now);
   const pager = step.webhook === undefined ? [] : [shownAs(step.webhook)];
   const names = [namesOf(reach.notified, alerting), ...pager].filter((one) => one !== "").join(", ");
@@ -237,10 +252,10 @@ function take(
   const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
   const last = [
     ...asked,
-    ...(number === count ? ["This was the last step"] : []),
+    ...(nextStepOf(alert, route) === undefined ? ["This was the last step"] : []),
     ...(late === undefined ? [] : [late]),
   ];
-  const ofStep = stepKey(alert, route, number);
+  const ofStep = stepKey(alert, route, urging.steps);
   // It is not certain that a page in doubt notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
   const key = `${ofStep}${end}`;
@@ -284,6 +299,13 @@ function take(
     notify(plan, destination, { key, group, mentioned: [], sentences }, alerting);
   }
   plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
+}
+
+function countStep({ alert }: Plan, urging: Urging, step: TakenStep): void {
+  delete urging.refusedAt;
+  urging.steps++;
+  alert.steps++;
+  urging.taken = [...(urging.taken ?? []), step];
 }
 
 /** For chats that have the page, and read that other people are notified now. */

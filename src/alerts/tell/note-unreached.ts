@@ -5,6 +5,7 @@ import { peopleOf, rotaOf } from "../reach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { unreachedStep } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";
+import { stepTaken, urgingOf } from "../urging.js";
 import type { Telling } from "./telling.js";
 import { unreached } from "./undelivered.js";
 
@@ -14,12 +15,14 @@ export async function noteUnreached({ key, text }: Notice, alert: Alert, telling
   const of = unreachedStep(key);
   if (of === undefined || source.kind === OWN_KIND || isCopy(text)) return;
   const { route, step } = of;
-  const { mention = [] } = telling.config.routes[route]?.escalate[Number(step) - 1] ?? {};
+  const urging = urgingOf(alert, { name: route });
+  const { then } = stepTaken(urging, Number(step), telling.config.routes[route]?.escalate ?? []);
+  const mention = [...(then?.mention ?? [])];
   const own = unreached(alert, { route, step, mention });
   if (await telling.store.latest(own.fingerprint)) return;
   const missing = mention.flatMap((one) => missingOf(one, telling, telling.clock.now()) ?? []);
   const why = missing.length > 0 ? missing.join(". ") : whyUnread(mention, telling);
-  const reason = `Step ${step} of route ${route} notified none of its people. ${why}.`;
+  const reason = `Step ${then?.number ?? step} of route ${route} notified none of its people. ${why}.`;
   const raised = { ...own, state: "firing" as const, reason };
   await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });
 }

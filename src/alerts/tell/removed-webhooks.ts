@@ -1,7 +1,8 @@
 /** Pages that wait for a webhook that the settings have no longer: nothing is sent there. They go to the new address of their step, if it has one. */
-import { isOpen, type Notice } from "../../domain/alert.js";
+import { type Alert, isOpen, type Notice } from "../../domain/alert.js";
 import type { AlertsConfig } from "../config.js";
 import { stepIn, stepOf } from "../steps/escalate.js";
+import { stepTaken, urgingOf } from "../urging.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -10,13 +11,13 @@ export async function noticesFor(destination: string, limit: number, telling: Te
   const { store, config, run } = telling;
   for (;;) {
     const waiting = await store.notices(destination, limit);
-    const removed = isWebhook(destination) ? waiting.filter((one) => addressOf(one, config) !== destination) : [];
+    const removed = isWebhook(destination) ? waiting.filter((one) => !isStepOf(one, config)) : [];
     if (removed.length === 0) return waiting;
     for (const notice of removed) {
       const { alertId: id, text } = notice;
       const alert = await store.get(id);
       if (alert === undefined) continue;
-      if (isOpen(alert.state)) await run({ kind: "readdressed", id, notice, to: addressOf(notice, config) });
+      if (isOpen(alert.state)) await run({ kind: "readdressed", id, notice, to: addressOf(notice, alert, config) });
       else await run({ kind: "unposted", id, destination, text });
     }
     // Done twice after a crash in between, they are at the new address and at the fallback once.
@@ -27,11 +28,15 @@ export async function noticesFor(destination: string, limit: number, telling: Te
   }
 }
 
+/** A step of its route sends to this webhook: the page's own, or one that came later. */
+export const isStepOf = ({ destination, key }: Notice, { routes }: AlertsConfig): boolean =>
+  stepsOf(key, routes).some(({ webhook }) => webhook === destination);
+
 /** The webhook to which the settings send this page now; undefined when its step has none any more. */
-export function addressOf({ destination, key }: Notice, { routes }: AlertsConfig): string | undefined {
+function addressOf({ key }: Notice, alert: Alert, { routes }: AlertsConfig): string | undefined {
   const { route = "", step } = stepOf(stepIn(key) ?? "") ?? {};
-  const steps = routes[route]?.escalate ?? [];
-  // A step before it may be new.
-  if (steps.some(({ webhook }) => webhook === destination)) return destination;
-  return steps[Number(step) - 1]?.webhook;
+  return stepTaken(urgingOf(alert, { name: route }), Number(step), stepsOf(key, routes)).now?.webhook;
 }
+
+const stepsOf = (key: string, routes: AlertsConfig["routes"]) =>
+  routes[stepOf(stepIn(key) ?? "")?.route ?? ""]?.escalate ?? [];

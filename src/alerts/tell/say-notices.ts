@@ -40,7 +40,7 @@ import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
 import { noteUnreached } from "./note-unreached.js";
 import { pageButtons } from "./page-buttons.js";
 import { withoutPaged } from "./paged-elsewhere.js";
-import { addressOf, noticesFor } from "./removed-webhooks.js";
+import { isStepOf, noticesFor } from "./removed-webhooks.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 import { isAboutDelivery, nowhere, saidAgain } from "./undelivered.js";
@@ -340,7 +340,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
         "a webhook did not take an escalation",
       );
       // The settings changed while it was called.
-      if (addressOf(first.stored, telling.config) !== destination) return clock.now();
+      if (!isStepOf(first.stored, telling.config)) return clock.now();
       const dueAt = dueAtOf(first);
       const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
       const isRefused = error instanceof HookgateError && !error.retryable;

@@ -1,0 +1,210 @@
+/** The steps of an escalation are changed in the settings while an alert is open: each step in force that was not taken is taken when its time comes, and none twice. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { openDesk } from "../commands/desk.js";
+import { afterTest } from "../support/clean-up.js";
+import { until } from "../support/until.js";
+import { ANN, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
+
+const people = { ann: ["loop:7"], kim: ["loop:8"], ben: ["loop:9"] };
+const settings = (escalate: readonly object[]) => ({
+  routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } },
+  people,
+  fallback: [OPS],
+});
+const at = (after: string, ...mention: string[]) => ({ after, mention });
+
+/** The people whom the pages in the chat mention, page by page. */
+const paged = (on: Watch) =>
+  on.posted().flatMap(({ text, body }) => {
+    const { users = [] } = (body.mentions ?? {}) as { users?: string[] };
+    const names = users.map((id) => Object.entries(people).find(([, refs]) => refs.includes(`loop:${id}`))?.[0]);
+    return text.includes("Escalated: step") && names.length > 0 ? [names.join("+")] : [];
+  });
+const card = (on: Watch) => on.posted()[0]?.text ?? "";
+
+const ANN_AT_3 = at("3m", "ann");
+const KIM_AT_35 = at("35m", "kim");
+
+type Case = [name: string, before: object[], after: object[], first: string[], all: string[], next: RegExp];
+const cases: Case[] = [
+  ["a step that was taken is removed", [ANN_AT_3, KIM_AT_35], [KIM_AT_35], ["ann"], ["ann", "kim"], /step 1 of 1 at/],
+  [
+    "a step is put in front, and its time has passed",
+    [ANN_AT_3, KIM_AT_35],
+    [at("1m", "ben"), ANN_AT_3, KIM_AT_35],
+    ["ann", "ben"],
+    ["ann", "ben", "kim"],
+    /step 3 of 3 at/,
+  ],
+  [
+    "a step is put in front, and is due later",
+    [ANN_AT_3],
+    [at("20m", "ben"), ANN_AT_3],
+    ["ann"],
+    ["ann", "ben"],
+    /step 1 of 2 at/,
+  ],
+  [
+    "the steps are reordered, and one is due earlier",
+    [ANN_AT_3, KIM_AT_35],
+    [at("20m", "kim"), ANN_AT_3],
+    ["ann"],
+    ["ann", "kim"],
+    /step 1 of 2 at/,
+  ],
+  [
+    "a step is added at the end, and its time has passed",
+    [ANN_AT_3],
+    [ANN_AT_3, at("5m", "kim")],
+    ["ann", "kim"],
+    ["ann", "kim"],
+    /no further escalation/,
+  ],
+  [
+    "a step that is not due yet is removed",
+    [ANN_AT_3, KIM_AT_35],
+    [ANN_AT_3],
+    ["ann"],
+    ["ann"],
+    /no further escalation/,
+  ],
+  [
+    "one of two steps for the same person is removed",
+    [ANN_AT_3, at("35m", "ann")],
+    [at("35m", "ann")],
+    ["ann"],
+    ["ann", "ann"],
+    /step 1 of 1 at/,
+  ],
+  [
+    "one of two equal steps is removed",
+    [ANN_AT_3, ANN_AT_3, KIM_AT_35],
+    [ANN_AT_3, KIM_AT_35],
+    // In one message.
+    ["ann"],
+    ["ann", "kim"],
+    /step 2 of 2 at/,
+  ],
+  [
+    "an equal step is added",
+    [ANN_AT_3, KIM_AT_35],
+    [ANN_AT_3, ANN_AT_3, KIM_AT_35],
+    ["ann", "ann"],
+    ["ann", "ann", "kim"],
+    /step 3 of 3 at/,
+  ],
+  [
+    "another person is called by the step",
+    [ANN_AT_3, KIM_AT_35],
+    [at("3m", "ben"), KIM_AT_35],
+    ["ann", "ben"],
+    ["ann", "ben", "kim"],
+    /step 2 of 2 at/,
+  ],
+  [
+    "a step that was taken calls fewer people, and earlier",
+    [at("3m", "ann", "ben"), KIM_AT_35],
+    [at("2m", "ann"), KIM_AT_35],
+    ["ann+ben"],
+    ["ann+ben", "kim"],
+    /step 2 of 2 at/,
+  ],
+];
+
+async function changed(
+  [, before, after, first, all, next]: Case,
+  change: (on: Watch, next: Record<string, unknown>) => Promise<void>,
+) {
+  const on = await watch(settings(before));
+  await on.raise();
+  await on.advance(10 * MINUTE);
+  await change(on, settings(after));
+  await on.advance(2_000);
+  expect(paged(on)).toEqual(first);
+  expect(card(on)).toMatch(next);
+  await on.advance(40 * MINUTE);
+  expect(paged(on)).toEqual(all);
+  expect(card(on)).toContain("no further escalation");
+  await change(on, settings([...after, at("2h", "ben")]));
+  await on.advance(2_000);
+  expect(paged(on)).toEqual(all);
+}
+
+describe("ten minutes after the alert fired", () => {
+  it.each(cases)("%s", (...one) => changed(one, (on, next) => on.reload(next)));
+
+  it.each(cases.slice(0, 4))("%s, while the gateway is stopped", (...one) =>
+    changed(one, async (on, next) => {
+      await on.crash(0, next);
+      await on.settle();
+    }),
+  );
+});
+
+it("a webhook that refused its page is taken out of the settings: the next person is called", async () => {
+  const calls: string[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    calls.push(request.url ?? "");
+    response.writeHead(500).end();
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  afterTest(() => void server.close());
+  const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pager`;
+  const on = await watch(settings([{ after: "3m", webhook }, KIM_AT_35]));
+  await on.raise();
+  await on.advance(10 * MINUTE);
+  await until(() => calls.length > 0, "the call");
+  await on.reload(settings([KIM_AT_35]));
+  await on.advance(2_000);
+  expect(card(on)).toMatch(/Next: escalation step 1 of 1 at/);
+  await on.advance(40 * MINUTE);
+  expect(paged(on)).toEqual(["kim"]);
+  // Back in the settings, it is the step that was taken.
+  const before = calls.length;
+  await on.reload(settings([{ after: "3m", webhook }, KIM_AT_35]));
+  await on.advance(2 * MINUTE);
+  expect(calls).toHaveLength(before);
+  expect(paged(on)).toEqual(["kim"]);
+});
+
+it("Escalate takes the next step that was not taken, and More… offers it while there is one", async () => {
+  const on = await watch(settings([ANN_AT_3, at("5m", "kim")]));
+  const { id } = await on.raise();
+  await on.advance(10 * MINUTE);
+  expect(paged(on)).toEqual(["ann", "kim"]);
+  const desk = await openDesk();
+  afterTest(() => desk.close());
+  desk.deps.alerts = on.alerts;
+  const escalate = async () => (await desk.say(`/alerts escalate ${id}`)).shown;
+  expect(await escalate()).toContain("has no further escalation step");
+  await on.reload(settings([at("5m", "kim"), at("2h", "ben")]));
+  const details = await on.alerts.details(id, ROOM);
+  expect(JSON.stringify(details.buttons)).toContain(`/alerts escalate ${id}`);
+  expect(JSON.stringify(details.card?.fields)).toContain("escalation step 2 of 2 at");
+  expect(await escalate()).toContain("Step 2 of 2 (ben). This was the last step");
+  await on.settle();
+  expect(paged(on)).toEqual(["ann", "kim", "ben"]);
+  expect(JSON.stringify((await on.alerts.details(id, ROOM)).buttons)).not.toContain("/alerts escalate");
+});
+
+it("an alert that was stored when steps were only counted has taken the first ones of its route", async () => {
+  const on = await watch(settings([ANN_AT_3, KIM_AT_35]));
+  const { id } = await on.raise();
+  await on.advance(10 * MINUTE);
+  await on.alerts.act(id, { kind: "note", text: "seen" }, ANN);
+  await on.settle();
+  const alert = await on.rig.store.alerts.get(id);
+  if (alert === undefined) throw new Error("the alert is not there");
+  for (const urging of Object.values(alert.urged ?? {})) delete urging.taken;
+  const stored = { ...alert, version: alert.version + 1 };
+  const nothing = { events: [], places: [], left: [], notices: [], redraw: false };
+  expect(await on.rig.store.alerts.commit({ alert: stored, before: alert.version, ...nothing })).toBe(true);
+  await on.crash();
+  await on.settle();
+  await on.reload(settings([KIM_AT_35]));
+  await on.advance(40 * MINUTE);
+  expect(paged(on)).toEqual(["ann", "kim"]);
+});
