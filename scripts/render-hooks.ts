@@ -90,6 +90,7 @@ every problem at once, with its line, by the rules of a start and a reload.
   the hook is absent. A hook with \`critical: true\` refuses the start or the reload instead.
 - A slip in the YAML of a file breaks the entry in which it is; the other entries that can be read stay in force. A broken entry, or a
   file of which nothing can be read, that contains \`critical: true\` refuses the start. An emptied file is reported, and starts.
+- Two entries cannot have one id: the second is broken. After a reload, the hook that is in force keeps its id, and the new entry is broken.
 - When \`hooks\` itself is a file or a link that leads nowhere, guards may be missing: the start and the reload are refused.
 - A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`
   applies. A hook whose \`after\` or \`before\` names a hook that is broken or absent is listed and stays in force, without that order.

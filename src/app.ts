@@ -413,7 +413,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     let hasStarted = false;
     let needRestart: readonly string[] = [];
-    const readHooks = hookReader({ registry, secrets });
+    const readHooks = hookReader({ registry, secrets, automations });
     const reload: Reload = reloader({
       started: current,
       validate: needValid,

@@ -19,11 +19,12 @@ import { databaseFiles, ownFilesOf } from "../store/files.js";
 import { directAddress } from "./direct.js";
 import type { NoteNoThread } from "./thread-notes.js";
 
-/** The configured hooks as they are written now. `points`: with those of plugins and events. */
+/** The configured hooks as they are written now. `points`: with those of plugins and events. `inForce`: the hook under an id. */
 export function hooksOf(
   { file, placeOf, problems }: LoadedConfig,
   { config, env }: Valid,
   points: readonly AnyPoint[],
+  inForce?: Automations["get"],
 ): LoadedHooks {
   const hooks = readHooks(
     { file, hooks: config.hooks, placeOf },
@@ -38,6 +39,7 @@ export function hooksOf(
       unpriced: Object.entries(config.models.available).flatMap(([name, { price }]) =>
         price === undefined ? name : [],
       ),
+      inForce,
     },
   );
   return { ...hooks, events: Object.keys(config.events) };

@@ -1,4 +1,5 @@
 /** Hooks as they are written now. What they and their configuration keep secret is masked from then on. */
+import type { Automations } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
 import type { LoadedConfig } from "../config/load.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -8,13 +9,14 @@ import { secretsOf } from "./valid.js";
 
 interface Deps {
   registry: Pick<HookRegistry, "points">;
+  automations: Pick<Automations, "get">;
   /** All that are masked; grows. */
   secrets: (string | undefined)[];
 }
 
-export function hookReader({ registry, secrets }: Deps) {
+export function hookReader({ registry, secrets, automations }: Deps) {
   return (loaded: LoadedConfig, valid: Valid): LoadedHooks => {
-    const hooks = withBrokenEvents(hooksOf(loaded, valid, registry.points), loaded);
+    const hooks = withBrokenEvents(hooksOf(loaded, valid, registry.points, automations.get), loaded);
     const named = new Set(hooks.definitions.flatMap((definition) => definition.secrets));
     const found = [...secretsOf(valid.config, valid.env), ...[...named].map(valid.env.variable)];
     secrets.push(...found.filter((secret) => !secrets.includes(secret)));

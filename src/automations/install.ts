@@ -6,7 +6,7 @@ import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
 import { isDangling, isError } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Definition } from "./definition/definition.js";
-import type { BrokenHook, LoadedHooks } from "./definition/load.js";
+import { type BrokenHook, isSame, type LoadedHooks } from "./definition/load.js";
 import { type Runner, registerDefinition } from "./register.js";
 import { eventName } from "./triggers/event-point.js";
 
@@ -159,11 +159,6 @@ function problemsByHook(problems: readonly Problem[], live: ReadonlyMap<string, 
 
 function brokenBy({ id, place, critical }: Definition, messages: readonly string[]): BrokenHook {
   return { id, place, critical, problems: messages.map((message) => ({ hookId: id, ...place, path: "", message })) };
-}
-
-/** Relative paths begin at its folder, so a definition that was moved is another one. */
-function isSame(one: Definition | undefined, other: Definition): boolean {
-  return one?.hash === other.hash && one.folder === other.folder;
 }
 
 function difference(before: ReadonlyMap<string, Live>, after: ReadonlyMap<string, Live>, replaced: ReadonlySet<Live>) {

@@ -130,7 +130,7 @@ const BLOCK_ANSWER = `- id: answer
 test.each([
   ["the - before the next hook is lost", BLOCK_GUARD + BLOCK_ANSWER.replace("- id", "  id"), "answer"],
   ["there is a slip in the word id", BLOCK_GUARD.replace("id:", "di:") + BLOCK_ANSWER, "a.yaml:1"],
-  ["its id is written as that of another", BLOCK_GUARD.replace("guard", "answer") + BLOCK_ANSWER, "a.yaml:6"],
+  ["its id is written as that of another", BLOCK_GUARD.replace("guard", "answer") + BLOCK_ANSWER, "a.yaml:1"],
 ])(
   "a guard that a slip took out of its file stays in force and is listed until the slip is corrected: %s",
   async (_what, slip, other) => {
@@ -169,5 +169,40 @@ test("a critical guard that a slip took out of its file refuses the reload", asy
   const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": critical + BLOCK_ANSWER });
   live.write("hooks/a.yaml", critical.replace("id:", "di:").replace("critical: true", "") + BLOCK_ANSWER);
   await expect(reloaded(live)).rejects.toThrow(/The critical hook guard is broken/);
+  await expectGuarded(live);
+});
+
+const NEWCOMER = '- { id: guard, on: message_received, run: { shell: { command: ["true"] } } }\n';
+
+test.each([
+  ["in a file that is read before", { "hooks/aa.yaml": NEWCOMER }, "aa.yaml:1"],
+  ["above it in its file", { "hooks/b.yaml": NEWCOMER + BLOCK_GUARD + BLOCK_ANSWER }, "b.yaml:1"],
+  [
+    "in a file that is read before, while it was changed itself",
+    { "hooks/aa.yaml": NEWCOMER, "hooks/b.yaml": BLOCK_GUARD.replace("no evil", "no evil here") + BLOCK_ANSWER },
+    "aa.yaml:1",
+  ],
+])("a new entry that takes the id of a guard is broken, and the guard stays: %s", async (_what, files, newcomer) => {
+  const live = await liveApp({ "hookgate.yaml": OFF, "hooks/b.yaml": BLOCK_GUARD + BLOCK_ANSWER });
+  for (const more of ["", "# saved once more\n"]) {
+    for (const [file, text] of Object.entries(files)) live.write(file, text + more);
+    await reloaded(live);
+    expect(live.app.automations.broken()).toMatchObject([
+      {
+        id: newcomer,
+        problems: [{ message: expect.stringMatching(/the id "guard" is taken by the hook at .*b\.yaml/) }],
+      },
+    ]);
+    expect(await order(live)).toEqual(["guard", "answer"]);
+    await expectGuarded(live);
+  }
+});
+
+test("a guard whose own entry is broken stays in its previous version when a new entry takes its id", async () => {
+  const live = await liveApp({ "hookgate.yaml": OFF, "hooks/b.yaml": BLOCK_GUARD + BLOCK_ANSWER });
+  live.write("hooks/aa.yaml", NEWCOMER);
+  live.write("hooks/b.yaml", BLOCK_GUARD.replace("closed", "closd") + BLOCK_ANSWER);
+  await reloaded(live);
+  expect(await broken(live)).toMatch(/guard.*: the previous version runs/);
   await expectGuarded(live);
 });

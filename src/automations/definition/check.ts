@@ -45,6 +45,8 @@ export interface Surroundings {
   readonly defaultModel?: string | undefined;
   /** The models without a price. */
   readonly unpriced?: readonly string[];
+  /** The hook that is in force under an id. Absent: none is yet. */
+  readonly inForce?: ((id: string) => Definition | undefined) | undefined;
 }
 
 interface OwnFiles {

@@ -38,6 +38,7 @@ export interface LoadedHooks {
   events?: readonly string[];
 }
 
+/** Of entries with one id, the first has it, unless another one is the hook that is in force. */
 export function loadDefinitions(
   { sources, problems, files }: Sources,
   tables: Tables,
@@ -46,20 +47,50 @@ export function loadDefinitions(
   const definitions: Definition[] = [];
   // Files that cannot be read come first: they may hold any number of hooks.
   const broken = unreadable(problems);
-  const taken = new Map<string, Place>();
-  for (const source of sources) {
+  const entries = sources.map((source): Entry => {
     const place = placeLater(source);
-    const id = idOf(source.value);
     const outcome = source.torn === undefined ? loadOne(source, place, tables, around) : { issues: [] };
+    return { source, place, id: idOf(source.value), outcome };
+  });
+  const holders = new Map<string, Entry>();
+  for (const entry of entries) {
+    const holder = entry.id === undefined ? undefined : holders.get(entry.id);
+    if (entry.id !== undefined && (holder === undefined || isRather(entry, holder, around.inForce?.(entry.id))))
+      holders.set(entry.id, entry);
+  }
+  const written = new Map<string, Place>();
+  for (const entry of entries) {
+    const { source, place, id, outcome } = entry;
     const issues = "issues" in outcome ? outcome.issues : [];
-    const other = id === undefined ? undefined : taken.get(id);
+    const holder = id === undefined ? undefined : holders.get(id);
+    const other = holder === entry ? undefined : holder?.place;
     if (other !== undefined)
       issues.push({ path: ["id"], message: `the id "${id}" is taken by the hook at ${placeText(other)}` });
-    if (id !== undefined && other === undefined) taken.set(id, place);
+    if (id !== undefined && other === undefined) written.set(id, place);
     if ("definition" in outcome && issues.length === 0) definitions.push(outcome.definition);
     else broken.push(brokenHook(other === undefined ? id : undefined, place, issues, source));
   }
-  return { definitions, broken, written: taken, files };
+  return { definitions, broken, written, files };
+}
+
+interface Entry {
+  source: Source;
+  place: Place;
+  id: string | undefined;
+  outcome: Outcome;
+}
+
+/** Whether the later entry is the hook in force, and the earlier one is not: as it is written, else by the file it stands in. */
+function isRather(later: Entry, earlier: Entry, inForce: Definition | undefined): boolean {
+  if (inForce === undefined) return false;
+  const likeness = ({ outcome, place }: Entry) =>
+    "definition" in outcome && isSame(outcome.definition, inForce) ? 2 : place.file === inForce.place.file ? 1 : 0;
+  return likeness(later) > likeness(earlier);
+}
+
+/** Relative paths begin at its folder, so a definition that was moved is another one. */
+export function isSame(one: Definition | undefined, other: Definition): boolean {
+  return one?.hash === other.hash && one.folder === other.folder;
 }
 
 /** One for each file, however many errors it has. */
@@ -102,12 +133,9 @@ function placeLater({ file, placeOf }: Source): Place {
   };
 }
 
-function loadOne(
-  { value, file }: Source,
-  place: Place,
-  tables: Tables,
-  around: Surroundings,
-): { issues: Issue[] } | { definition: Definition } {
+type Outcome = { issues: Issue[] } | { definition: Definition };
+
+function loadOne({ value, file }: Source, place: Place, tables: Tables, around: Surroundings): Outcome {
   const parsed = parseDefinition(value, tables);
   const { issues, form } = parsed;
   if (form === undefined) return { issues };
