@@ -4,11 +4,13 @@
  * restart can apply.
  */
 
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations, Reloaded } from "../automations/automations.js";
+import type { Definition } from "../automations/definition/definition.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
 import { hooksFolder } from "../automations/definition/sources.js";
 import type { Notifier } from "../automations/notify.js";
@@ -100,6 +102,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     needFile(next, deps.inForce());
     const known = new Set((await deps.problems()).map(formatProblem));
     const valid = withEventsAsBefore(deps.validate(next), deps.current());
+    needHooksFolder(next, automations.list());
     const takeSla = await deps.sla.prepare(valid.config.sla);
     const takeAlerts = await deps.alerts.prepare(valid.config.alerts);
     let swapped: ReturnType<Automations["swap"]> | undefined;
@@ -278,5 +281,19 @@ function needFile(next: LoadedConfig, inForce: LoadedConfig): void {
   const { file } = inForce;
   if (file === undefined || next.file !== undefined) return;
   const message = `${file} was removed. Put it back; to use the defaults, write a file with a comment (#) alone.`;
+  throw new HookgateError({ code: "CONFIG_INVALID", message });
+}
+
+/**
+ * A folder of hooks that vanishes as a whole was moved or is not mounted: single hooks are removed by removing their files. A link to
+ * nothing is refused where it is read. Throws CONFIG_INVALID.
+ */
+function needHooksFolder(next: LoadedConfig, inForce: readonly Pick<Definition, "id" | "place">[]): void {
+  const folder = hooksFolder(placeOfConfig(next));
+  if (existsSync(folder)) return;
+  const lost = inForce.filter(({ place }) => place.file.startsWith(`${folder}${sep}`)).map(({ id }) => id);
+  if (lost.length === 0) return;
+  const names = lost.slice(0, 10).join(", ");
+  const message = `${folder} was removed, and its hooks stay in force: ${names}${lost.length > 10 ? ", …" : ""}. Put it back; to remove all of them, leave an empty folder.`;
   throw new HookgateError({ code: "CONFIG_INVALID", message });
 }
