@@ -17,8 +17,8 @@ import type { People, Person, PersonWithToken } from "./people.js";
 import type { Session, Sessions } from "./session.js";
 
 export interface Auth {
-  /** Rejects as `need` does, before the body is read: for all but the body of a signed call. */
-  needHead(request: FastifyRequest): Promise<void>;
+  /** Whose request it is, before its body is read. Rejects as `need` does: for all but the body of a signed call. */
+  needHead(request: FastifyRequest): Promise<Person>;
   /** Rejects with UNAUTHORIZED, TOKEN_WRONG, SIGNATURE_STALE, RATE_LIMITED or ORIGIN_WRONG. */
   need(request: FastifyRequest): Promise<Person>;
   /**
@@ -109,8 +109,7 @@ export function createAuth(deps: AuthDeps): Auth {
   return {
     async needHead(request) {
       const call = readSignedCall(request.headers.authorization);
-      if (call) signerOf(request, call);
-      else await personOfHead(request);
+      return call ? signerOf(request, call) : personOfHead(request);
     },
 
     async need(request) {

@@ -1,10 +1,14 @@
-/** A request body that does not arrive in time ends its connection: without it, a body of one byte a minute would hold one for hours. */
+/** A request body that does not arrive in time, or too slowly, ends its connection: without it, a body of one byte a minute would hold one for hours. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Clock } from "../lib/clock.js";
+import type { Clock, Timer } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 
 const ANSWER = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/** Of a body that may take longer than this, at least so much arrives in each of these times: 1 KB a second. */
+const RATE_WITHIN_MS = 30_000;
+const RATE_BYTES = 30_000;
 
 /** `arrived` is called when a body is complete. */
 export function limitBodies(
@@ -16,16 +20,29 @@ export function limitBodies(
   app.addHook("onRequest", async (request, reply) => {
     const { raw } = request;
     if (!hasBody(raw)) return;
-    const deadline = clock.after(withinMs(request), () => {
-      if (!isAwaited(raw)) return;
+    let countedBytes = raw.socket.bytesRead;
+    const within = (leftMs: number): Timer => clock.after(Math.min(leftMs, RATE_WITHIN_MS), () => check(leftMs));
+    function check(leftMs: number): void {
+      if (!isAwaited(raw)) {
+        settle();
+        return;
+      }
+      const { bytesRead } = raw.socket;
+      if (leftMs > RATE_WITHIN_MS && bytesRead - countedBytes >= RATE_BYTES) {
+        countedBytes = bytesRead;
+        deadline = within(leftMs - RATE_WITHIN_MS);
+        return;
+      }
       const facts = { method: request.method, route: request.routeOptions.url, from: request.ip };
       logger.info(facts, "a body did not arrive in time: its connection was closed");
       if (!reply.raw.headersSent) raw.socket.write(ANSWER);
       raw.socket.destroySoon();
-    });
+    }
+    let deadline = within(withinMs(request));
     // A request that was answered before its body came is closed, and its connection still waits for the rest.
     const settle = () => {
-      if (isAwaited(raw)) return;
+      if (isAwaited(raw)) return void raw.socket.once("close", settle);
+      raw.socket.off("close", settle);
       deadline.cancel();
       arrived(raw);
     };

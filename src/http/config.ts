@@ -61,7 +61,7 @@ export const httpConfig = z.strictObject({
     .max(100_000)
     .default(1000)
     .describe(
-      "Connections at once, live pages among them; a further one is closed. From nine tenths on, each new one ends the one that has waited longest for a request, or for the body of a request without a login.",
+      "Connections at once, live pages among them; a further one is closed. From nine tenths on, each new one ends another: the one that has waited longest for a request or for the body of a request without a login or, when one person (not an owner) sends more bodies than there are of these, the oldest of that person.",
     ),
   metrics_need_token: z
     .boolean()

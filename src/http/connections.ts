@@ -14,13 +14,18 @@ const MAX_ON_ONE_CONNECTION = 16;
 const LONGEST_WAIT_MS = 5000;
 
 export interface Connections {
-  /** The body of its request has arrived, or its sender is logged in: it does not end to make room before it is answered. */
-  keep(request: IncomingMessage): void;
+  /**
+   * The body of its request has arrived, or its sender is logged in: it does not end to make room before it is answered. With `personId` its
+   * body is awaited, and it may end while that person has more of these than anyone else.
+   */
+  keep(request: IncomingMessage, personId?: string): void;
+  /** How many bodies of a person are awaited. */
+  awaited(personId: string): number;
   /** `close` stops listening; resolves when it has, with answers under way finished. */
   end(close: () => Promise<void>): Promise<void>;
 }
 
-/** From `crowdedAt` open ones on, each new one ends the one that has waited longest; `onMadeRoom` is called each time. */
+/** From `crowdedAt` open ones on, each new one ends the one that has waited longest of those who hold most; `onMadeRoom` is called each time. */
 export function watchConnections(
   server: Server,
   { clock, crowdedAt, onMadeRoom }: { clock: Clock; crowdedAt: number; onMadeRoom: (ended: Socket) => void },
@@ -28,23 +33,34 @@ export function watchConnections(
   const underWay = new Map<Socket, Set<ServerResponse>>();
   /** For the head of a request, or for the body of a stranger's; the one that has waited longest first. */
   const waiting = new Set<Socket>();
+  /** For the bodies of each logged-in person, in the same order. */
+  const bodies = new Map<string, Set<Socket>>();
+  const forget = (socket: Socket) => {
+    waiting.delete(socket);
+    for (const ofPerson of bodies.values()) ofPerson.delete(socket);
+  };
+  /** All strangers count as one person. The only body of a person does not end. */
+  const endLongest = () => {
+    let most = waiting;
+    for (const ofPerson of bodies.values()) if (ofPerson.size > Math.max(most.size, 1)) most = ofPerson;
+    const [longest] = most;
+    if (!longest) return;
+    forget(longest);
+    onMadeRoom(longest);
+    longest.destroy();
+  };
   let isEnding = false;
   const endIdle = () => {
     if (isEnding && [...underWay.values()].every(({ size }) => size === 0)) server.closeAllConnections();
   };
   server.on("connection", (socket: Socket) => {
-    const [longest] = waiting;
-    if (longest && underWay.size >= crowdedAt) {
-      waiting.delete(longest);
-      onMadeRoom(longest);
-      longest.destroy();
-    }
+    if (underWay.size >= crowdedAt) endLongest();
     underWay.set(socket, new Set());
     waiting.add(socket);
     // An answer that waited for its turn on this connection is not closed with it.
     socket.once("close", () => {
       underWay.delete(socket);
-      waiting.delete(socket);
+      forget(socket);
       endIdle();
     });
   });
@@ -54,21 +70,28 @@ export function watchConnections(
     const onThis = underWay.get(socket);
     if (!onThis) return;
     onThis.add(response);
-    waiting.delete(socket);
+    forget(socket);
     if (hasBody(request)) waiting.add(socket);
     if (onThis.size > MAX_ON_ONE_CONNECTION) socket.destroy();
     response.once("close", () => {
       onThis.delete(response);
-      if (onThis.size === 0 && !socket.destroyed) waiting.add(socket);
+      if (onThis.size === 0 && !socket.destroyed) {
+        forget(socket);
+        waiting.add(socket);
+      }
       endIdle();
     });
   });
   return {
-    keep(request) {
+    keep(request, personId) {
+      const { socket } = request;
       // Another one may have come on this connection, whose body is awaited.
-      const latest = [...(underWay.get(request.socket) ?? [])].at(-1);
-      if (latest?.req === request) waiting.delete(request.socket);
+      const latest = [...(underWay.get(socket) ?? [])].at(-1);
+      if (latest?.req !== request) return;
+      forget(socket);
+      if (personId !== undefined) bodies.set(personId, (bodies.get(personId) ?? new Set()).add(socket));
     },
+    awaited: (personId) => bodies.get(personId)?.size ?? 0,
     async end(close) {
       isEnding = true;
       const giveUp = clock.after(LONGEST_WAIT_MS, () => server.closeAllConnections());

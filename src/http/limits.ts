@@ -19,6 +19,11 @@ export interface Limits {
   count(what: Counted, person: Person): void;
   /** One more long answer to a person, until it is sent or its connection ends. Throws TOO_MANY_READS. */
   answering(person: Person, response: ServerResponse): void;
+  /**
+   * One more request whose body has not arrived, beside `awaited` of the same person. Throws TOO_MANY_BODIES. False for an owner, whose bodies
+   * make no room for others.
+   */
+  sending(person: Person, awaited: number): boolean;
   /** Throws RATE_LIMITED while the address has sent too many malformed requests. Not for loopback: there a bad script would lock the owner out. */
   checkMalformed(request: FastifyRequest): void;
   /** Counts one more; RATE_LIMITED when the address has sent too many. */
@@ -36,6 +41,8 @@ interface LimitsDeps {
 
 /** Long answers to one person that are made or not taken yet: each is in memory. A browser asks for six at once. */
 const MAX_READS = 20;
+/** Bodies of one person that have not arrived: each holds a connection, and what has come of it is in memory. */
+const MAX_BODIES = 20;
 /** Malformed requests a minute from one address. */
 const MAX_MALFORMED = 20;
 
@@ -78,6 +85,21 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
         const left = (reads.get(id) ?? 1) - 1;
         if (left === 0) reads.delete(id);
         else reads.set(id, left);
+      });
+    },
+    sending({ id }, awaited) {
+      if (gateway.identify("web", id) === "owner") return false;
+      if (awaited < MAX_BODIES) return true;
+      if (perMinute.add(`bodies:${id}`) === 1)
+        logger.warn(
+          { personId: id, max: MAX_BODIES },
+          "a request was refused: too many bodies of this person have not arrived; reported once a minute",
+        );
+      throw new HookgateError({
+        code: "TOO_MANY_BODIES",
+        message: `${MAX_BODIES} of your requests have not arrived whole, which is the most`,
+        hint: "Send these, or close their connections, before you send more.",
+        retryable: true,
       });
     },
     count(what, { id }) {

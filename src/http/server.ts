@@ -213,8 +213,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // A body without a login is not read, whatever its length.
     app.addHook("onRequest", async (request) => {
       if (!hasBody(request.raw) || routeOf(request)?.access !== "person") return;
-      await deps.auth.needHead(request);
-      connections.keep(request.raw);
+      const { raw } = request;
+      const person = await deps.auth.needHead(request);
+      const isShared = !raw.complete && deps.limits.sending(person, connections.awaited(person.id));
+      connections.keep(raw, isShared ? person.id : undefined);
     });
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
     for (const route of routes) if (!route.takesBytes) addRoute(app, route, deps);

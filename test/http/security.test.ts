@@ -13,7 +13,7 @@ import { signCall } from "../../src/lib/signed-call.js";
 import { definedOf } from "../../src/lib/without-undefined.js";
 import { storeError } from "../../src/store/errors.js";
 import { type LogLine, logTo } from "../hooks/points.js";
-import { taskedApp } from "../orchestrator/support/tasked-app.js";
+import { taskedApp, WORKER_TOKEN } from "../orchestrator/support/tasked-app.js";
 import { LeapClock } from "../support/leap-clock.js";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
@@ -271,6 +271,28 @@ describe("one person", () => {
     expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
   });
 
+  it("may have a bounded number of bodies under way, and more when these have arrived; an owner is not limited", async () => {
+    const one = await runApp();
+    onTestFinished(() => one.close());
+    const begin = (token: string, path: string) => {
+      const { socket, text } = halfBody(one.url, token, path);
+      return { text, finish: () => socket.write('"line":"/whoami"}') };
+    };
+    const paths = ["/api/command", "/api/uploads?filename=a.bin"];
+    const ofBob = Array.from({ length: 21 }, (_, i) => begin(BOB, paths[i % 2] ?? ""));
+    await until(() => ofBob.some(({ text }) => text().includes("HTTP/1.1 429")), "one body too many");
+    expect(ofBob.filter(({ text }) => text().includes("TOO_MANY_BODIES"))).toHaveLength(1);
+    const ofOwner = Array.from({ length: 25 }, (_, i) => begin(OWNER, paths[i % 2] ?? ""));
+    expect((await one.call(OWNER, "POST", "/api/command", { line: "/whoami" })).status).toBe(200);
+    for (const { finish } of [...ofBob, ...ofOwner]) finish();
+    const all = [...ofBob, ...ofOwner];
+    await until(() => all.every(({ text }) => text().includes("HTTP/1.1 ")), "an answer to each");
+    expect(all.filter(({ text }) => /HTTP\/1.1 20[01] /.test(text()))).toHaveLength(45);
+    const again = begin(BOB, "/api/command");
+    again.finish();
+    await until(() => again.text().includes("HTTP/1.1 200"), "an answer to one more");
+  });
+
   it("may have a bounded number of live pages", async () => {
     const pages = new AbortController();
     const open = () =>
@@ -418,6 +440,35 @@ describe("a body", () => {
   });
 });
 
+it("a body that arrives too slowly ends its connection, one that takes as long and arrives fast enough does not", async () => {
+  const clock = new LeapClock();
+  const { app: slow } = await taskedApp({ clock });
+  const upload = () => {
+    let answer = "";
+    const socket = connect(Number(new URL(slow.url).port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    socket.write(
+      `POST /api/uploads?filename=a.bin HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${WORKER_TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const send = (bytes: number) => socket.write(`${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`);
+    return { socket, send, answer: () => answer };
+  };
+  const [fast, trickle] = [upload(), upload()];
+  await until(() => {
+    fast.send(40_000);
+    trickle.send(1);
+    clock.leap(1_000);
+    return trickle.socket.destroyed || fast.socket.destroyed;
+  }, "the end of the slow one");
+  expect([fast.socket.destroyed, trickle.answer()]).toEqual([false, expect.stringContaining("HTTP/1.1 408")]);
+  fast.socket.write("0\r\n\r\n");
+  await until(() => fast.answer().includes("HTTP/1.1 201"), "the fast one being kept");
+});
+
 describe("an error", () => {
   it("of a path that is none is no failure of ours", async () => {
     const paths = ["//etc/passwd", "/%2e%2e/%2e%2e/x", "/..%5c..%5cx"];
@@ -486,21 +537,25 @@ describe("connections that hold their places", () => {
     onTestFinished(() => void socket.destroy());
     return answer;
   };
-  const half = (path: string) =>
-    `POST ${path} HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 4000\r\n\r\n{`;
+  const half = (path: string, login = "") =>
+    `POST ${path} HTTP/1.1\r\nHost: HOST\r\n${login}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 4000\r\n\r\n{`;
 
   it.each([
     ["half a body where no login is needed", half("/api/login"), "100 Continue"],
     ["half a body without the login that it needs", half("/api/rooms/general/messages"), "HTTP/1.1 401"],
     ["half an event", half("/ingest/builds"), "100 Continue"],
+    ["half a body of one person", half("/api/command", `Authorization: Bearer ${BOB}\r\n`), "100 Continue"],
     ["nothing more after an answer", "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n", "HTTP/1.1 200"],
   ])("with %s make room for others", async (_, request, seen) => {
     const full = await runApp({ http: { max_connections: 10 } });
     onTestFinished(() => full.close());
+    const ofOwner = [1, 2, 3].map(() => halfBody(full.url, OWNER, "/api/command"));
     for (let i = 0; i < 30; i++) await hold(full.url, request, seen);
     // A connection of its own: fetch would use the one that it has.
     const probe = "GET /healthz HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n";
     expect(await hold(full.url, probe, "HTTP/1.1 200")).toContain("HTTP/1.1 200");
+    for (const { socket } of ofOwner) socket.write('"line":"/whoami"}');
+    await until(() => ofOwner.every(({ text }) => text().includes("HTTP/1.1 200")), "the answers of the owner");
   });
 });
 
@@ -625,6 +680,21 @@ describe("the other loopback address, which browsers try first for `localhost`",
     });
   });
 });
+
+/** A request of 18 bytes of which one comes; and what was answered so far. */
+function halfBody(url: string, token: string, path: string): { socket: Socket; text(): string } {
+  let text = "";
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  socket.on("data", (data) => {
+    text += data;
+  });
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n{`,
+  );
+  return { socket, text: () => text };
+}
 
 /** The status that a request gets whose body never comes. */
 function answerToHead(url: string, path: string, length: number, authorization: string | undefined): Promise<number> {
