@@ -126,8 +126,8 @@ async function post({ url, token }: GatewayPlace, call: Call, timeoutMs: number)
     if (isBroken(error))
       throw new HookgateError({
         code: "CUT_OFF",
-        message: `The connection to ${url} broke before an answer came (${errorMessage(error)}). The gateway ended while it handled this, and may have done it.`,
-        hint: "Look before you repeat it: `npx hookgate status` shows whether the gateway runs; `npx hookgate do /audit`, `npx hookgate do /task list` and `npx hookgate do /mission list` show what was done.",
+        message: `The connection to ${url} broke before an answer came (${errorMessage(error)}). The gateway may have done this or not.`,
+        hint: "Look before you repeat it: `npx hookgate status` shows whether the gateway runs; `npx hookgate do /audit`, `npx hookgate do /task list` and `npx hookgate do /mission list` show what was done. A gateway that runs may have refused the connection: look for http.max_connections in its log.",
         cause: error,
       });
     throw new HookgateError({
