@@ -37,7 +37,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
     config: config.alerts,
     gateway: {
       send: (at, message, sending) => gateway().send(at, message, sending),
-      discard: (deliveryIds) => gateway().discard(deliveryIds),
+      discard: (deliveryIds, reason) => gateway().discard(deliveryIds, reason),
       withdraw: (deliveryId, reason) => gateway().withdraw(deliveryId, reason),
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },

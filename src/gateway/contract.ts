@@ -150,10 +150,10 @@ export interface Gateway {
   /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
   release(deliveryId: string, confirmed?: boolean): Promise<boolean>;
   /**
-   * An operator discards deliveries that will not be sent: they are deleted, and `delivery_failed` fires for those that were held.
+   * Deletes deliveries that will not be sent; `delivery_failed` fires for those that were held. `reason`: absent when an operator discards them.
    * Resolves with the ids of those that it deleted. What is on its way, or was sent, stays.
    */
-  discard(deliveryIds: readonly string[]): Promise<string[]>;
+  discard(deliveryIds: readonly string[], reason?: string): Promise<string[]>;
   /** Cancels a delivery of which nothing was sent or is being sent; `delivery_failed` fires. False when it was too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** An operator ends an open delivery, also one that is partly sent; `delivery_failed` fires. Undefined when it is not open any more. */

@@ -33,7 +33,7 @@ import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { listeningOf } from "./listening.js";
 import { noteReusedKey } from "./note-reused-key.js";
-import { discard } from "./outbound/discard.js";
+import { DISCARDED, discard } from "./outbound/discard.js";
 import { heldWith } from "./outbound/find-target.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
@@ -325,8 +325,8 @@ class RunningGateway implements Gateway {
     await this.release(deliveryId, true);
   }
 
-  discard(deliveryIds: readonly string[]): Promise<string[]> {
-    return discard(deliveryIds, this.#out);
+  discard(deliveryIds: readonly string[], reason = DISCARDED): Promise<string[]> {
+    return discard(deliveryIds, reason, this.#out);
   }
 
   withdraw(deliveryId: string, reason: string): Promise<boolean> {

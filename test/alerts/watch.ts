@@ -119,7 +119,7 @@ export async function watch(
       store: rig.store,
       gateway: {
         send: (at, message, sending) => handedOver(message, rig.gateway.send(at, message, sending)),
-        discard: (deliveryIds) => rig.gateway.discard(deliveryIds),
+        discard: (deliveryIds, reason) => rig.gateway.discard(deliveryIds, reason),
         withdraw: (deliveryId, reason) => rig.gateway.withdraw(deliveryId, reason),
         edit: (deliveryId, message, sending) => handedOver(message, rig.gateway.edit(deliveryId, message, sending)),
       },

@@ -1,9 +1,11 @@
 /** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
+import { isInDoubt } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import type { Loss } from "../plan.js";
 import { isCalledOff } from "../urging.js";
+import { repostAt } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
 import { isLost, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered } from "./undelivered.js";
@@ -41,6 +43,10 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
           break;
         }
         noteRefusal(destination, delivery, telling);
+        if (isInDoubt(delivery) && card.redrawAt !== undefined) {
+          settled.redrawAt = Math.min(card.redrawAt, repostAt(card, delivery));
+          next = Math.min(next ?? settled.redrawAt, settled.redrawAt);
+        }
         await store.saveCard({ ...settled, failedAt: now });
         await tellElsewhere(card, lossOf(destination, delivery, telling), telling);
         break;
@@ -92,6 +98,6 @@ export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Tellin
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;
   }
-  // One message in doubt says nothing about its chat.
-  if (!isAboutPlaces && loss.fate !== "in doubt") await raiseUndelivered(destination, reason, telling);
+  // One message in doubt says nothing about its chat. A second one does.
+  if (!isAboutPlaces && (loss.fate !== "in doubt" || isAgain)) await raiseUndelivered(destination, reason, telling);
 }

@@ -3,6 +3,7 @@
  * restores deleted messages on platforms that do not report deletions. The time is on disk with the card.
  */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
+import type { Delivery } from "../../domain/store.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
@@ -12,6 +13,15 @@ const LATEST_FIRING_MS = 5 * 60_000;
 const LATEST_MS = 3_600_000;
 /** A chat with many open cards is not edited more often than this. */
 const APART_MS = 6_000;
+
+/** Between two posts of a card in doubt: as long as it has not certainly arrived, within these. */
+const FIRST_REPOST_MS = 60_000;
+const LAST_REPOST_MS = 5 * 60_000;
+
+/** When a card in doubt is posted anew: its chat may work again by then, and a card twice is better than none. */
+export function repostAt({ createdAt }: AlertCard, { settledAt = createdAt }: Delivery): number {
+  return settledAt + Math.min(LAST_REPOST_MS, Math.max(FIRST_REPOST_MS, settledAt - createdAt));
+}
 
 /** Gives the time of the next. */
 export async function markForRedraw(destination: string, { store, clock }: Telling): Promise<number | undefined> {

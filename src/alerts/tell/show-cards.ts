@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 import { parseAddress } from "../../domain/address.js";
 import type { AlertCard } from "../../domain/alert.js";
 import { isInDoubt } from "../../domain/given-up.js";
-import { isUnderWay } from "../../domain/store.js";
+import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { isPerson } from "../card/alert-card.js";
 import { renderCard } from "../card/render.js";
 import { tellElsewhere } from "./check-arrivals.js";
 import { closeNotices } from "./close-notices.js";
-import { nextRedraw } from "./redraw-cards.js";
+import { nextRedraw, repostAt } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
 import { isAboutDelivery, nowhere } from "./undelivered.js";
 
@@ -90,12 +90,13 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   const message = await renderCard(card, telling);
   const cause = { kind: "alert" as const, id: card.id, depth: 0 };
   const root = await telling.deliveryOf(card.deliveryId);
-  // It may stand there or not: an operator decides, and until then a change of it would be held, too.
+  const redrawAt = await nextRedraw(card, telling);
+  if (root && isInDoubt(root) && redrawAt !== undefined) return postAnew(card, root, telling);
+  // An operator decides, and until then a change of it would be held, too.
   if (root?.status === "held") return now + HELD_MS;
   const isThere = card.isPosted || root !== undefined;
   const isCourtesy = await isOnlyAboutDelivery(card, telling);
   const { redrawAt: _, ...drawn } = card;
-  const redrawAt = await nextRedraw(card, telling);
   const shown = {
     ...drawn,
     isPosted: true,
@@ -105,7 +106,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     redrawAt,
   };
-  // No one decides about this one, and its change would be posted as a second card.
+  // All on it is over, and its change would be posted as a second card.
   if (root && isInDoubt(root)) {
     await store.saveCard({ ...shown, isPosted: card.isPosted });
     return undefined;
@@ -144,6 +145,18 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   }
   await store.saveCard({ ...shown, unsettled: deliveryId });
   return now + CHECK_AGAIN_MS;
+}
+
+/** It may be there or not. The chat may work by now, and a card twice is better than none. */
+async function postAnew(card: AlertCard, root: Delivery, { store, clock, discard }: Telling): Promise<number> {
+  const now = clock.now();
+  const { settledAt = 0 } = root;
+  const dueAt = repostAt(card, root);
+  // The clock may have been set back.
+  if (now >= settledAt && now < dueAt) return dueAt;
+  await discard([root.id], "the card of its alert is posted anew");
+  await store.saveCard({ ...card, isPosted: false, deliveryId: newId("d", now) });
+  return now;
 }
 
 /** An alert about messages that were not delivered must not become one of them. */

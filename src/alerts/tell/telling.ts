@@ -22,8 +22,8 @@ export interface TellingOptions {
 export interface Telling extends Alerting {
   send(at: Address, message: OutboundMessage, options: TellingOptions): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: TellingOptions): Promise<string>;
-  /** Deletes dead letters: what they said is said anew. */
-  discard(deliveryIds: readonly string[]): Promise<unknown>;
+  /** Deletes dead letters: what they said is said anew. `reason`: for hooks, of one that is held. */
+  discard(deliveryIds: readonly string[], reason?: string): Promise<unknown>;
   /** Cancels a delivery that is not being sent yet; false when it is too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;

@@ -1,16 +1,16 @@
-/** An operator discards deliveries that will not be sent. */
+/** Deletes deliveries that will not be sent. */
 import { finish } from "./finish.js";
 import type { Outbound } from "./sending.js";
 
-const DISCARDED = "an operator discarded it";
+export const DISCARDED = "an operator discarded it";
 
-/** Resolves with those that it deleted. */
-export async function discard(deliveryIds: readonly string[], out: Outbound): Promise<string[]> {
+/** Resolves with those that it deleted. `reason`: for hooks, of those that were held. */
+export async function discard(deliveryIds: readonly string[], reason: string, out: Outbound): Promise<string[]> {
   const { outbox } = out.store;
   const discarded: string[] = [];
   for (const id of deliveryIds) {
     const delivery = await outbox.get(id);
-    if (delivery?.status === "held") await finish(delivery, "dead", DISCARDED, out);
+    if (delivery?.status === "held") await finish(delivery, "dead", reason, out);
     if (delivery && delivery.status !== "sent" && (await outbox.purge({ ids: [id] })) > 0) discarded.push(id);
   }
   return discarded;
