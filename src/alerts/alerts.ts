@@ -48,6 +48,7 @@ import { createBudget } from "./tell/budget.js";
 import { withdrawLatePages } from "./tell/late-pages.js";
 import { lostPages } from "./tell/lost-pages.js";
 import { sendAnew } from "./tell/send-anew.js";
+import { createTakeBack } from "./tell/take-back.js";
 import type { Telling } from "./tell/telling.js";
 import { noteTest, retest, testOf, tryTest } from "./tell/test-arrival.js";
 import { tell } from "./tell.js";
@@ -172,8 +173,9 @@ export function createAlerts(deps: AlertsDeps): Alerts {
   const silences = createSilences(store, config.maintenance);
   const work = createWork({ processDue, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
   let isStarted = false;
-  // Times of open alerts that would lie ahead now are taken back.
-  clock.onStep?.((stepMs) => stepMs < 0 && later("settings"));
+  const takeBack = createTakeBack(store, clock);
+  // Times that would lie ahead now are taken back, and what waits for one of them is looked at again.
+  clock.onStep?.((stepMs) => stepMs < 0 && everything());
   const telling: Telling = {
     ...deps.gateway,
     get config() {
@@ -237,8 +239,16 @@ export function createAlerts(deps: AlertsDeps): Alerts {
     if (isStarted) work.wake(key, at);
   }
 
+  function everything(): void {
+    for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) later(key);
+  }
+
   async function processDue(key: string): Promise<number | undefined> {
-    if (key.startsWith("to ")) return tell(key.slice(3), telling);
+    if (key.startsWith("to ")) {
+      const destination = key.slice(3);
+      await takeBack(destination);
+      return tell(destination, telling);
+    }
     switch (key) {
       case "time":
         return passTime();
@@ -402,7 +412,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
       await silences.load();
       isStarted = true;
       warnOfGaps(config, clock, logger);
-      for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) work.wake(key);
+      everything();
       for (const destination of await store.busyDestinations()) telling.wakePlace(destination);
     },
     async prepare(given) {
@@ -417,7 +427,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
         inhibitors = nextInhibitors;
         silences.take(next.maintenance);
         warnOfGaps(config, clock, logger);
-        for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) later(key);
+        everything();
       };
     },
     async stop() {

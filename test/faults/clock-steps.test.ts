@@ -214,3 +214,31 @@ it("a pause that was set under another clock is void after a restart, and an ope
   await until(() => answersOf(stack, "lifted by hand").length === 2, "the try after the lift", 10_000);
   expect((await invoke(stack.gateway.url, "/pauses")).text).toContain("Nothing is paused");
 }, 120_000);
+
+it.each([false, true])(
+  "the card of an alert that came while the clock was ahead shows its end when that is set right (while it is stopped: %s)",
+  async (isStopped) => {
+    const { stack, step } = await setUp({
+      sla: {
+        policies: [{ id: "first", for: "conversation", measure: "first_response", target: "10m" }],
+        after_start: "1s",
+      },
+      alerts: { routes: { default: { to: ["web:web:general"] } } },
+    });
+    const { gateway } = stack;
+    const { web, telegram } = stack.platforms;
+    const shows = async (state: string) => (await web.seen(web.places[0])).some(({ text }) => text.includes(state));
+    await telegram.say(telegram.places[0], "guest", "Where is my order?");
+    await until(async () => (await invoke(gateway.url, "/sla list")).text.includes("first response"), "its clock");
+    step(60 * MINUTE_MS);
+    await until(() => shows("Overdue since"), "the card", 20_000);
+    if (isStopped) await gateway.stop();
+    step(0);
+    if (isStopped) {
+      await gateway.start();
+      await gateway.ready();
+    }
+    await until(async () => (await shows("Resolved")) && !(await shows("Overdue since")), "its end", 20_000);
+  },
+  90_000,
+);

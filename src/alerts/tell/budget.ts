@@ -12,7 +12,8 @@ export function createBudget(): Budget {
   const sentAt = new Map<string, number[]>();
   return {
     take(destination, perMinute, now) {
-      const lately = (sentAt.get(destination) ?? []).filter((at) => at > now - MINUTE_MS);
+      // What was sent while the clock was ahead is not counted.
+      const lately = (sentAt.get(destination) ?? []).filter((at) => at > now - MINUTE_MS && at <= now);
       sentAt.set(destination, lately);
       if (lately.length >= perMinute) return false;
       lately.push(now);

@@ -85,8 +85,13 @@ class Page {
       (one) =>
         one.id !== alert.id &&
         one.fingerprint === alert.fingerprint &&
-        (isOpen(one.state) || (one.endedAt ?? 0) + reopen_within > this.#now),
+        (isOpen(one.state) || this.#isRecent(one.endedAt ?? 0, reopen_within)),
     );
+  }
+
+  /** An end at a time to come is of a clock that was ahead: how long ago it was is not known. */
+  #isRecent(endedAt: number, withinMs: number): boolean {
+    return endedAt <= this.#now && endedAt + withinMs > this.#now;
   }
 
   /** No new message shows it: the card of many stands there already. What comes back soon is an edit for every card. */

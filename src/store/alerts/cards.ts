@@ -19,6 +19,7 @@ type Cards = Pick<
   | "redraw"
   | "redrawDue"
   | "redraws"
+  | "takeBack"
 >;
 
 export function createCards({ database, read, write }: Connection): Cards {
@@ -93,6 +94,18 @@ export function createCards({ database, read, write }: Connection): Cards {
     `SELECT count(*) AS count, min(redraw_at) AS next_at FROM alert_cards
      WHERE destination = ? AND redraw_at IS NOT NULL`,
   );
+  const takeBack = [
+    // The time of the next drawing was computed from the time of the last one. A card that is made in this pass is newer than these.
+    `UPDATE alert_cards SET shown_at = min(shown_at, :now), created_at = min(created_at, :now - 1),
+     unsettled_since = min(unsettled_since, :now), reminded_at = min(reminded_at, :now),
+     redraw_at = iif(shown_at > :now, min(redraw_at, :now), redraw_at)
+     WHERE destination = :destination
+     AND (shown_at > :now OR created_at > :now OR unsettled_since > :now OR reminded_at > :now)`,
+    // Others wait for a time of day.
+    `UPDATE alert_places SET due_at = :now
+     WHERE destination = :destination AND is_waiting AND kind = 'now' AND due_at > :now`,
+    "UPDATE alert_notices SET sent_at = :now WHERE destination = :destination AND sent_at > :now",
+  ].map((sql) => database.prepare<{ destination: string; now: number }>(sql));
 
   return {
     waiting: (destination, limit) => read(() => waiting.all(destination, limit).map(placeOf)),
@@ -144,6 +157,10 @@ export function createCards({ database, read, write }: Connection): Cards {
         return { count, nextAt: nextAt ?? undefined };
       }),
     redraw: (cardId) => write(() => void joined.run(cardId)),
+    takeBack: (destination, now) =>
+      write(() => {
+        for (const statement of takeBack) statement.run({ destination, now });
+      }),
   };
 
   function insert({ id, destination, kind, key, group, deliveryId, shownAt, createdAt }: AlertCard): void {
