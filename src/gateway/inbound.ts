@@ -59,7 +59,7 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
 }
 
 /**
- * A message: received → command | answer to a question of a button | owner code → access → claim | unknown command | reply to a card | bridge back | mistyped owner code | default route.
+ * A message: received → command | answer to a question of a button | owner code → access → claim | unknown command | reply to a card | bridge back | mistyped owner code | default route (with a notice for a reply to the wrong message).
  * `isPressed`: the text is that of a button. It goes through the hooks, and is no command: its words may be those of a stranger.
  */
 async function handleMessage(

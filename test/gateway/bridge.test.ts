@@ -359,6 +359,31 @@ describe("a bridge", () => {
       );
     });
 
+    it.each([
+      ["in the channel", {}],
+      ["in a thread of it", { threadId: "t1" }],
+    ])("with a reply to a message of the gateway's own %s, each such reply is answered there", async (_, place) => {
+      const { rig, near, far } = await answered(undefined);
+      const at = { ...DESK, botId: "bot", ...place };
+      const before = near.texts().length;
+      const cause = { kind: "alert", id: "ac_1", depth: 0 } as const;
+      for (const text of ["the card", "a page"]) await rig.gateway.send(at, { text }, { cause });
+      await rig.idle();
+      const [card, page] = far.messages.slice(-2).map(({ id }) => id);
+      const replies = [card, card, page].map((replyToId, i) => ({ messageId: `r${i}`, replyToId }));
+      for (const one of replies) await rig.say("on Monday", { ...DESK, ...place, ...one, userId: "8" });
+      await rig.idle();
+      const notices = far.messages.filter(({ text }) => text.includes("Your reply was not sent to anyone"));
+      expect(notices.map(({ body }) => body.replyToId)).toEqual(replies.map(({ messageId }) => messageId));
+      // So is a reply to such a notice.
+      const last = { messageId: "r9", replyToId: notices.at(-1)?.id as string };
+      await rig.say("oh", { ...DESK, ...place, ...last, userId: "8" });
+      await rig.idle();
+      expect(far.messages.at(-1)).toMatchObject({ text: notices[0]?.text, body: { replyToId: "r9" } });
+      expect(near.texts()).toHaveLength(before);
+      expect(far.texts().join()).not.toContain("on Monday");
+    });
+
     it("their correction is theirs too, and a customer whose words do not reach the desk is told nothing", async () => {
       const { rig, near, far, replyToId } = await answered(undefined);
       const said = messageOf("the answer", { ...DESK, messageId: "f1", userId: "8", replyToId });

@@ -3,7 +3,7 @@
  * mentioned the gateway. In both, once, to a person without a role, who cannot know what this account is; not
  * in direct messages that are open to everyone.
  */
-import { formatAddress } from "../../domain/address.js";
+import { type Address, formatAddress } from "../../domain/address.js";
 import { isUnfinished } from "../../domain/automation.js";
 import { fateOf } from "../../domain/fates.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
@@ -11,10 +11,12 @@ import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { wait } from "../../lib/clock.js";
+import { completeAddress } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
 import { causeId, type Inbound, messageAddress } from "./receiving.js";
+import { reply } from "./reply.js";
 
 /** People who were told once; plugins share the store, and their ids cannot begin so. */
 const SCOPE = "@introduced";
@@ -67,6 +69,33 @@ async function noteTo(
   const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
   return [note(row, message, undefined, text, inbound)];
 }
+
+/**
+ * Where the default route forwards to, everyone may answer customers, and a reply to a message of ours that is no copy of a customer's is
+ * mostly meant as such an answer: its author is notified each time. Undefined for every other message.
+ */
+export async function misdirectedReply(
+  row: LaneRow,
+  message: InboundMessage,
+  desk: Address,
+  inbound: Inbound,
+): Promise<Handling | undefined> {
+  const { platform, botId, chatId, parentChatId, replyToId } = message;
+  const at = formatAddress(completeAddress(desk, inbound));
+  const places = [
+    messageAddress(message),
+    { platform, botId, chatId },
+    { platform, botId, chatId: parentChatId ?? chatId },
+  ];
+  if (replyToId === undefined || !places.some((place) => formatAddress(place) === at)) return undefined;
+  const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
+  if (to === undefined || to.mirrors !== undefined) return undefined;
+  if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
+  return settled("reply", reply(row, message, MISDIRECTED, inbound));
+}
+
+const MISDIRECTED =
+  "Your reply was not sent to anyone: you replied to a message of Hookgate's own. To answer a customer, reply to the copy of the customer's message.";
 
 /** `where`: which message is meant, when the note is not beside it. */
 function whatHappened({ passedOver, deferrals }: LaneRow, where: string): string {
