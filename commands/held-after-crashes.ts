@@ -57,14 +57,14 @@ export function heldLines({ tasks, missions, schedules }: HeldAfterCrashes): str
   ];
 }
 
-/** Hooks at `after`, those about the end of a delivery, and those of a command hold up no work. */
+/** Hooks at `after`, those about the end of a delivery, and those of a command hold up no work; nor do hooks that ended the process. */
 export function givenUpLines(givenUp: readonly CrashedDispatch[], now: number): string[] {
   return [
     ...givenUp
       .slice(0, MAX_NAMED)
       .map(
         (one) =>
-          `⚠ ${crashesText(one)} (${ago(one.givenUp?.at ?? now, now)}). They are not called again: ${code(`/hooks why ${one.point} ${idOf(one)}`)}`,
+          `⚠ ${crashesText(one)} (${ago(one.givenUp?.at ?? now, now)}). ${one.endedBy === undefined ? `They are not called again: ${code(`/hooks why ${one.point} ${idOf(one)}`)}` : `A plugin must not call ${code("process.exit")}: ${code(`/hooks show ${one.endedBy.hookId}`)}`}`,
       ),
     ...(givenUp.length > MAX_NAMED ? [`and ${givenUp.length - MAX_NAMED} more changes that hooks crashed at`] : []),
   ];

@@ -207,6 +207,7 @@ function verdict(
     ({ key, isPutOff, askedMs }) =>
       !isPutOff && askedMs >= LONG_PAUSE_MS && !away.some(({ platform }) => key.startsWith(`${platform}:`)),
   );
+  const changes = givenUp.filter(({ endedBy }) => endedBy === undefined).length;
   const troubles = [
     gateway.heldBack && "new messages are held back",
     paused[0] &&
@@ -218,8 +219,8 @@ function verdict(
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
     failingText(failing),
     heldText(held),
-    givenUp.length > 0 &&
-      `hooks crashed the gateway ${givenUp.length === 1 ? "at one change" : `at ${givenUp.length} changes`} in 24 h`,
+    changes > 0 && `hooks crashed the gateway ${changes === 1 ? "at one change" : `at ${changes} changes`} in 24 h`,
+    givenUp.length > changes && `${count(givenUp.length - changes, "hook")} ended the gateway in 24 h`,
     hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
     hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,

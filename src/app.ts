@@ -47,6 +47,7 @@ import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { MovedChats } from "./gateway/moved-chats.js";
 import { OwnerClaims } from "./gateway/owner-claims.js";
 import { createAttempts } from "./hooks/attempts.js";
+import { createGivenUpList } from "./hooks/given-up.js";
 import { requireFreePort } from "./http/free-port.js";
 import { createMetrics } from "./http/metrics.js";
 import { systemClock } from "./lib/clock.js";
@@ -131,7 +132,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     closers.push(async () => registry.close());
-    const stopExitLog = logExits({ plugins: () => plugins, running: () => registry.running(), logger });
+    const givenUp = createGivenUpList({ keyValue: store.keyValue, logger });
+    const stopExitLog = logExits({ plugins: () => plugins, registry, givenUp, clock, logger });
     closers.push(async () => stopExitLog());
     const followed = await followClock(store, clock, logger);
     closers.push(followed.stop);

@@ -7,7 +7,7 @@ import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
-import { cutOffFinder } from "../journey/cut-off-points.js";
+import { cutOffFinder, type Ending, endingsByHook } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
@@ -39,6 +39,8 @@ export interface Unended {
   kind: "running" | "interrupted";
   /** Why it was interrupted. */
   reason?: string;
+  /** It ended the process while it ran for this message, delivery or task. */
+  endedAt?: string;
   before?: { at: number; outcome?: Outcome };
 }
 
@@ -57,27 +59,34 @@ export interface HookRows {
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const { stats, remark } = await readStats(deps);
-  const [cutOffOf, startedOf] = [cutOffFinder(deps), await startedRuns(deps)];
-  const rows = await Promise.all(
-    deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), startedOf, cutOffOf)),
-  );
+  const crashes = await readCrashes(deps);
+  const rows = await Promise.all(deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), crashes)));
   return { rows, remark: remark || undefined };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
-  const row = await readRow(deps, rowOf(hook, stats), await startedRuns(deps, hook.id), cutOffFinder(deps));
+  const row = await readRow(deps, rowOf(hook, stats), await readCrashes(deps, hook.id));
   return { row, remark: remark || undefined };
 }
 
-async function readRow(
-  deps: CommandDeps,
-  row: HookRow,
-  startedOf: ReadonlyMap<string, readonly AutomationRun[]>,
-  cutOffOf: ReturnType<typeof cutOffFinder>,
-): Promise<HookRow> {
+/** What ends of the process cut off. */
+interface Crashes {
+  startedOf: ReadonlyMap<string, readonly AutomationRun[]>;
+  endingOf: ReadonlyMap<string, Ending>;
+  cutOffOf: ReturnType<typeof cutOffFinder>;
+}
+
+const readCrashes = async (deps: CommandDeps, hookId?: string): Promise<Crashes> => ({
+  startedOf: await startedRuns(deps, hookId),
+  endingOf: await endingsByHook(deps),
+  cutOffOf: cutOffFinder(deps),
+});
+
+async function readRow(deps: CommandDeps, row: HookRow, { startedOf, endingOf, cutOffOf }: Crashes): Promise<HookRow> {
   const ended = await withStoredRun(await withBlock(row, deps), deps);
-  const seen = withRunning(withInterrupted(ended, startedOf.get(row.id) ?? [], deps.clock.now()), deps);
+  const interrupted = withInterrupted(ended, startedOf.get(row.id) ?? [], deps.clock.now());
+  const seen = withRunning(withEnding(interrupted, endingOf.get(row.id)), deps);
   return withCutOff(await withSkippedRuns(seen, deps), cutOffOf);
 }
 
@@ -145,6 +154,20 @@ function withInterrupted(row: HookRow, runs: readonly AutomationRun[], now: numb
   return unendedRow(counted, startOf(newest), { kind: "interrupted", reason: newest.statusReason ?? "" });
 }
 
+/** The hook of a plugin ended the process. */
+function withEnding(row: HookRow, last: Ending | undefined): HookRow {
+  if (last === undefined || last.at < (row.lastFiredAt ?? 0)) return row;
+  const unended: Unended = {
+    kind: "interrupted",
+    reason: `it ended the process with exit code ${last.exitCode}`,
+    endedAt: last.id,
+  };
+  // A run in the background has a row from its start.
+  return row.unended === undefined
+    ? unendedRow(row, last.at, unended)
+    : { ...row, unended: { ...row.unended, ...unended } };
+}
+
 function withRunning(row: HookRow, { registry, clock }: CommandDeps): HookRow {
   const running = registry.running().find(({ hookId }) => hookId === row.id);
   return running === undefined ? row : unendedRow(row, clock.now() - running.forMs, { kind: "running" });
@@ -170,7 +193,7 @@ async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Prom
 async function withCutOff(row: HookRow, cutOffOf: ReturnType<typeof cutOffFinder>): Promise<HookRow> {
   if (!row.enabled || row.pluginId === undefined || row.unended?.kind === "running") return row;
   const cut = await cutOffOf(row.point, row.phase);
-  if (cut === undefined || cut.at <= (row.lastFiredAt ?? -1)) return row;
+  if (cut === undefined || cut.at <= (row.lastFiredAt ?? -1) || cut.id === row.unended?.endedAt) return row;
   return { ...row, neverFired: false, mayHaveRunFor: cut.id };
 }
 

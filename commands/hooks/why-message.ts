@@ -6,6 +6,7 @@ import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/jo
 import type { Button } from "../../src/domain/message.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -74,7 +75,9 @@ export async function explainMessage(
   if (journey.running.some(({ hookId }) => hookId === hook.id)) return notKnownYet(hook, journey);
   const ran = runsOf(hook.id, here, journey);
   const own = startedAt(hook, ran, journey);
-  const crashed = (await crashedAt(hook.hook, deps, { ids: idsOf(journey), phase: hook.phase })).at(-1);
+  const crashes = await crashedAt(hook.hook, deps, { ids: idsOf(journey), phase: hook.phase });
+  const crashed = crashes.at(-1);
+  const ending = crashes.find(({ endedBy }) => endedBy?.hookId === hook.id);
   if (ran.length > 0) {
     const remarks = [
       own && cutOffRunText(own),
@@ -97,6 +100,8 @@ export async function explainMessage(
       ? cutOffText(cutOffs)
       : (unrecordedText(deps, hook.hook, journey) ?? (crashed && crashText(crashed, deps))));
   if (own) return cutOff(deps, hook, journey, { cutOffs, reason, own });
+  const isEnding = crashed !== undefined && crashed === ending && cutOffs === 0;
+  if (ending) return cutOff(deps, hook, journey, { cutOffs, reason: isEnding ? undefined : reason, ending });
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   if (reason !== undefined) return cutOff(deps, hook, journey, { cutOffs, reason });
   if (dispatch) return didNotRun(deps, hook, journey, dispatch);
@@ -228,7 +233,12 @@ async function cutOff(
   deps: CommandDeps,
   hook: HookInfo,
   journey: Journey,
-  { cutOffs, reason, own: run }: { cutOffs: number; reason: string | undefined; own?: AutomationRun },
+  {
+    cutOffs,
+    reason,
+    own: run,
+    ending,
+  }: { cutOffs: number; reason: string | undefined; own?: AutomationRun; ending?: CrashedDispatch },
 ): Promise<CommandAnswer> {
   const { id, asked, row, dispatches } = journey;
   const hasClaimed = hook.hook === "inbound_claim" && row !== undefined && claimerOf(row) === hook.id;
@@ -239,11 +249,13 @@ async function cutOff(
     text: [
       run
         ? `${code(hook.id)} and ${code(id)}: ${cutOffRunText(run)}`
-        : hasClaimed
-          ? `${code(hook.id)} **ran** for ${code(id)}.`
-          : wasDisabled
-            ? `${code(hook.id)} did **not** run for ${code(id)}. ${disabledReason(deps, hook, switches, row.receivedAt)}`
-            : `Whether ${code(hook.id)} ran for ${code(id)} is **not known**.`,
+        : ending
+          ? crashText(ending, deps)
+          : hasClaimed
+            ? `${code(hook.id)} **ran** for ${code(id)}.`
+            : wasDisabled
+              ? `${code(hook.id)} did **not** run for ${code(id)}. ${disabledReason(deps, hook, switches, row.receivedAt)}`
+              : `Whether ${code(hook.id)} ran for ${code(id)} is **not known**.`,
       reason,
       whyNotReached(hook.hook, journey, deps.clock.now()),
     ],
@@ -251,7 +263,7 @@ async function cutOff(
       id: hook.id,
       message: asked,
       found: true,
-      ran: run ? run.status !== "skipped" : hasClaimed ? true : wasDisabled ? false : undefined,
+      ran: run ? run.status !== "skipped" : hasClaimed || ending ? true : wasDisabled ? false : undefined,
       runs: run && [{ runId: run.id, status: run.status }],
       cutOffs,
       reason,

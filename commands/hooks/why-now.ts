@@ -93,6 +93,8 @@ interface LastTime {
   isRun: boolean;
   /** Why the end of the process cut it off; undefined when that did not happen. */
   interrupted?: string;
+  /** The message, delivery or task that it ended the process for. */
+  endedAt?: string | undefined;
   /** What came of the run, where that is more than that it passed. */
   end?: string;
   /** Why it did not run then; undefined when it did, or when that is not known. */
@@ -205,13 +207,13 @@ function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | u
   const { unended, isOfStoredRun, lastFiredAt = 0 } = row;
   if (lastFiredAt <= (recorded?.at ?? 0)) return undefined;
   const ran: LastTime = { at: lastFiredAt, ran: true, isRun: true, why: undefined, isKeptOff: false };
-  if (unended?.kind === "interrupted") return { ...ran, interrupted: unended.reason ?? "" };
+  if (unended?.kind === "interrupted") return { ...ran, interrupted: unended.reason ?? "", endedAt: unended.endedAt };
   return isOfStoredRun && unended === undefined ? ran : undefined;
 }
 
 /** What the end of the process cut off after that, at its point; where nothing is on record, what is asked again after a crash. */
 async function cutAfter(deps: CommandDeps, { hook, phase }: HookInfo, then: LastTime | undefined) {
-  if (then !== undefined) return cutOffAfter(deps, hook, then.at, phase);
+  if (then !== undefined) return cutOffAfter(deps, hook, then.at, phase, then.endedAt);
   const crashed = (await crashedAt(hook, deps, { phase })).at(-1);
   return crashed && crashText(crashed, deps);
 }

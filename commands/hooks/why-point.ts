@@ -30,7 +30,8 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const started = unrecorded.filter(({ event }) => event === point);
   const crashed = (await crashedAt(point, deps, { ids: idsOf(journey) })).at(-1);
   const isSeen = here.length > 0 || open.length > 0 || started.length > 0;
-  const notReached = isSeen || crashed !== undefined ? undefined : whyNotReached(point, journey, now);
+  const isGivenUp = crashed !== undefined && crashed.endedBy === undefined;
+  const notReached = isSeen || isGivenUp ? undefined : whyNotReached(point, journey, now);
   const killed =
     isSeen || crashed !== undefined || notReached !== undefined ? undefined : killedText(deps, point, journey);
   const lost =

@@ -2,12 +2,14 @@
 import { numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import { purgedBecauseFinder } from "../../src/domain/purges.js";
+import type { InboxRow } from "../../src/domain/store.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, clockTime, code } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
-import type { Journey } from "./find.js";
+import { type Journey, POINT_OF_CHANGE } from "./find.js";
 import { workOf } from "./not-recorded.js";
+import { mayBeCommand } from "./why-not-reached.js";
 
 /** How far messages and deliveries are looked through. */
 const LAST = 200;
@@ -51,10 +53,14 @@ async function lastCutOff(
   if (work !== undefined) return work;
   const crashed = (await crashedAt(point, deps, { phase })).at(-1);
   // What is called again crashed no later than this process started.
-  if (crashed !== undefined) return { id: idOf(crashed), at: crashed.givenUp?.at ?? deps.about.startedAt, crashed };
+  const known = crashed && { id: idOf(crashed), at: crashed.givenUp?.at ?? deps.about.startedAt, crashed };
+  // A message whose hook ended the process may have been handled again since, or another message after it.
+  if (known !== undefined && crashed?.endedBy === undefined) return known;
   for (const { id, round, at } of await cutOffAt(point, store))
-    if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined) return { id, at };
-  const isInbound = point === "message_received" || point === "inbound_claim";
+    if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined)
+      return known !== undefined && known.at > at ? known : { id, at };
+  if (known !== undefined) return known;
+  const isInbound = point in OF_ROW;
   if (!isInbound && point !== "before_dispatch" && point !== "message_sending") return undefined;
   const purged = await purgedBecause(isInbound ? MAY_CRASH : HOOKS_MAY_CRASH);
   return purged === undefined ? undefined : { id: purged, at: 0 };
@@ -100,7 +106,8 @@ export const idsOf = ({ id, deliveries }: Pick<Journey, "id" | "deliveries">): s
 export async function givenUpEnds(deps: CommandDeps, journey: Pick<Journey, "id" | "deliveries">) {
   const ids = idsOf(journey);
   const crashed = await Promise.all(DELIVERY_ENDS.map((point) => crashedAt(point, deps, { ids })));
-  return crashed.flat().map((one) => {
+  const givenUp = crashed.flat().filter(({ endedBy }) => endedBy === undefined);
+  return givenUp.map((one) => {
     const at = one.givenUp?.at ?? deps.clock.now();
     const text = `${clockTime(at, deps.clock.now())} hooks at ${code(one.point)} crashed the gateway ${timesText(one)} for ${code(idOf(one))}, and are not called again`;
     return { at, text };
@@ -109,11 +116,13 @@ export async function givenUpEnds(deps: CommandDeps, journey: Pick<Journey, "id"
 
 const timesText = ({ crashes }: CrashedDispatch) => (crashes === 1 ? "once" : `${crashes} times in a row`);
 
-/** What hooks were not notified of, or never ended, and no work waits for: nothing else shows it. Newest first. */
+/** What hooks were not notified of, or never ended, and no work waits for, and hooks that ended the process: nothing else shows it. Newest first. */
 export async function silentlyGivenUp({ attempts, clock }: CommandDeps): Promise<CrashedDispatch[]> {
   const since = clock.now() - SHOWN_MS;
   const crashed = (await attempts?.crashed()) ?? [];
-  return crashed.filter(({ givenUp }) => givenUp?.isSilent && givenUp.at > since).reverse();
+  const silent = crashed.filter(({ givenUp }) => givenUp?.isSilent && givenUp.at > since).reverse();
+  const isShown = (id: string) => silent.some((one) => one.endedBy === undefined && idOf(one) === id);
+  return silent.filter((one) => one.endedBy === undefined || !isShown(idOf(one)));
 }
 
 /** As long as failures of hooks are shown. */
@@ -121,13 +130,30 @@ const SHOWN_MS = 24 * 3_600_000;
 
 const DELIVERY_ENDS: readonly string[] = ["message_sent", "delivery_failed"];
 
-/** The task, mission or delivery; the dispatch where it is of none, as at a schedule. */
-export const idOf = ({ dispatchId, point }: CrashedDispatch): string =>
-  workOf(dispatchId)?.id ?? (DELIVERY_ENDS.includes(point) ? rootOf(dispatchId) : dispatchId);
+/** By hook of a plugin: its last call of `process.exit`, and for what it was called then. */
+export async function endingsByHook({ attempts }: CommandDeps): Promise<ReadonlyMap<string, Ending>> {
+  const crashed = (await attempts?.crashed()) ?? [];
+  const endings = crashed.flatMap((one): [string, Ending][] =>
+    one.endedBy === undefined || one.givenUp === undefined
+      ? []
+      : [[one.endedBy.hookId, { id: idOf(one), at: one.givenUp.at, exitCode: one.endedBy.exitCode }]],
+  );
+  return new Map(endings);
+}
+
+export interface Ending extends Pick<CutOff, "id" | "at"> {
+  exitCode: number;
+}
+
+/** The message, task, mission or delivery; the dispatch where it is of none, as at a schedule. */
+export const idOf = ({ dispatchId, point, endedBy }: CrashedDispatch): string =>
+  workOf(dispatchId)?.id ?? (endedBy !== undefined || DELIVERY_ENDS.includes(point) ? rootOf(dispatchId) : dispatchId);
 
 /** Sentences, in Markdown. `when`: the adverb of the crash, of what is called again. */
 export function crashText(crashed: CrashedDispatch, { clock }: CommandDeps, when = ""): string {
-  const { maxCrashes, isCalled, givenUp } = crashed;
+  const { maxCrashes, isCalled, givenUp, endedBy } = crashed;
+  if (givenUp !== undefined && endedBy !== undefined)
+    return `${crashesText(crashed)}, ${ago(givenUp.at, clock.now())}; what else ran there before that is not recorded. A plugin must not call ${code("process.exit")}.`;
   if (givenUp !== undefined)
     return `${crashesText(crashed)} (${ago(givenUp.at, clock.now())}); what ran before each crash is not recorded. They are not called again${givenUp.isSilent ? "" : " by themselves"}. Where a plugin ended the process itself, the log names its hook.`;
   const again = isCalled ? "They are being called again now" : "They are called again when it is its turn";
@@ -136,12 +162,27 @@ export function crashText(crashed: CrashedDispatch, { clock }: CommandDeps, when
 
 /** `The gateway crashed once while hooks at task:create (after) were at work on t_1`. */
 export function crashesText(crashed: CrashedDispatch): string {
-  const { point, phase } = crashed;
-  return `The gateway crashed **${timesText(crashed)}** while hooks at ${code(point)}${phase === "after" ? " (after)" : ""} were at work on ${code(idOf(crashed))}`;
+  const { phase, endedBy, dispatchId } = crashed;
+  const point = `${code(crashed.point)}${phase === "after" ? " (after)" : ""}`;
+  if (endedBy !== undefined) {
+    const about = workOf(dispatchId) || /^(m\d|d_)/.test(dispatchId) ? `, for ${code(idOf(crashed))}` : "";
+    return `${code(endedBy.hookId)} **ended the process** with exit code ${endedBy.exitCode} at ${point}${about}`;
+  }
+  return `The gateway crashed **${timesText(crashed)}** while hooks at ${point} were at work on ${code(idOf(crashed))}`;
 }
 
 /** Who holds work whose hooks are not called again. */
 const GATEWAY = "hookgate";
+
+/** Points that fire while a row of the inbox is handled: whether a row that was not handled to its end may have come to them. */
+const OF_ROW: Readonly<Record<string, (row: InboxRow) => boolean>> = {
+  message_received: ({ event: { kind } }) => kind === "message" || kind === "command",
+  inbound_claim: ({ event, outcome }) => event.kind === "message" && outcome !== "command" && outcome !== "denied",
+  command_invoked: mayBeCommand,
+  ...Object.fromEntries(
+    Object.entries(POINT_OF_CHANGE).map(([kind, point]) => [point, ({ event }: InboxRow) => event.kind === kind]),
+  ),
+};
 
 async function cutOffAt(
   point: string,
@@ -157,10 +198,11 @@ async function cutOffAt(
       .slice(0, MAX_LOOKED_UP)
       .map(({ id, round, createdAt, settledAt }) => ({ id, round, at: settledAt ?? createdAt }));
   }
-  if (point !== "message_received" && point !== "inbound_claim") return [];
+  const isOf = OF_ROW[point];
+  if (isOf === undefined) return [];
   const rows = await inbox.list({ limit: LAST });
   return rows
-    .filter((row) => row.event.kind === "message" && row.outcome !== "command" && row.outcome !== "denied")
+    .filter(isOf)
     .filter((row) => cutOffsOf(row) > 0)
     .slice(0, MAX_LOOKED_UP)
     .map(({ id, round, receivedAt, settledAt }) => ({
@@ -170,15 +212,17 @@ async function cutOffAt(
     }));
 }
 
-/** What may have fired at the point after its last firing on record, `at` (-1: none is): two sentences. */
+/** What may have fired at the point after its last firing on record, `at` (-1: none is), and was not for `except`: two sentences. */
 export async function cutOffAfter(
   deps: CommandDeps,
   point: string,
   at = -1,
   phase?: Phase,
+  except?: string,
 ): Promise<string | undefined> {
   const cut = await cutOffFinder(deps)(point, phase);
   if (cut === undefined || (cut.at <= at && !cut.isHeld)) return undefined;
+  if (cut.crashed === undefined && cut.id === except) return undefined;
   if (cut.crashed !== undefined) return crashText(cut.crashed, deps, at > 0 ? " after that" : "");
   return `The process ended while hooks were at work on ${code(cut.id)}${at > 0 && cut.at > at ? ", after that" : ""}: what ran for it at ${code(point)} before the end of the process is not recorded. ${code(`/hooks why ${point} ${cut.id}`)} shows what is known.`;
 }

@@ -12,6 +12,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
+import { isInCommandLane } from "./cut-off.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
 import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js";
 
@@ -154,9 +155,7 @@ async function lastMessage({ store }: CommandDeps, at: Address | undefined): Pro
   let before = Number.MAX_SAFE_INTEGER;
   for (let reads = 0; reads < MAX_READS; reads++) {
     const rows = await store.inbox.list({ ...where, before, limit: LAST_ROWS });
-    const last = rows.find(
-      ({ event, outcome, lane }) => event.kind === "message" && outcome !== "command" && !lane.includes("#commands"),
-    );
+    const last = rows.find((row) => row.event.kind === "message" && row.outcome !== "command" && !isInCommandLane(row));
     const oldest = rows.at(-1);
     if (last || oldest === undefined || rows.length < LAST_ROWS) return last;
     before = oldest.id;

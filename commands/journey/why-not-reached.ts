@@ -6,7 +6,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { isAttempt } from "./background.js";
-import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
+import { cutOffsOf, isInCommandLane, undecidedOf, wasUndecided } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { wasGivenUpText } from "./given-up.js";
 import { isLedTo } from "./led-to.js";
@@ -35,7 +35,8 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
   }
   if (own && !row) return `The gateway sent this message on its own. ${code(point)} fires for messages of people.`;
   if (!row) return whyGone(journey, now);
-  return whyNever(point, row) ?? (point === "command_invoked" ? undefined : whyUnhandled(journey, now));
+  const isCommandEnded = point === "command_invoked" && row.status !== "dead";
+  return whyNever(point, row) ?? (isCommandEnded ? undefined : whyUnhandled(journey, now));
 }
 
 /**
@@ -119,13 +120,15 @@ function whyNever(point: string, row: InboxRow): string | undefined {
     case "inbound_claim":
       return whyNotOffered(row);
     case "command_invoked":
-      return row.outcome === "command" || row.event.kind === "command"
-        ? undefined
-        : `This message is no command, and ${code(point)} fires for commands only.`;
+      return mayBeCommand(row) ? undefined : `This message is no command, and ${code(point)} fires for commands only.`;
     default:
       return isLedTo(point) ? undefined : `${code(point)} does not fire for messages.`;
   }
 }
+
+/** What was not handled to its end has no outcome. */
+export const mayBeCommand = (row: InboxRow): boolean =>
+  row.outcome === "command" || row.event.kind === "command" || (row.outcome === undefined && isInCommandLane(row));
 
 function whyNotReceived({ event: { kind } }: InboxRow): string | undefined {
   return kind === "message" || kind === "command" ? undefined : `It is ${NAMES[kind]}, and not a message.`;

@@ -449,6 +449,8 @@ export interface HookStateStore {
 export interface KeyValueStore {
   get(scope: string, key: string): Promise<unknown>;
   set(scope: string, key: string, value: unknown): Promise<void>;
+  /** On disk when it returns, for what the end of the process leaves no time for. */
+  setNow(scope: string, key: string, value: unknown): void;
   delete(scope: string, key: string): Promise<void>;
   list(scope: string, prefix: string): Promise<{ key: string; value: unknown }[]>;
 }

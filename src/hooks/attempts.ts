@@ -8,7 +8,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { createGivenUpList } from "./given-up.js";
+import { createGivenUpList, type GivenUp } from "./given-up.js";
 import type { LifecyclePhase } from "./point.js";
 import type { HookRegistry } from "./registry.js";
 
@@ -74,6 +74,8 @@ export interface CrashedDispatch {
   crashes: number;
   /** Its hooks are not called again: since when (ms since the epoch), and whether no work waits for an operator because of that. */
   givenUp?: { at: number; isSilent: boolean };
+  /** The hook called `process.exit` in it, `givenUp.at`, which says nothing of whether its hooks are called again. */
+  endedBy?: GivenUp["endedBy"];
   /** After more than so many its hooks are not called again by themselves. */
   maxCrashes: number;
   /** Its hooks are called again, or were a moment ago. */
@@ -81,7 +83,7 @@ export interface CrashedDispatch {
 }
 
 export interface AttemptDeps {
-  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
+  keyValue: Pick<KeyValueStore, "list" | "set" | "setNow" | "delete">;
   registry: Pick<HookRegistry, "hasWaiting">;
   clock: Pick<Clock, "now">;
   logger: Logger;

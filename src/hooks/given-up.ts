@@ -1,6 +1,6 @@
 /**
- * Dispatches whose hooks are not called again, because the process ended while they ran: nothing else has a record of them, as the journal
- * records a dispatch at its end. The newest are kept.
+ * Dispatches whose hooks are not called again, because the process ended while they ran, and the last that each hook of a plugin ended the
+ * process in: nothing else has a record of them, as the journal records a dispatch at its end. The newest are kept.
  */
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
@@ -17,6 +17,8 @@ export interface GivenUp {
   at: number;
   /** No work waits for an operator because of it. */
   isSilent: boolean;
+  /** The hook called `process.exit`. Its dispatch may be called again. */
+  endedBy?: { hookId: string; exitCode: number } | undefined;
 }
 
 export interface GivenUpList {
@@ -24,15 +26,20 @@ export interface GivenUpList {
   list(): Promise<GivenUp[]>;
   /** Never rejects: what is given up is given up. */
   note(one: GivenUp): Promise<void>;
+  /** The process ends. Throws when it cannot be written. */
+  noteNow(one: GivenUp): void;
 }
 
 interface Deps {
-  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
+  keyValue: Pick<KeyValueStore, "list" | "set" | "setNow" | "delete">;
   logger: Logger;
 }
 
 const SCOPE = "hooks.given-up";
 const MAX_KEPT = 200;
+
+/** A hook that ends the process again and again has one row. */
+const keyOf = ({ dispatchId, endedBy }: GivenUp) => (endedBy === undefined ? dispatchId : `hook ${endedBy.hookId}`);
 
 export function createGivenUpList({ keyValue, logger }: Deps): GivenUpList {
   const list = async () =>
@@ -41,10 +48,10 @@ export function createGivenUpList({ keyValue, logger }: Deps): GivenUpList {
     list,
     async note(one) {
       try {
-        const known = (await list()).filter(({ dispatchId }) => dispatchId !== one.dispatchId);
-        await keyValue.set(SCOPE, one.dispatchId, one);
-        for (const { dispatchId } of known.slice(0, Math.max(0, known.length + 1 - MAX_KEPT)))
-          await keyValue.delete(SCOPE, dispatchId);
+        const known = (await list()).filter((other) => keyOf(other) !== keyOf(one));
+        await keyValue.set(SCOPE, keyOf(one), one);
+        for (const oldest of known.slice(0, Math.max(0, known.length + 1 - MAX_KEPT)))
+          await keyValue.delete(SCOPE, keyOf(oldest));
       } catch (error) {
         logger.warn(
           { dispatch: one.dispatchId, error: errorMessage(error) },
@@ -52,5 +59,6 @@ export function createGivenUpList({ keyValue, logger }: Deps): GivenUpList {
         );
       }
     },
+    noteNow: (one) => keyValue.setNow(SCOPE, keyOf(one), one),
   };
 }

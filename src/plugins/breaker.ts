@@ -27,6 +27,7 @@ const OPEN_POLICIES: ReadonlySet<FailurePolicy> = new Set(["fail-open", "best-ef
 /** The hook whose handler has the processor at this moment; none while handlers are waited for. */
 export interface CallNow {
   hookId: string | undefined;
+  context: Pick<HookContext, "dispatchId"> | undefined;
 }
 
 export function guarded(
@@ -38,12 +39,16 @@ export function guarded(
 ): Handler {
   const call = checked(hookId, handler, registry, breaker);
   return (first, second) => {
-    const outer = now.hookId;
+    const outerId = now.hookId;
+    const outerContext = now.context;
     now.hookId = hookId;
+    // A lifecycle handler gets its context only.
+    now.context = second ?? first;
     try {
       return call(first, second);
     } finally {
-      now.hookId = outer;
+      now.hookId = outerId;
+      now.context = outerContext;
     }
   };
 }

@@ -93,7 +93,7 @@ export interface Plugins {
   reload(change?: PluginsChange, accept?: () => void): Promise<PluginInfo[]>;
   list(): PluginInfo[];
   /** The hook whose handler has the processor at this moment. */
-  calling(): string | undefined;
+  calling(): { hookId: string; dispatchId: string | undefined } | undefined;
   /** For the gateway's default route. */
   readonly routes: Routes;
   /** The commands of those at work. */
@@ -135,7 +135,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   const commands = new Map<string, readonly Command[]>();
   const { breaker, reservedCommands = new Set(), teardownTimeoutMs = () => 10_000 } = options;
-  const callNow: CallNow = { hookId: undefined };
+  const callNow: CallNow = { hookId: undefined, context: undefined };
   const around: Surroundings = {
     ...options,
     breaker,
@@ -426,7 +426,10 @@ export function createPlugins(options: PluginsOptions): Plugins {
       }),
     reload,
     list,
-    calling: () => callNow.hookId,
+    calling() {
+      const { hookId, context } = callNow;
+      return hookId === undefined ? undefined : { hookId, dispatchId: context?.dispatchId };
+    },
     routes,
     commands: () => [...commands.values()].flat(),
     async stop() {

@@ -26,6 +26,7 @@ export function createKeyValue({ database, read, write }: Connection): KeyValueS
       const json: string | undefined = JSON.stringify(value);
       await write(() => void (json === undefined ? remove.run(scope, key) : set.run(scope, key, json)));
     },
+    setNow: (scope, key, value) => void set.run(scope, key, JSON.stringify(value)),
     delete: (scope, key) => write(() => void remove.run(scope, key)),
     list: (scope, prefix) =>
       read(() => list.all(scope, prefix, prefix).map(({ key, value }) => ({ key, value: JSON.parse(value) }))),

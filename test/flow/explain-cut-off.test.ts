@@ -141,7 +141,7 @@ it("a message that was purged after it ended the process may have run as before"
   const row = await untilGivenUp(() => gateway.ending());
   await ask("/outbox purge dead yes=true");
   for (const [line, unknown] of [
-    [`/hooks why lab.die ${row}`, `Whether lab.die ran for ${row} is not known.`],
+    [`/hooks why lab.die ${row}`, `lab.die ended the process with exit code 9 at inbound_claim, for ${row}`],
     [`/hooks why lab.last ${row}`, `Whether lab.last ran for ${row} is not known.`],
     [`/hooks why inbound_claim ${row}`, `Whether inbound_claim fired for ${row} is not known.`],
   ] as const) {
@@ -151,7 +151,7 @@ it("a message that was purged after it ended the process may have run as before"
     expect(answer).not.toMatch(INVENTED);
   }
   const now = await ask("/hooks why lab.die");
-  expect(now).toContain(`hether it ran is not known: the process ended while hooks were at work on ${row}`);
+  expect(now).toContain("was interrupted: it ended the process with exit code 9");
   expect(now).not.toMatch(/never fired|has not fired/);
   expect(await ask("/hooks why inbound_claim")).not.toMatch(INVENTED);
   // The message was not sent anywhere: that is known.
@@ -165,13 +165,15 @@ it("a hook that ended the process may have run, and so may its point", async () 
   const given = await ask(`/hooks why ${row}`);
   expect(given).toContain("attempt 2; the process ended in between");
   expect(given).not.toContain("started again");
-  expect(await ask(`/hooks why lab.die ${row}`)).toContain(`Whether lab.die ran for ${row} is not known.`);
+  expect(await ask(`/hooks why lab.die ${row}`)).toContain(
+    `lab.die ended the process with exit code 9 at inbound_claim, for ${row}`,
+  );
   const point = await ask(`/hooks why inbound_claim ${row}`);
   expect(point).toContain(`Whether inbound_claim fired for ${row} is not known.`);
   expect(point).toContain("the log names its hook");
-  const unknown = `hether it ran is not known: the process ended while hooks were at work on ${row}`;
-  expect(await ask("/hooks show lab.die")).toContain(unknown);
-  expect(await ask("/hooks why lab.die")).toContain(unknown);
+  const ended = "interrupted (it ended the process with exit code 9)";
+  expect(await ask("/hooks show lab.die")).toContain(ended);
+  expect(await ask("/hooks why lab.die")).toContain(ended);
   expect(await ask("/hooks list never")).not.toContain("lab.die");
   // Of a point that the message never came to, it is known.
   expect(await ask("/hooks show lab.sends")).toContain("never fired");
@@ -198,7 +200,7 @@ it("a hook that ended the process while an answer was on its way out may have ru
   const held = async () => (await asked("/outbox list held"))?.includes("they may crash the gateway");
   await until(held, "the answer being held");
   const answer = await ask("/hooks why lab.sends last");
-  expect(answer).toMatch(/Whether lab\.sends ran for m\d+ is not known\./);
+  expect(answer).toMatch(/lab\.sends ended the process with exit code 9 at message_sending, for d_m\d+/);
   expect(answer).toContain("cut that off 3 times");
   expect(answer).toContain("it is held: the gateway ended 3 times while hooks decided about it");
   expect(await ask("/hooks why message_sending last")).toMatch(/Whether message_sending fired for m\d+ is not known\./);
@@ -467,7 +469,7 @@ describe("a hook that ended the gateway until it was given up is not called one 
     const answer = await known("/hooks why ex.ms");
     expect(answer).toContain("The gateway crashed 4 times in a row while hooks at message_sent were at work on d_m");
     expect(answer).not.toMatch(GUESSED);
-    expect(await ask("/hooks show ex.ms")).toMatch(/last fired: whether it ran is not known/);
+    expect(await ask("/hooks show ex.ms")).toMatch(/last fired: .*it ended the process with exit code 9/);
     const row = /What happened to (m\d+)/.exec(await ask("/hooks why last"))?.[1] as string;
     for (const line of [`/hooks why message_sent ${row}`, `/hooks why ex.ms ${row}`, "/hooks why message_sent"]) {
       const text = await ask(line);
@@ -489,13 +491,11 @@ describe("a hook that ended the gateway until it was given up is not called one 
       const answer = await known(`/hooks why ${hook}`);
       const id = await idOf(title);
       const crash = `The gateway crashed 2 times in a row while hooks at ${point} (after) were at work on ${id}`;
-      expect(answer).toContain(
-        `${hook} ran for the last ${point} (after) on record.`.replace(point === "task:create" ? "" : " (after)", ""),
-      );
+      expect(answer).toContain("was interrupted: it ended the process with exit code 10");
       expect(answer).toContain(crash);
       expect(await ask(`/hooks why ${point} ${id}`)).toContain(crash);
       expect(await ask(`/hooks why ${hook} ${id}`)).toContain("is not recorded");
-      expect(await ask(`/hooks show ${hook}`)).toContain("whether it ran after that is not known");
+      expect(await ask(`/hooks show ${hook}`)).toContain("it ended the process with exit code 10");
       expect(await ask("/status")).toContain(`${crash} (`);
     }
   });
@@ -513,8 +513,8 @@ describe("a hook that ended the gateway until it was given up is not called one 
 
   it("at `before` of a task that a command was to create", async () => {
     await endingBy(() => ask('/task add ok "ends before"'), 1);
-    const answer = await known("/hooks why ex.cb");
-    expect(answer).toContain("The gateway crashed once while hooks at task:create were at work on t_");
+    const answer = await ask("/hooks why ex.cb");
+    expect(answer).toContain("it ended the process with exit code 10");
     expect(answer).not.toMatch(GUESSED);
     const status = await ask("/status");
     expect(status).toContain("crashed once while hooks at task:create were at work");
