@@ -16,7 +16,8 @@ const MAX_PROBLEMS = 10;
 const SECTIONS = {
   file: (total: number) => `**${count(total, "file")} cannot be read**`,
   hook: (total: number) => `**${count(total, "hook")} not in force**`,
-  previous: (total: number) => `**${count(total, "hook")} broken in the latest version: the previous version runs**`,
+  previous: (total: number) =>
+    `**${count(total, "hook")} broken in the latest version: the previous version is in force**`,
   trigger: (total: number) => `**${count(total, "trigger")} cannot fire at the moment**`,
   problem: (total: number) => `**${count(total, "problem")} of the configuration**`,
 } as const;
@@ -76,7 +77,7 @@ function sectionOf({ id, isWholeFile }: BrokenHook, desk: Desk): keyof typeof SE
 
 /** What runs in place of a broken version; undefined when nothing does. */
 export function previousText({ id, place, isWholeFile }: BrokenHook, desk: Desk): string | undefined {
-  if (isWholeFile !== true) return desk?.get(id) === undefined ? undefined : "the previous version runs";
+  if (isWholeFile !== true) return desk?.get(id) === undefined ? undefined : "the previous version is in force";
   const held = desk?.list().filter((one) => one.place.file === place.file).length ?? 0;
   return held === 0 ? undefined : `the previous version of ${count(held, "hook")} in it runs`;
 }

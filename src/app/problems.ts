@@ -219,7 +219,7 @@ function needs(examined: Examined): ListedProblem[] {
       ...unknownInCondition(definition, examined),
       ...unknownPlaces(definition, examined),
       ...unwatched(definition, definitions),
-      ...definition.secrets.flatMap((name) => unmasked(name, env) ?? []),
+      ...definition.secrets.flatMap((name) => unset(name, env) ?? unmasked(name, env) ?? []),
       ...offPlatforms(match, on),
     ];
     const list = (of: ListedProblem["of"], message: string): ListedProblem => {
@@ -341,6 +341,12 @@ function commandProblem(text: string, { commands }: Examined): string | undefine
   if (text.startsWith("/")) return `payload.command has no slash: write "${text.slice(1)}"`;
   const near = nearest(text, new Set(names));
   return `there is no command "${text}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+}
+
+/** A variable that was emptied since the hook was put in force. */
+function unset(name: string, env: Environment): string | undefined {
+  if (env.variable(name) !== undefined) return undefined;
+  return `the environment variable ${name} is missing, so each run fails: set it`;
 }
 
 /** A secret that logs and histories show, because it is an ordinary word. */

@@ -147,7 +147,7 @@ test.each([
           .map(({ id }) => id)
           .sort(),
       ).toEqual([other, "guard"].sort());
-      expect(await broken(live)).toMatch(/guard.*: the previous version runs/);
+      expect(await broken(live)).toMatch(/guard.*: the previous version is in force/);
       await expectGuarded(live);
     }
     live.write("hooks/a.yaml", BLOCK_ANSWER);
@@ -203,6 +203,24 @@ test("a guard whose own entry is broken stays in its previous version when a new
   live.write("hooks/aa.yaml", NEWCOMER);
   live.write("hooks/b.yaml", BLOCK_GUARD.replace("closed", "closd") + BLOCK_ANSWER);
   await reloaded(live);
-  expect(await broken(live)).toMatch(/guard.*: the previous version runs/);
+  expect(await broken(live)).toMatch(/guard.*: the previous version is in force/);
   await expectGuarded(live);
+});
+
+test("a guard whose variable was emptied is in force, and its runs are said to fail until the variable is set", async () => {
+  const env = { GUARD_KEY: "guard-key-123456" };
+  const keyed = BLOCK_GUARD.replace('sh: "', 'secrets: [GUARD_KEY], sh: "');
+  const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": keyed + BLOCK_ANSWER }, { env });
+  await expectGuarded(live);
+  env.GUARD_KEY = "";
+  const { report } = await reloaded(live);
+  const lack = "hook guard: the environment variable GUARD_KEY is missing, so each run fails: set it";
+  expect(report).toContain(lack);
+  expect((await broken(live)).replaceAll("\\", "")).toContain(lack);
+  expect(await broken(live)).not.toContain("previous version runs");
+  await live.say("evil");
+  expect(await live.ended("guard", 2)).toMatchObject({ status: "failed" });
+  env.GUARD_KEY = "guard-key-654321";
+  await reloaded(live);
+  expect(await broken(live)).toBe("No configured hook is broken.");
 });

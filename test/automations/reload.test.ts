@@ -86,10 +86,10 @@ describe("a changed configuration", () => {
     expect(texts[0]).toContain("page 1 of 3");
     expect(texts[1]).toContain("`b15`");
     expect(texts[1]).not.toContain("`b3` at");
-    expect(texts[2]).toMatch(/`guard` at [^`]*: the previous version runs/);
+    expect(texts[2]).toMatch(/`guard` at [^`]*: the previous version is in force/);
     expect(await shown("/status")).toContain("z.yaml");
     for (const line of ["/hooks show guard", "/hooks why guard"])
-      expect(await shown(line)).toMatch(/latest version.*not in force.*the previous version runs/s);
+      expect(await shown(line)).toMatch(/latest version.*not in force.*the previous version is in force/s);
     expect(await shown("/hooks why b1")).toContain("Not in force");
   });
 
