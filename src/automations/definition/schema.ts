@@ -127,7 +127,7 @@ export const definitionForm = z.strictObject({
     .enum(["skip", "queue", "coalesce"])
     .optional()
     .describe(
-      "When as many run as may: skip, wait, or let one run handle all waiting events. Default: skip for every, cron and manual, else queue.",
+      "When as many run as may: skip, wait, or run once for the newest waiting event. Under coalesce the events before it are skipped, and their payloads reach no run: use queue where each one counts. Default: skip for every, cron and manual, else queue.",
     ),
   max_queued: z.int().min(1).max(10_000).default(10_000).describe("With when_busy queue: how many may wait."),
   retry: retry.optional().describe("Background only: tries a failed run again."),
