@@ -154,7 +154,7 @@ async function postAnew(card: AlertCard, root: Delivery, { store, clock, discard
   const dueAt = repostAt(card, root);
   // The clock may have been set back.
   if (now >= settledAt && now < dueAt) return dueAt;
-  await discard([root.id], "the card of its alert is posted anew");
+  await discard([root.id], "the card of its alert is posted again");
   await store.saveCard({ ...card, isPosted: false, deliveryId: newId("d", now) });
   return now;
 }
