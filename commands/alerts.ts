@@ -51,6 +51,7 @@ export const alerts = defineCommand({
     { name: "text", summary: "note: what to write; resolve: why", type: "string", rest: true },
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page", type: "integer" },
+    { name: "expected", summary: "escalate: fail if a step was taken meanwhile; buttons set it", type: "integer" },
   ],
 });
 
@@ -69,14 +70,18 @@ async function escalate(deps: CommandDeps, context: CommandContext): Promise<Com
   const desk = needAlerts(deps);
   const id = await idIn(deps, context);
   const before = await desk.get(id);
-  const acted = await desk.act(id, { kind: "escalate" }, actorOf(context));
+  const { expected: given } = context.options;
+  const expected = typeof given === "number" ? given : undefined;
+  const acted = await desk.act(id, { kind: "escalate", expected }, actorOf(context));
   const [after] = acted.alerts;
-  if (before && after && isOpen(after.state) && after.steps === before.steps)
+  const isOutrun = expected !== undefined && acted.changed === 0 && after?.steps !== expected;
+  if (before && after && isOpen(after.state) && after.steps === before.steps && !isOutrun)
     return answer({
       text: [`No one was notified: ${plain(after.signal.title, 120)} has no further escalation step. ${code(id)}`],
       data: { changed: 0, alerts: acted.alerts.map(alertData) },
     });
-  return done(acted, { verb: "Escalated", event: "escalate" }, answering(deps));
+  const note = isOutrun ? "To notify the next person, press More… and Escalate again." : acted.note;
+  return done({ ...acted, note }, { verb: "Escalated", event: "escalate" }, answering(deps));
 }
 
 async function resolve(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {

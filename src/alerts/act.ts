@@ -11,7 +11,8 @@ export type PersonAction =
   | { kind: "wake" }
   | { kind: "assign" }
   | { kind: "resolve"; reason?: string | undefined }
-  | { kind: "escalate" }
+  /** `expected`: so many steps were taken when the person decided. Nothing happens when another was taken since. */
+  | { kind: "escalate"; expected?: number | undefined }
   /** More time was given, in words. */
   | { kind: "extend"; reason: string }
   | { kind: "note"; text: string };
@@ -71,7 +72,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       alert.endedAt = now;
       return;
     case "escalate":
-      alert.escalateNow = by;
+      if ((action.expected ?? alert.steps) === alert.steps) alert.escalateNow = by;
       return;
     case "extend":
       plan.record("extend", by, action.reason);

@@ -190,6 +190,25 @@ it("Escalate takes the next step that was not taken, and More… offers it while
   expect(JSON.stringify((await on.alerts.details(id, ROOM)).buttons)).not.toContain("/alerts escalate");
 });
 
+it("two people who press Escalate at once take one step, and the second one reads who was quicker", async () => {
+  const on = await watch(settings([at("1h", "kim"), at("2h", "ben")]));
+  const { id } = await on.raise();
+  const desk = await openDesk();
+  afterTest(() => desk.close());
+  desk.deps.alerts = on.alerts;
+  const [, line] = /"(\/alerts escalate [^"]+)"/.exec(JSON.stringify(await on.alerts.details(id, ROOM))) ?? [];
+  const answers = await Promise.all(["ann", "kim"].map(async () => (await desk.say(line ?? "")).shown));
+  await on.settle();
+  expect(paged(on)).toEqual(["kim"]);
+  expect(answers.filter((one) => one.includes("Step 1 of 2 (kim)"))).toHaveLength(1);
+  expect(answers.find((one) => one.startsWith("Nothing to do"))).toMatch(
+    /was escalated by .+ 1 s ago; it is firing\. To notify the next person, press More… and Escalate again/,
+  );
+  // A card that was opened since takes the next one.
+  const [, next] = /"(\/alerts escalate [^"]+)"/.exec(JSON.stringify(await on.alerts.details(id, ROOM))) ?? [];
+  expect((await desk.say(next ?? "")).shown).toContain("Step 2 of 2 (ben)");
+});
+
 it("an alert that was stored when steps were only counted has taken the first ones of its route", async () => {
   const on = await watch(settings([ANN_AT_3, KIM_AT_35]));
   const { id } = await on.raise();

@@ -48,12 +48,15 @@ const canAcknowledge = ({ state, called }: Alert) => state !== "acked" || called
 /** All that can be done with it. */
 export function detailButtons(alert: Alert, settings: Settings, now: Now): Button[][] {
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
-  const { id, state } = alert;
+  const { id, state, steps } = alert;
   if (!isOpen(state)) return [];
   const first = [
     has("ack") && canAcknowledge(alert) && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
-    has("escalate") && state === "firing" && now.canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
+    has("escalate") &&
+      state === "firing" &&
+      now.canEscalate &&
+      press("Escalate", `/alerts escalate ${id} expected=${steps}`, "danger"),
     ...(has("resolve") ? resolving(alert, now) : []),
     has("note") && asking("Note", `/alerts note ${id}`, [{ id: "text", label: "Note", long: true, required: true }]),
   ];
