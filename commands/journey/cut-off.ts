@@ -12,9 +12,6 @@ import type { Decision } from "./audit.js";
 import { isFiringAt } from "./background.js";
 import type { Journey } from "./find.js";
 
-/** A message that is a command, as far as it could be read when it came. */
-export const isInCommandLane = ({ lane }: InboxRow): boolean => lane.includes("#commands");
-
 /** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
 export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRow): number {
   const byCrash = error?.includes(MAY_CRASH) === true;

@@ -12,9 +12,8 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
-import { isInCommandLane } from "./cut-off.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
-import { changesOf, type Surroundings, surroundingsOf } from "./surroundings.js";
+import { changesOf, isInCommandLane, type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;

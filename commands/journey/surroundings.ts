@@ -232,3 +232,6 @@ export function runningNowText({ forMs, waitedMs, waitsUnder }: RunningHook): st
   if (waitsUnder === undefined) return `is **running now**, for ${formatDuration(forMs - waitedMs)}`;
   return `**waits for its turn** (${code(waitsUnder)}), for ${formatDuration(forMs)}`;
 }
+
+/** A message that is a command, as far as it could be read when it came. */
+export const isInCommandLane = ({ lane }: InboxRow): boolean => lane.includes("#commands");

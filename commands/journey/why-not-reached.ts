@@ -6,12 +6,12 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { isAttempt } from "./background.js";
-import { cutOffsOf, isInCommandLane, undecidedOf, wasUndecided } from "./cut-off.js";
+import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { wasGivenUpText } from "./given-up.js";
 import { isLedTo } from "./led-to.js";
 import { putOffs } from "./put-off.js";
-import { runningText } from "./surroundings.js";
+import { isInCommandLane, runningText } from "./surroundings.js";
 
 const OUTBOUND = ["before_dispatch", "message_sending", "message_sent", "delivery_failed"] as const;
 type OutboundPoint = (typeof OUTBOUND)[number];
