@@ -28,11 +28,13 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
   // Pictures are for chats; a program takes the data.
   const picture = context.at && (await missionPicture(whole, deadline, deps));
   const outcomes = tasks.filter(({ outcome, status }) => outcome !== undefined && status !== "done");
+  const unchecked = tasks.filter(({ isUnchecked }) => isUnchecked);
   return answer({
     text: [
       `**${plain(report.title)}** ${code(id)}: ${report.status}`,
       headOf(report),
       tasks.length > 0 && tableOf(tasks, context),
+      unchecked.length > 0 && `Accepted without a check: ${unchecked.map(({ title }) => plain(title)).join(", ")}`,
       outcomes.length > 0 && outcomes.slice(0, MAX_OUTCOMES).map(outcomeLine).join("\n"),
       gates.length > 0 && gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
       files.length > 0 &&

@@ -8,12 +8,15 @@ import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { plain } from "../text.js";
 import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, taskTitled, textOf } from "./desk.js";
+import { changedSince, nothingToDo } from "./meanwhile.js";
 import { nameOf, passedOn, taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
 export type TaskAction =
   | "start"
+  | "approve"
   | "done"
+  | "accept"
   | "decline"
   | "ask"
   | "note"
@@ -42,6 +45,8 @@ const DECIDES_NOTHING: readonly string[] = ["ask", "note", "deadline", "pause", 
 
 /** What whoever has it may do without any role. */
 export function isWorkersTurn({ status }: Task, action: string): boolean {
+  // Their second report changes nothing.
+  if (action === "done" && status === "review") return true;
   return WORKERS.includes(action) && (action === "ask" || action === "note" || !OPERATORS_TURN.has(status));
 }
 
@@ -80,36 +85,37 @@ export async function actOnTask(
     context.need("operator");
     context.need(roleToAct(desk, task, action));
   }
+  const meanwhile = await changedSince(desk, task, action, options.expected);
+  if (meanwhile !== undefined) return nothingToDo(desk, context, task, meanwhile, clock.now());
   const text = textOf(options.text) ?? textOf(options.reason);
   const { id } = task;
   const actor = actorOf(context, text);
+  const result = text === undefined ? undefined : { ok: true, output: text, durationMs: sinceStart(task, clock) };
   switch (action) {
     case "start":
+      needTheirs(desk, context, task);
+      return outcomeText(desk, context, await desk.begin(task, actor));
+    case "approve":
+      return outcomeText(desk, context, await desk.approve(task, actor));
     case "resume":
-      return outcomeText(desk, context, await desk.begin(id, actor));
+      return outcomeText(desk, context, await desk.resume(task, actor));
     case "retry":
-      return outcomeText(desk, context, await desk.again(id, actor));
+      return outcomeText(desk, context, await desk.again(task, actor));
     case "done":
-      return outcomeText(
-        desk,
-        context,
-        await desk.handIn(id, {
-          actor,
-          onVeto: "refuse",
-          result: text === undefined ? undefined : { ok: true, output: text, durationMs: sinceStart(task, clock) },
-        }),
-      );
+      return outcomeText(desk, context, await desk.report(task, actor, result));
+    case "accept":
+      return outcomeText(desk, context, await desk.accept(task, actor, result));
     case "decline":
       return outcomeText(
         desk,
         context,
-        await desk.refuse(id, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} declined it` }),
+        await desk.refuse(task, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} declined it` }),
       );
     case "refuse":
       return outcomeText(
         desk,
         context,
-        await desk.refuse(id, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} refused it` }),
+        await desk.refuse(task, { ...actor, reason: text ?? `${nameOf(actor.by, desk)} refused it` }),
       );
     case "pause":
       return outcomeText(desk, context, await desk.pause(id, actor));
@@ -137,6 +143,16 @@ export async function actOnTask(
         );
       return handInText(desk, context, action, task, text);
   }
+}
+
+/** What another person has is started in their name by a press of their card only. */
+function needTheirs(desk: TaskDesk, { operator, options }: CommandContext, task: Task): void {
+  if (task.status !== "assigned" || options.expected !== undefined || isWorker(task, operator)) return;
+  throw new HookgateError({
+    code: "TASK_TRANSITION",
+    message: `"${task.title}" is assigned to ${nameOf(task.assignTo, desk)}, who starts it.`,
+    hint: `/task done ${task.id} reports it as done for them.`,
+  });
 }
 
 async function assign(desk: TaskDesk, context: CommandContext, id: string, text: string | undefined) {

@@ -13,6 +13,10 @@ export type TaskDesk = Pick<
   | "store"
   | "create"
   | "begin"
+  | "approve"
+  | "resume"
+  | "report"
+  | "accept"
   | "again"
   | "pause"
   | "cancel"
@@ -20,7 +24,6 @@ export type TaskDesk = Pick<
   | "assign"
   | "setDeadline"
   | "note"
-  | "handIn"
   | "status"
   | "progressOf"
 > & {

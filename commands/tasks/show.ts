@@ -2,6 +2,7 @@
 
 import { hasRole } from "../../src/domain/identity.js";
 import { saidElsewhere, type Task, undeliveredCard, undeliveredWords } from "../../src/domain/task.js";
+import { lineFor } from "../../src/domain/task-press.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -72,7 +73,7 @@ function interruptionText({ id, hold, attempt, result, status }: Task): string |
   return [
     result && endOfRun(result),
     `${code(`/task retry ${id}`)} ${isRun ? "runs it again" : hooks}.`,
-    `${code(`/task done ${id}`)} accepts it as it is.`,
+    `${code(`/task ${status === "review" ? "accept" : "done"} ${id}`)} accepts it as it is.`,
     status === "blocked" && `${code(`/task cancel ${id}`)} ends the task.`,
   ]
     .filter((part) => typeof part === "string")
@@ -145,7 +146,7 @@ function buttonsOf(task: Task, desk: TaskDesk, { operator }: CommandContext) {
   if (!hasRole(operator.role, "operator")) return [];
   return nextSteps(task)
     .filter(([, action]) => mayAct(desk, task, operator, action))
-    .map(([label, action]) => commandButton(label, `/task ${action} ${task.id}`));
+    .map(([label, action]) => commandButton(label, lineFor(action, task)));
 }
 
 function nextSteps({ status }: Task): (readonly [label: string, action: TaskAction])[] {
@@ -157,7 +158,7 @@ function nextSteps({ status }: Task): (readonly [label: string, action: TaskActi
       ];
     case "awaiting_approval":
       return [
-        ["Approve", "start"],
+        ["Approve", "approve"],
         ["Refuse", "refuse"],
       ];
     case "failed":
@@ -170,7 +171,7 @@ function nextSteps({ status }: Task): (readonly [label: string, action: TaskActi
       ];
     case "review":
       return [
-        ["Accept", "done"],
+        ["Accept", "accept"],
         ["Again", "retry"],
         ["Refuse", "refuse"],
       ];

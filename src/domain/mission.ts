@@ -64,6 +64,8 @@ export const taskReport = z.object({
   attempts: z.number().int(),
   retries: z.number().int(),
   score: z.number().optional(),
+  /** Done, and what was expected of it was not found to be so: a person accepted it. */
+  isUnchecked: z.literal(true).optional(),
   /** The last words of a result, an error, or why it never ran; cut. */
   outcome: z.string().optional(),
   files: z.array(z.string()),

@@ -100,7 +100,7 @@ export const taskSpec = z.object({
   deadline: moment.optional(),
   /** Higher goes first; 0 unless said. */
   priority: z.int().optional(),
-  /** Waits for an operator's `/task start` first. */
+  /** Waits for an operator's `/task approve` first. */
   needsApproval: z.boolean().optional(),
   /** Names and words for hooks and for the runner's own input. */
   input: z.record(z.string(), z.unknown()).optional(),
@@ -301,7 +301,7 @@ export interface Actor {
 
 export type Assessed =
   | { kind: "assessed"; assessment: TaskAssessment }
-  /** It stays in review, for a person to decide (`/task done` or `/task retry`). */
+  /** It stays in review, for a person to decide (`/task accept` or `/task retry`). */
   | { kind: "held"; by: string; reason: string; point?: string; crashes?: number };
 
 /** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */

@@ -1,5 +1,6 @@
 /** What people ask of a task: the wishes behind `/task`, buttons and replies. Each is one transition; who may ask is the command's business. */
-import type { Actor, Task, TaskStatus } from "../domain/task.js";
+import type { Actor, Task, TaskResult, TaskStatus } from "../domain/task.js";
+import { JUDGED_AGAIN } from "../domain/task-press.js";
 import { HookgateError } from "../lib/errors.js";
 import { assigneeOf } from "./assignee.js";
 import type { OrchestratorDeps } from "./deps.js";
@@ -8,15 +9,24 @@ import type { Finish } from "./tasks/finish.js";
 import { limitOf } from "./tasks/step.js";
 import { type Transitioned, type Transitions, wordOf } from "./tasks/transition.js";
 
+/** `seen`: the task as its caller read it; in another state by then, it stays as it is. */
 export interface Asked {
-  /** A draft is let go, an approval given, a pause ended, and a person begins. */
-  begin(id: string, actor: Actor): Promise<Transitioned>;
+  /** A draft is let go, and a person begins. */
+  begin(seen: Task, actor: Actor): Promise<Transitioned>;
+  /** What waits for approval may run. */
+  approve(seen: Task, actor: Actor): Promise<Transitioned>;
+  /** A pause ends. */
+  resume(seen: Task, actor: Actor): Promise<Transitioned>;
+  /** Its work is done: into review where something is expected of it. */
+  report(seen: Task, actor: Actor, result: TaskResult | undefined): Promise<Transitioned>;
+  /** What is in review is done, without a further check. */
+  accept(seen: Task, actor: Actor, result: TaskResult | undefined): Promise<Transitioned>;
   /** Done again: what failed or was cancelled anew, and of what was refused the same once more. */
-  again(id: string, actor: Actor): Promise<Transitioned>;
+  again(seen: Task, actor: Actor): Promise<Transitioned>;
   pause(id: string, actor: Actor): Promise<Transitioned>;
   cancel(id: string, actor: Actor): Promise<Transitioned>;
   /** An approval refused, work not accepted, a person who cannot. */
-  refuse(id: string, actor: Actor): Promise<Transitioned>;
+  refuse(seen: Task, actor: Actor): Promise<Transitioned>;
   /** Taken from its assignee. */
   assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned>;
   /** `undefined`: none. Throws TASK_INVALID for one that is over. */
@@ -42,9 +52,8 @@ export function createAsked(deps: AskedDeps): Asked {
       throw cannot(task, `started: ${why}`, "Its mission lets it go; /gate release opens a gate that is shut.");
   }
 
-  async function begin(id: string, actor: Actor): Promise<Transitioned> {
-    const task = await need(id);
-    if (task.status === "draft") await needLetGo(task);
+  async function begin(task: Task, actor: Actor): Promise<Transitioned> {
+    const { id } = task;
     const still = sameAs(task);
     switch (task.status) {
       case "assigned": {
@@ -65,35 +74,60 @@ export function createAsked(deps: AskedDeps): Asked {
           onVeto: "refuse",
         });
       }
-      case "awaiting_approval":
-        return transition(id, {
-          to: "pending",
-          actor: { ...actor, reason: actor.reason ?? "approved" },
-          still,
-          change: () => ({ approvedBy: actor.by }),
-          timing: now,
-          onVeto: "refuse",
-        });
       case "draft":
-      case "paused":
+        await needLetGo(task);
         return transition(id, { to: "pending", actor, still, timing: now, onVeto: "refuse" });
       case "pending":
         throw itself(task);
+      case "awaiting_approval":
+        throw cannot(task, "started", `/task approve ${id} approves it.`);
+      case "paused":
+        throw cannot(task, "started", `/task resume ${id} continues it.`);
       default:
         throw cannot(task, "started", "What failed or was held is tried again by /task retry.");
     }
   }
 
-  async function again(id: string, actor: Actor): Promise<Transitioned> {
-    const task = await need(id);
+  async function approve(task: Task, actor: Actor): Promise<Transitioned> {
+    if (task.status !== "awaiting_approval")
+      throw cannot(task, "approved", "Only a task that waits for approval is approved.");
+    return transition(task.id, {
+      to: "pending",
+      actor: { ...actor, reason: actor.reason ?? "approved" },
+      still: sameAs(task),
+      change: () => ({ approvedBy: actor.by }),
+      timing: now,
+      onVeto: "refuse",
+    });
+  }
+
+  async function resume(task: Task, actor: Actor): Promise<Transitioned> {
+    if (task.status !== "paused") throw cannot(task, "resumed", "Only a paused task is resumed.");
+    return transition(task.id, { to: "pending", actor, still: sameAs(task), timing: now, onVeto: "refuse" });
+  }
+
+  async function report(task: Task, actor: Actor, result: TaskResult | undefined): Promise<Transitioned> {
+    if (task.status === "review")
+      throw cannot(task, "reported as done again", `/task accept ${task.id} accepts the work without a further check.`);
+    return finish.handIn(task.id, { actor, result, still: sameAs(task), onVeto: "refuse" });
+  }
+
+  async function accept(task: Task, actor: Actor, result: TaskResult | undefined): Promise<Transitioned> {
+    if (task.status !== "review")
+      throw cannot(task, "accepted", "Only work that was reported as done and is in review is accepted.");
+    const accepted = { ...actor, reason: actor.reason ?? "accepted without a check" };
+    return finish.handIn(task.id, { actor: accepted, result, still: sameAs(task), onVeto: "refuse" });
+  }
+
+  async function again(task: Task, actor: Actor): Promise<Transitioned> {
     const still = sameAs(task);
-    const { status, hold } = task;
+    const { id, status, hold } = task;
     if (status === "cancelled") await needLetGo(task);
     if (status === "review" && hold !== undefined) {
       // It was never judged: the judgement is asked for again.
       const asked = await amend(id, actor, {
         kind: "changed",
-        note: "judge it again",
+        note: JUDGED_AGAIN,
         still,
         change: ({ assessmentRound = 1 }) => ({ hold: undefined, assessmentRound: assessmentRound + 1 }),
         timing: now,
@@ -164,6 +198,10 @@ export function createAsked(deps: AskedDeps): Asked {
 
   return {
     begin,
+    approve,
+    resume,
+    report,
+    accept,
     again,
     assign,
     pause: async (id, actor) =>
@@ -182,10 +220,9 @@ export function createAsked(deps: AskedDeps): Asked {
         change: () => ({ run: undefined }),
         onVeto: "refuse",
       }),
-    async refuse(id, actor) {
-      const task = await need(id);
+    async refuse(task, actor) {
       const error = actor.reason ?? `${actor.by} refused`;
-      return finish.fail(id, {
+      return finish.fail(task.id, {
         actor: { by: actor.by, ...causeOf(actor) },
         error,
         still: sameAs(task),

@@ -12,6 +12,7 @@ import {
   undeliveredCard,
   undeliveredWords,
 } from "../domain/task.js";
+import { lineFor } from "../domain/task-press.js";
 import { formatDuration } from "../lib/duration.js";
 import { plainLine, quotedLines, saidText } from "../lib/markdown/escape.js";
 import type { Progress } from "./runners/runner.js";
@@ -183,18 +184,18 @@ function dueText(deadline: number, now: number): string {
 }
 
 function buttonsOf({ task, isPersons }: CardView): Button[] {
-  const { id, status } = task;
+  const { status } = task;
   const button = (label: string, action: string, style: Button["style"] = "secondary"): Button => ({
     label,
     style,
-    action: { kind: "command", line: `/task ${action} ${id}` },
+    action: { kind: "command", line: lineFor(action, task) },
   });
   const asking = (label: string, action: string, question: string): Button => ({
     label,
     style: "secondary",
     action: {
       kind: "command",
-      line: `/task ${action} ${id}`,
+      line: lineFor(action, task),
       form: { title: label, fields: [{ id: "text", label: question, long: true, required: true }] },
     },
   });
@@ -202,7 +203,7 @@ function buttonsOf({ task, isPersons }: CardView): Button[] {
     case "draft":
       return [button("Start", "start", "primary"), button("Cancel", "cancel")];
     case "awaiting_approval":
-      return [button("Approve", "start", "success"), button("Refuse", "refuse", "danger")];
+      return [button("Approve", "approve", "success"), button("Refuse", "refuse", "danger")];
     case "assigned":
     case "in_progress":
       if (!isPersons) return [button("Cancel", "cancel", "danger")];
@@ -213,7 +214,7 @@ function buttonsOf({ task, isPersons }: CardView): Button[] {
         asking("Ask", "ask", "What do you need to know?"),
       ];
     case "review":
-      return [button("Accept", "done", "success"), button("Again", "retry"), button("Refuse", "refuse", "danger")];
+      return [button("Accept", "accept", "success"), button("Again", "retry"), button("Refuse", "refuse", "danger")];
     case "blocked":
     case "failed":
       return [button("Retry", "retry", "primary"), ...(status === "blocked" ? [button("Cancel", "cancel")] : [])];

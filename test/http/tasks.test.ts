@@ -357,6 +357,8 @@ describe("/api/v1/tasks", () => {
         ["decline", {}],
         ["refuse", {}],
         ["start", {}],
+        ["approve", {}],
+        ["accept", {}],
         ["resume", {}],
         ["retry", {}],
         ["assign", { assignTo: "ok" }],

@@ -105,7 +105,7 @@ const TO_DONE: Record<string, Way> = {
     async go(app) {
       const id = await add(app, "build Do it approve=true");
       await is(app, id, "awaiting_approval");
-      await say(app, `/task start ${id}`);
+      await say(app, `/task approve ${id}`);
       return id;
     },
     by: /^runner:build$/,
@@ -116,7 +116,7 @@ const TO_DONE: Record<string, Way> = {
       refuseAll(app, "assessment:run");
       const id = await taskOf(app, "bad");
       await is(app, id, "review");
-      await say(app, `/task done ${id}`, "bob");
+      await say(app, `/task accept ${id}`, "bob");
       return id;
     },
     by: /^web:2/,

@@ -32,6 +32,38 @@ async function press(app: TaskedApp, card: Posted, label: string, token: string,
   return app.api("POST", `/messages/${card.id}/press`, { token: answer.token, nonce: nonce(), values }, token);
 }
 
+const OTTO_TOKEN = "the-token-of-otto-000000003";
+
+/** With Otto, who is an operator, and a program. */
+const withOtto = () =>
+  taskedApp({
+    env: { OTTO_TOKEN },
+    orchestrator: { runners: { deploy: { shell: { sh: "true" } } } },
+    config: {
+      operators: { operator: ["web:3"] },
+      web: {
+        ...rooms.web,
+        people: [
+          { id: "2", name: "Will", token_env: "WORKER_TOKEN" },
+          { id: "3", name: "Otto", token_env: "OTTO_TOKEN" },
+        ],
+        access: ACCESS,
+      },
+    },
+  });
+
+const cardWith = (app: TaskedApp, label: string) =>
+  until(
+    async () =>
+      (await app.room(ORIGIN)).findLast(
+        (one) => one.card && one.buttons?.flat().some((button) => button.label === label),
+      ),
+    `a card with the button ${label}`,
+  );
+
+const answered = (app: TaskedApp, room: string, text: RegExp, token = OWNER_TOKEN) =>
+  until(async () => (await app.room(room, token)).find((one) => text.test(one.text)), `an answer ${text}`);
+
 async function given(app: TaskedApp, title: string, more = ""): Promise<string> {
   return app.add(`/task add person:web:2 ${title} ${more}`.trim());
 }
@@ -138,9 +170,9 @@ describe("a task for a person", () => {
     const app = await taskedApp({});
     const id = await given(app, "Buy a car", 'approve=true expect="when: task.attempt > 5"');
     await app.becomes(id, "awaiting_approval");
-    expect((await app.command(`/task start ${id}`, WORKER_TOKEN)).outcome).toBe("refused");
+    expect((await app.command(`/task approve ${id}`, WORKER_TOKEN)).outcome).toBe("refused");
     expect((await app.task(id)).status).toBe("awaiting_approval");
-    await app.command(`/task start ${id}`);
+    await app.command(`/task approve ${id}`);
     await app.becomes(id, "assigned");
     await app.command(`/task pause ${id}`);
     for (const line of [`/task start ${id}`, `/task done ${id}`])
@@ -150,6 +182,66 @@ describe("a task for a person", () => {
     expect((await app.command(`/task done ${id} here it is`, WORKER_TOKEN)).outcome).toBe("done");
     // What was expected of it is not so: that they say it is done makes it no better.
     expect((await app.becomes(id, "failed")).assessment?.passed).toBe(false);
+  });
+
+  it("is approved by its own action only: a second press of Start, and Start typed twice, do not approve it", async () => {
+    const app = await withOtto();
+    await say(app, ORIGIN, "/task add deploy Deploy draft=true approve=true");
+    const card = await cardIn(app, ORIGIN, OWNER_TOKEN, "Deploy");
+    const [id = ""] = /\bt_\w+/.exec(JSON.stringify(card)) ?? [];
+    await press(app, card, "Start", OWNER_TOKEN);
+    await app.becomes(id, "awaiting_approval");
+    await press(app, card, "Start", OTTO_TOKEN);
+    await answered(
+      app,
+      ORIGIN,
+      /^Nothing to do: Deploy was started by Owner \d+ s ago; it is awaiting approval/,
+      OTTO_TOKEN,
+    );
+    expect((await app.command(`/task start ${id}`)).text).toMatch(/is awaiting approval .*\/task approve/s);
+    expect((await app.task(id)).status).toBe("awaiting_approval");
+    await expect(app.api("POST", `/v1/tasks/${id}/start`, {})).rejects.toThrow("409");
+    const waiting = await cardWith(app, "Approve");
+    await press(app, waiting, "Approve", OTTO_TOKEN);
+    expect(await app.becomes(id, "done")).toMatchObject({ approvedBy: "web:3 (Otto)" });
+  });
+
+  it("is not started in the name of its person by a second Approve or Resume, by one operator or by two", async () => {
+    const app = await withOtto();
+    await say(app, ORIGIN, "/task add person:web:2 Visit approve=true");
+    const asked = await cardWith(app, "Approve");
+    const [id = ""] = /\bt_\w+/.exec(JSON.stringify(asked)) ?? [];
+    await press(app, asked, "Approve", OWNER_TOKEN);
+    await app.becomes(id, "assigned");
+    await press(app, asked, "Approve", OTTO_TOKEN);
+    await answered(app, ORIGIN, /^Nothing to do: Visit was approved by Owner \d+ s ago; it is assigned/, OTTO_TOKEN);
+    for (const line of [`/task approve ${id}`, `/task start ${id}`])
+      expect((await app.command(line, OTTO_TOKEN)).outcome, line).toBe("failed");
+    expect((await app.command(`/task start ${id}`)).text).toContain('"Visit" is assigned to Will, who starts it');
+    await app.command(`/task pause ${id}`);
+    const paused = await cardWith(app, "Resume");
+    await press(app, paused, "Resume", OWNER_TOKEN);
+    await app.becomes(id, "assigned");
+    await press(app, paused, "Resume", OTTO_TOKEN);
+    await answered(app, ORIGIN, /^Nothing to do: Visit was resumed by Owner/, OTTO_TOKEN);
+    expect((await app.command(`/task resume ${id}`)).outcome).toBe("failed");
+    expect((await app.task(id)).history.filter(({ to }) => to === "in_progress")).toEqual([]);
+  });
+
+  it("takes Done of a card that was drawn before the start, and no second one", async () => {
+    const app = await withOtto();
+    const id = await given(app, "Call the customer", 'retries=1 expect="when: task.attempt > 5"');
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Call the customer");
+    await press(app, card, "Start", WORKER_TOKEN);
+    await app.becomes(id, "in_progress");
+    await press(app, card, "Start", WORKER_TOKEN);
+    await answered(app, "dm-2", /^Nothing to do: Call the customer was started by Will/, WORKER_TOKEN);
+    await press(app, card, "Done", WORKER_TOKEN);
+    // The check fails at once, and the task is given to Will again.
+    await until(async () => (await app.task(id)).retries === 1 && (await app.becomes(id, "assigned")), "the retry");
+    await press(app, card, "Done", WORKER_TOKEN);
+    await answered(app, "dm-2", /^Nothing to do: Call the customer was reported as done by Will/, WORKER_TOKEN);
+    expect(await app.task(id)).toMatchObject({ status: "assigned", attempt: 1, retries: 1 });
   });
 
   it("is not for strangers: they can neither do it nor look at it", async () => {
@@ -311,7 +403,7 @@ describe("time", () => {
     };
     const id = await given(app, "Answer within the hour", "timeout=1h due=3h");
     await becomes(id, "assigned");
-    await app.command(`/task start ${id}`);
+    await app.command(`/task start ${id}`, WORKER_TOKEN);
     await becomes(id, "in_progress");
     await clock.advance(50 * 60_000);
     expect((await app.task(id)).status).toBe("in_progress");

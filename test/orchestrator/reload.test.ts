@@ -56,7 +56,7 @@ it("what its runner was taken away from waits, and goes on when it is there agai
   live.write("hookgate.yaml", settings({ other: all.other }));
   await live.app.reload(live.read());
   for (const id of [first, second]) {
-    await command(live, `/task start ${id}`);
+    await command(live, `/task approve ${id}`);
     const { text } = await until(async () => {
       const shown = await command(live, `/task show ${id}`);
       return shown.data.status === "blocked" && shown;
@@ -74,7 +74,7 @@ it("what its runner was taken away from waits, and goes on when it is there agai
   await live.stop();
   live.write("hookgate.yaml", settings({ other: all.other }));
   await live.start();
-  await command(live, `/task start ${third}`);
+  await command(live, `/task approve ${third}`);
   await until(async () => (await command(live, `/task show ${third}`)).data.status === "blocked", "it being blocked");
   await live.stop();
   live.write("hookgate.yaml", settings(all));

@@ -191,7 +191,7 @@ describe("what starts when", () => {
     const no = await app.add("/task add go No approve=true");
     await app.becomes(yes, "awaiting_approval");
     await app.becomes(no, "awaiting_approval");
-    await app.command(`/task start ${yes}`);
+    await app.command(`/task approve ${yes}`);
     await app.command(`/task refuse ${no} too dear`);
     expect(await app.becomes(yes, "done")).toMatchObject({ approvedBy: "web:1 (Owner)" });
     expect(await app.becomes(no, "failed")).toMatchObject({ reason: "too dear" });

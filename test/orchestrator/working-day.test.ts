@@ -93,7 +93,7 @@ it("a working day: every point of work fires where it says, as often as it happe
   await becomes("fails", "failed");
   for (const name of ["waits for ever", "held"]) await becomes(name, "blocked");
   for (const name of ["approved", "not approved"]) await becomes(name, "awaiting_approval");
-  await app.command(`/task start ${id("approved")}`);
+  await app.command(`/task approve ${id("approved")}`);
   await app.command(`/task refuse ${id("not approved")} no budget`);
   for (const name of ["by a person", "not by a person", "given up", "in time", "late", "silently late"])
     await becomes(name, "assigned");

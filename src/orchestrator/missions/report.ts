@@ -55,10 +55,14 @@ function rowOf(task: Task, name: string, group: string, now: number): TaskReport
     attempts: task.attempt,
     retries: task.retries,
     score,
+    isUnchecked: isUnchecked(task) || undefined,
     outcome,
     files: result?.files ?? [],
   };
 }
+
+const isUnchecked = ({ status, expectations = [], assessment }: Task): boolean =>
+  status === "done" && expectations.length > 0 && assessment?.passed !== true;
 
 /** The last words of a task that is done; the reason for every other one. */
 function outcomeOf({ status, hold, lastError, reason, result }: Task): string | undefined {

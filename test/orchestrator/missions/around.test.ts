@@ -210,7 +210,7 @@ it("a vetoed assessment leaves the work in review and the mission waiting, until
   app.clock.leap(60_000);
   await app.reaches(id, "held");
   expect(app.lines("asked")).toEqual(["asked"]);
-  expect(await app.command(`/task done ${waiting.taskIds.one}`)).toMatchObject({ outcome: "done" });
+  expect(await app.command(`/task accept ${waiting.taskIds.one}`)).toMatchObject({ outcome: "done" });
   expect(await app.reaches(id, "done", "failed")).toMatchObject({
     status: "done",
     tasks: [{ status: "done" }, { status: "done" }],

@@ -1,4 +1,6 @@
 /** Missions whose work is done by people: handed out, judged, handed out again with what is lacking, given up, taken back. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Task } from "../../../src/domain/task.js";
 import type { TaskEvent } from "../../../src/domain/task-store.js";
@@ -23,6 +25,21 @@ const PLANS = {
         gate: { name: "quality", minScore: 0.9 },
       },
       { name: "publish", tasks: [{ id: "out", title: "Publish it", assignTo: "press", dependsOn: ["text"] }] },
+    ],
+  },
+  checked: {
+    groups: [
+      {
+        name: "one",
+        tasks: [
+          {
+            id: "notes",
+            title: "Write notes",
+            assignTo: BOB,
+            expectations: [{ sh: "until [ -e checked ]; do sleep 0.02; done; exit 1", name: "there" }],
+          },
+        ],
+      },
     ],
   },
   shared: {
@@ -122,6 +139,60 @@ it("a person who cannot, and one whose time is over, end the mission; what waite
     expect.stringMatching(/^timeout/),
     expect.anything(),
   ]);
+}, 60_000);
+
+it("a second Done of an operator leaves the check as it is; Accept takes its place, and the report says so", async () => {
+  const app = await missionApp(PLANS, { runners: { press: { shell: { sh: "echo out" } } } });
+  const bobs = async (method: string, path: string, body?: object) => {
+    const answer = await fetch(`${app.app.url}/api${path}`, {
+      method,
+      headers: { authorization: "Bearer the-token-of-bob-00000000001", "content-type": "application/json" },
+      body: body && JSON.stringify(body),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: a room and its messages, read field by field
+    return (await answer.json()) as any;
+  };
+  const cardOf = (id: string, label: string) =>
+    until(async () => {
+      const { messages } = await bobs("GET", "/rooms/dm-2/messages");
+      const card = messages.findLast(
+        (one: { card?: { footer?: string } }) => one.card && JSON.stringify(one.card).includes(id),
+      );
+      const button = card?.buttons?.flat().find((one: { label: string }) => one.label === label);
+      return button && { card: card.id as string, token: button.token as string };
+    }, `a card with ${label}`);
+  let presses = 0;
+  const press = ({ card, token }: { card: string; token: string }) =>
+    bobs("POST", `/messages/${card}/press`, { token, nonce: `nonce-${process.pid}-${++presses}` });
+  const reported = async () => {
+    const mission = await app.run("checked");
+    const { notes = "" } = await tasksOf(app, mission);
+    await becomes(app, notes, "assigned");
+    const done = await cardOf(notes, "Done");
+    await press(done);
+    await becomes(app, notes, "review");
+    return { mission, notes, done };
+  };
+
+  const first = await reported();
+  await press(first.done);
+  await until(
+    async () =>
+      (await cards(app)).some(({ text }) => text.startsWith("Nothing to do: Write notes was reported as done")),
+    "the answer",
+  );
+  expect((await app.command(`/task done ${first.notes}`, "bob")).text).toContain("/task accept");
+  expect((await show(app, first.notes)).status).toBe("review");
+  app.write("checked", "");
+  await app.reaches(first.mission, "failed");
+
+  rmSync(join(app.folder, "checked"));
+  const second = await reported();
+  await press(await cardOf(second.notes, "Accept"));
+  await app.reaches(second.mission, "done");
+  const { data, text } = await app.command(`/mission report ${second.mission}`);
+  expect(data.tasks).toMatchObject([{ status: "done", isUnchecked: true }]);
+  expect(text).toContain("Accepted without a check: Write notes");
 }, 60_000);
 
 it("a mission that is cancelled takes the work back from people: their cards say so, and have no buttons any more", async () => {
