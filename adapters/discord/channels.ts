@@ -83,6 +83,7 @@ export class Channels {
     if (guildId !== undefined && known.parentId === undefined && this.#ledger.get(`guild:${channel.id}`) !== guildId)
       this.#ledger.note(`guild:${channel.id}`, guildId);
     if (known.parentId === undefined) this.#keepName(channel.id, known.name);
+    else this.#keepParent(channel.id, known.parentId);
     // On disk, because a resumed session is told nothing, and what a crash cut off must be known for a post in a forum.
     if (known.isForum !== (this.#ledger.get(`forum:${channel.id}`) !== undefined))
       this.#ledger.note(`forum:${channel.id}`, known.isForum ? "yes" : undefined);
@@ -94,6 +95,7 @@ export class Channels {
     this.#known.delete(channelId);
     this.#ledger.note(`seen:${channelId}`, undefined);
     this.#keepName(channelId, undefined);
+    this.#keepParent(channelId, undefined);
     if (this.#ledger.get(`guild:${channelId}`) !== undefined) this.#ledger.note(`guild:${channelId}`, undefined);
     if (this.#ledger.get(`forum:${channelId}`) !== undefined) this.#ledger.note(`forum:${channelId}`, undefined);
   }
@@ -103,9 +105,27 @@ export class Channels {
     if (this.#ledger.get(`name:${channelId}`) !== name) this.#ledger.note(`name:${channelId}`, name);
   }
 
+  /** On disk, because a hook that is for a channel is for its threads, too, also in a resumed session. */
+  #keepParent(threadId: string, parentId: string | undefined): void {
+    if (this.#ledger.get(`parent:${threadId}`) !== parentId) this.#ledger.note(`parent:${threadId}`, parentId);
+  }
+
+  /** A thread that we opened: posts in it do not wait until Discord reports it. */
+  learnThread(threadId: string, parentId: string): void {
+    if (this.#known.has(threadId)) return;
+    this.#known.set(threadId, { isForum: false, parentId });
+    this.#keepParent(threadId, parentId);
+  }
+
+  parentOf(channelId: string): string | undefined {
+    if (this.#dms.has(channelId)) return undefined;
+    const known = this.#known.get(channelId);
+    return known ? known.parentId : this.#ledger.get(`parent:${channelId}`);
+  }
+
   /** The guild of a channel or thread; undefined for DMs and for what was never heard of. */
   guildOf(channelId: string): string | undefined {
-    const parent = this.#known.get(channelId)?.parentId;
+    const parent = this.parentOf(channelId);
     return this.#ledger.get(`guild:${channelId}`) ?? (parent && this.#ledger.get(`guild:${parent}`));
   }
 

@@ -65,6 +65,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
       const guild = guildId ?? channels?.guildOf(chatId);
       return guild && `https://discord.com/channels/${guild}/${threadId ?? chatId}/${messageId}`;
     },
+    parentOf: (chatId) => channels?.parentOf(chatId),
     placeName: ({ chatId, threadId }) => channels?.nameOf(chatId, threadId),
     readableText: (message) => readableText(message, (channelId) => channels?.nameOf(channelId, undefined)),
     linkToPerson: (userId) => `https://discord.com/users/${userId}`,

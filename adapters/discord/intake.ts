@@ -312,7 +312,7 @@ export class Intake {
       payload,
       {
         self,
-        parentChatId: channels.get(payload.channel_id)?.parentId,
+        parentChatId: channels.parentOf(payload.channel_id),
         ownRoleId: channels.ownRole(payload.guild_id),
         receivedAt: clock.now(),
         raw,

@@ -79,7 +79,7 @@ export class Interactions {
   #decode(payload: InteractionPayload, self: Self, raw: unknown): CommandEvent | ActionEvent | undefined {
     const { channels, clock, gateway } = this.#context;
     const chatId = payload.channel_id ?? payload.channel?.id ?? "";
-    const around = { self, parentChatId: channels.get(chatId)?.parentId, receivedAt: clock.now(), raw };
+    const around = { self, parentChatId: channels.parentOf(chatId), receivedAt: clock.now(), raw };
     switch (payload.type) {
       case InteractionType.command:
         return decodeCommand(payload, around, gateway.commands());

@@ -6,7 +6,7 @@
  *   seen:<channel>   last message accepted there                     seen          the newest message accepted anywhere
  *   dm:<channel>     the person at the other end                     gap           a lost session: what must be caught up
  *   owed:<channel>   a catch-up that is not finished         forum:<channel>  where a send opens a thread
- *   guild:<channel>  for links to messages
+ *   guild:<channel>  for links to messages            parent:<thread>  the channel of a thread
  */
 import type { CursorStore } from "../../src/domain/adapter.js";
 import type { Clock, Timer } from "../../src/lib/clock.js";

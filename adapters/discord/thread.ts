@@ -31,16 +31,23 @@ export async function openThread(
   if (channels.isDm(at.chatId)) return undefined;
   const thread = { platform: at.platform, botId: at.botId, chatId: messageId };
   // What is posted in a forum begins a thread by itself.
-  if (channels.get(at.chatId)?.isForum) return thread;
+  if (channels.get(at.chatId)?.isForum) {
+    channels.learnThread(messageId, at.chatId);
+    return thread;
+  }
   const startedMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
     try {
       await caller.post(Routes.threads(at.chatId, messageId), {
         body: { name: [...name].slice(0, MAX_THREAD_NAME).join("") },
       });
+      channels.learnThread(messageId, at.chatId);
       return thread;
     } catch (error) {
-      if (error instanceof Refusal && error.code === ALREADY_OPEN) return thread;
+      if (error instanceof Refusal && error.code === ALREADY_OPEN) {
+        channels.learnThread(messageId, at.chatId);
+        return thread;
+      }
       if (error instanceof Refusal && OTHER_KIND.has(error.code)) return undefined;
       const isFinal = error instanceof Refusal && error.status < 500 && isDiscordsOwn(error);
       if (isFinal && !isTokenRefused(error))

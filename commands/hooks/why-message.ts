@@ -108,23 +108,20 @@ export async function explainMessage(
   return isLedTo(hook.hook) ? noneLedTo(deps, hook, journey) : didNotFire(deps, hook, journey);
 }
 
-/** A hook that was removed since: its runs are on record. */
+/** A hook that was removed since, or is not in force: its runs are on record. `state`: which of both, in a sentence that comes first. */
 export async function explainGone(
   deps: CommandDeps,
   context: CommandContext,
   hookId: string,
   journey: Journey,
+  state?: string,
 ): Promise<CommandAnswer | undefined> {
   const ran = runsOf(hookId, journey.dispatches, journey);
   const own = journey.unrecorded.findLast((run) => run.hookId === hookId && !isEndJournalled(run, ran));
   const last = ran.at(-1)?.dispatch ?? own;
   if (last === undefined) return undefined;
   const button = commandButton("The dispatch", `/run ${word(last.id)}`);
-  const remarks = [
-    "This hook is no longer registered.",
-    own && cutOffRunText(own),
-    ...(await effectsOf(deps, context, ran)),
-  ];
+  const remarks = [state, own && cutOffRunText(own), ...(await effectsOf(deps, context, ran))];
   return showRuns(deps, hookId, journey, ran, [button], remarks);
 }
 

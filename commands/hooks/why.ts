@@ -3,6 +3,7 @@
  * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
 
+import type { BrokenHook } from "../../src/automations/desk.js";
 import { formatAddress } from "../../src/domain/address.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { isInDoubt } from "../../src/domain/given-up.js";
@@ -44,11 +45,14 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   if (given === "" && isMessageOnly(deps, named)) return whatHappened(deps, context, named);
   if (LOOKS_LIKE_MESSAGE.test(named) && !isHookOrPoint(deps, named)) return noId(named);
   const broken = brokenOf(deps, named);
-  if (broken && deps.automations?.get(named) === undefined) return showBrokenHook(broken, deps);
+  if (broken && deps.automations?.get(named) === undefined) return whyBroken(deps, context, broken, asked);
   let messageId: string | undefined;
   if (asked !== undefined && !deps.registry.get(named)) {
     const found = await readJourney(deps, context, asked);
-    const gone = "journey" in found ? await explainGone(deps, context, named, found.journey) : undefined;
+    const gone =
+      "journey" in found
+        ? await explainGone(deps, context, named, found.journey, "This hook is no longer registered.")
+        : undefined;
     if (gone) return withRemark(found, gone);
     messageId = "journey" in found ? found.journey.id : undefined;
   }
@@ -66,6 +70,26 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   if (crash) return withRemark(found, crash);
   const answered = "journey" in found ? await explainMessage(deps, context, hook, found.journey) : found.answer;
   return withRemark(found, answered);
+}
+
+/** A hook that is not in force: what it did to the message when it was, then why it is not. */
+async function whyBroken(
+  deps: CommandDeps,
+  context: CommandContext,
+  broken: BrokenHook,
+  asked: string | undefined,
+): Promise<CommandAnswer> {
+  const now = showBrokenHook(broken, deps);
+  const found = asked === undefined ? undefined : await readJourney(deps, context, asked);
+  if (found === undefined || !("journey" in found)) return now;
+  const { journey } = found;
+  const then = await explainGone(deps, context, broken.id, journey);
+  if (then === undefined) {
+    const none = `No run of ${code(broken.id)} is on record for ${code(journey.id)}.`;
+    return withRemark(found, { ...now, message: { ...now.message, text: `${none}\n\n${now.message.text}` } });
+  }
+  const text = `${then.message.text}\n\n${now.message.text.replace("**Not in force**", "**It is not in force now**")}`;
+  return withRemark(found, { ...then, message: { ...then.message, text } });
 }
 
 /** Ids of messages begin with a small letter; people write `M86`, too. */

@@ -209,6 +209,8 @@ export interface AdapterTraits {
   privateAddress(at: Address, userId: string): Address | undefined;
   /** Where a person can be found, for a reader who may not read the DM that the person wrote in. Its scheme may be the platform's own. */
   linkToPerson?(userId: string): string | undefined;
+  /** The chat that a thread hangs under, as far as it is known. Absent: no thread is a chat of its own. */
+  parentOf?(chatId: string): string | undefined;
   /** How people call a chat (`#support`, `#support › order 12`, `Sales`), as far as it is known. Absent: chats have no names. */
   placeName?(at: Address): string | undefined;
   /** The text of a message for people on other platforms: names in place of the platform's ids. Absent: its text as it is. */

@@ -18,7 +18,7 @@ export interface Matcher {
   /** Case does not matter. */
   severities?: readonly string[];
   platforms?: readonly string[];
-  /** Chat ids, or `platform:id`. */
+  /** Chat ids, or `platform:id`. A chat covers its threads. */
   chats?: readonly string[];
   /** User ids, or `platform:id`. */
   users?: readonly string[];
@@ -133,7 +133,8 @@ function checkList(field: (typeof LISTS)[number], wanted: readonly string[], for
     if (field === "chats" || field === "users") {
       const platform = subjectOf("platforms", payload);
       const former = field === "chats" && platform !== undefined && formerChats?.({ platform, chatId: has });
-      const ids = former ? [has, ...former] : [has];
+      const parent = field === "chats" ? (text(payload.parentChatId) ?? carried(payload, "parentChatId")) : undefined;
+      const ids = [has, ...(former || []), ...(parent === undefined ? [] : [parent])];
       if (ids.some((id) => set.has(id) || set.has(`${platform}:${id}`))) return undefined;
     }
     return { field, reason: `${singular(field)} "${has}" is none of ${wanted.join(", ")}` };

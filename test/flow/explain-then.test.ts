@@ -37,8 +37,8 @@ ${more.hooks ?? ""}`;
 const blocker = (id: string) =>
   `  - { id: ${id}, on: inbound_claim, priority: 1, match: { when: 'payload.message.text == "bad"' }, run: { shell: { sh: "echo bad word >&2; exit 2" } } }\n`;
 
-async function lab(hooks = "") {
-  const live = await liveApp({ "hookgate.yaml": config({ hooks }) }, { start: false });
+async function lab(hooks = "", mayBreak = false) {
+  const live = await liveApp({ "hookgate.yaml": config({ hooks }) }, { start: false, mayBreak });
   live.write("ops.mjs", OPS.replaceAll("FOLDER", live.folder));
   await live.start();
   const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
@@ -337,4 +337,23 @@ it("of a task, a point without an enabled hook is not recorded, and is not said 
   expect(path).toContain(`A dispatch of task ${second}: /task show ${second} shows the task.`);
   expect(path).toMatch(/task:create: . \w+/);
   expect(path).not.toContain("no such task");
+});
+
+it("a hook that is broken since a restart is said to have done to a message what it did", async () => {
+  const { live, ask, say } = await lab(blocker("strict"), true);
+  const [blocked, other] = [await say("bad", /blocked by strict/), await say("fine", UNCLAIMED)];
+  live.write("hookgate.yaml", config({ hooks: blocker("strict").replace("payload.message", "payload.mesage") }));
+  await live.stop();
+  await live.start();
+  const answer = await ask(`/hooks why strict message=${blocked}`);
+  expect(answer).toMatch(new RegExp(`^strict and ${blocked}:\\s+It ran, ⊘ blocked.*: bad word`, "s"));
+  expect(answer).toMatch(/It is not in force now\s+strict at hookgate\.yaml:\d+.*mesage/s);
+  expect(await ask(`/hooks why strict message=${other}`)).toMatch(
+    /^strict and m2:\s+It was skipped.*It is not in force/s,
+  );
+  const later = await say("bad", UNCLAIMED);
+  expect(await ask(`/hooks why strict message=${later}`)).toMatch(
+    /^No run of strict is on record for m3\.\s+Not in force/,
+  );
+  expect(await ask("/hooks why strict")).toMatch(/^Not in force\s+strict at hookgate\.yaml/);
 });

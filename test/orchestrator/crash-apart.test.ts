@@ -211,10 +211,14 @@ it("a crash at one point keeps hooks at another from no change of the task", asy
   await until(() => rig.output().includes("not called again by themselves"), "spawn being given up", 60_000);
   const tasks = async () => ((await rig.listed("/task list all")).tasks ?? []) as Task[];
   const isSettled = ({ status }: Task) => status === "done" || status === "blocked";
-  await until(async () => (await tasks()).some(isSettled), "the task's end", 60_000);
-  const [task] = await tasks();
-  const shown = await rig.listed(`/task show ${task?.id}`);
-  const changes = (shown.history as TaskEvent[]).filter(({ kind }) => kind === "transition");
+  const task = await until(async () => (await tasks()).find(isSettled), "the task's end", 60_000);
+  // Each attempt of the task is one more crash, and the gateway may be down for a moment.
+  const history = await until(
+    async () => (await rig.listed(`/task show ${task.id}`)).history as TaskEvent[] | undefined,
+    "the task's history",
+    60_000,
+  );
+  const changes = history.filter(({ kind }) => kind === "transition");
   expect(changes.length).toBeGreaterThan(2);
   await until(
     () => changes.every(({ id }) => rig.calls().includes(`${id}:task:transition:after`)),

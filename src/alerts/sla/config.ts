@@ -127,7 +127,7 @@ const conversationsConfig = z.strictObject({
     .enum(["answered", "ignored"])
     .default("answered")
     .describe(
-      "A message that a hook claimed: taken care of, or answered by its reply once that is sent (reports count such answers apart); or as if no hook had been there.",
+      "A message that a hook claimed: taken care of, or answered by its reply once that is sent (reports count such answers apart); or as if no hook had been there. What the customer wrote besides, and no hook claimed, still waits for people.",
     ),
   hooks: z
     .enum(["answered", "ignored"])

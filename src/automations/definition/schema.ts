@@ -24,7 +24,11 @@ const matcher = z.strictObject({
   platforms: names
     .optional()
     .describe("web, discord or telegram; what plugins and events bring may be of others, which are not checked."),
-  chats: names.optional().describe("Chat ids, or platform:id."),
+  chats: names
+    .optional()
+    .describe(
+      "Chat ids, or platform:id. A thread goes with its parent; for the parent alone, compare its id in `when`.",
+    ),
   users: userIds.optional().describe("User ids, or platform:id."),
   hooks: names.optional(),
   watches: names.optional(),

@@ -31,7 +31,8 @@ export function readDecision(text: string): ReadDecision {
   }
   const value = readJson(trimmed);
   if (value !== undefined) return decisionFromValue(value);
-  if (!/["']decision["']/.test(trimmed)) return { kind: "none" };
+  // Also as JavaScript and Python print it.
+  if (!/\bdecision["']?\s*[:=]/i.test(trimmed)) return { kind: "none" };
   const deep = `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
   return { kind: "unreadable", error: isTooDeep(trimmed) ? deep : NOT_JSON };
 }
@@ -59,7 +60,8 @@ export function decisionFromValue(value: unknown): ReadDecision {
   return { kind: "unreadable", error: `its decision is not as expected: ${problems}` };
 }
 
-const NOT_JSON = "it starts with { and is not JSON, which has double quotes (in Python, print json.dumps of it)";
+const NOT_JSON =
+  "it starts with { and is not JSON, which has double quotes (in Python, print json.dumps of it; in JavaScript, JSON.stringify)";
 const NO_OBJECT = 'it is no JSON object: print { "decision": "block", "reason": "…" }';
 const NOT_ALONE = "there is other text around it: print the decision alone, and other words on standard error";
 

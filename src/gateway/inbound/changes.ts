@@ -102,13 +102,14 @@ async function recall(
   address: Address,
   messageId: string,
   known: { at: number; isDm?: boolean; guildId?: string | undefined },
-  { store }: Inbound,
+  { store, adapters }: Inbound,
 ): Promise<InboundMessage> {
   const row = await store.inbox.find(address, messageId);
   if (row && "message" in row.event) return row.event.message;
   const posted = await store.outbox.findByMessage(address, messageId);
   return {
     ...address,
+    parentChatId: adapters.get(address.platform)?.traits.parentOf?.(address.chatId),
     guildId: known.guildId,
     userId: posted ? address.botId : "",
     isBot: posted ? true : undefined,

@@ -51,7 +51,8 @@ export function withCopySight(row: LaneRow, message: InboundMessage, copy: NewDe
 
 /** The reply of a claim or of a plugin's route: it answers the customer when it is sent, and not when a hook withholds it. */
 export function withReplySight(row: LaneRow, replies: readonly NewDelivery[], inbound: Inbound): NewDelivery[] {
-  if (!inbound.watch?.isWanted()) return [...replies];
+  const { event } = row;
+  if (!inbound.watch?.isWanted() || !("message" in event)) return [...replies];
   return replies.map((reply) => {
     const { id: messageId, address } = reply;
     const id = `${causeId(row)}:${messageId}`;
@@ -61,7 +62,7 @@ export function withReplySight(row: LaneRow, replies: readonly NewDelivery[], in
       kind: "said",
       messageId,
       at: inbound.clock.now(),
-      isReply: true,
+      replyTo: event.message.messageId,
     };
     return { ...reply, sight };
   });
@@ -92,7 +93,7 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
   // A hook that claims a message to pass it on has not answered it: another person is to answer.
   const isPassedOn = deliveries.some(({ cause }) => cause.kind === "forward");
   // Its reply ends the wait when it is sent: a hook may withhold it.
-  const isReplied = deliveries.some(({ sight }) => sight?.isReply);
+  const isReplied = deliveries.some(({ sight }) => sight?.replyTo !== undefined);
   return {
     id: causeId(row),
     address: messageAddress(message),

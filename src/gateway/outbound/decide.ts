@@ -49,19 +49,20 @@ async function askCounted(delivery: Delivery, message: OutboundMessage, out: Out
   return askHooks(delivery, message, out);
 }
 
-async function askHooks(delivery: Delivery, message: OutboundMessage, { registry }: Outbound): Promise<Decision> {
+async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
+  const { registry } = out;
   const attempt = Math.max(1, delivery.asked);
   try {
     const claim = registry.claim(
       "before_dispatch",
-      withTarget({ text: readableText(message) }, delivery),
+      withTarget({ text: readableText(message) }, delivery, out),
       fireOptions(delivery, "before_dispatch", attempt),
     );
     const dispatch = claim instanceof Promise ? await claim : claim;
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
     const change = registry.modify(
       "message_sending",
-      withTarget({ message: isolate(message) }, delivery),
+      withTarget({ message: isolate(message) }, delivery, out),
       fireOptions(delivery, "message_sending", attempt),
     );
     const sending = change instanceof Promise ? await change : change;

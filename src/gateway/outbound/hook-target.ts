@@ -3,12 +3,14 @@ import { type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { Delivery } from "../../domain/store.js";
 import { isolate } from "../../fast/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
+import type { Outbound } from "./sending.js";
 
 export interface HookTarget {
   chatId: string;
   platform: string;
   botId: string;
   threadId?: string;
+  parentChatId?: string;
   deliveryId: string;
   cause: Cause;
 }
@@ -17,7 +19,11 @@ export interface HookTarget {
  * A payload's own fields, followed by the fields that all payloads carry. Deps of a delivery that its sender may still hold are copied:
  * `isolate`.
  */
-export function withTarget<Own extends object>(own: Own, { id, cause, address }: Delivery): Own & HookTarget {
+export function withTarget<Own extends object>(
+  own: Own,
+  { id, cause, address }: Delivery,
+  { adapters }: Pick<Outbound, "adapters">,
+): Own & HookTarget {
   // One by one: to spread the target into each payload costs as much as to decide.
   const payload = own as Own & HookTarget;
   payload.chatId = address.chatId;
@@ -26,6 +32,8 @@ export function withTarget<Own extends object>(own: Own, { id, cause, address }:
   payload.deliveryId = id;
   payload.cause = isolate(cause);
   if (address.threadId !== undefined) payload.threadId = address.threadId;
+  const parentChatId = adapters.get(address.platform)?.traits.parentOf?.(address.chatId);
+  if (parentChatId !== undefined) payload.parentChatId = parentChatId;
   return payload;
 }
 

@@ -8,7 +8,7 @@ import type { Outbound } from "./sending.js";
 export function reportFailed(delivery: Delivery, error: string, out: Outbound, attempt = 1, ended?: () => void): void {
   const message = delivery.frozen ?? delivery.message;
   const own = { message: message && isolate(message), error, attempts: delivery.attempts };
-  const payload = withTarget(own, delivery);
+  const payload = withTarget(own, delivery, out);
   const options = fireOptions(delivery, "delivery_failed", attempt);
   const fired = out.registry.fireVoid("delivery_failed", payload, undefined, options);
   const isHeard = out.registry.isHeard("delivery_failed");

@@ -23,7 +23,7 @@ export function tellSent(delivery: Delivery, out: Outbound, attempt = 1, ended?:
   const messageIds: string[] = [];
   for (const { operation, messageId } of delivery.parts)
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
-  const payload = withTarget({ messageId: messageIds[0] ?? "", messageIds, message: isolate(message) }, delivery);
+  const payload = withTarget({ messageId: messageIds[0] ?? "", messageIds, message: isolate(message) }, delivery, out);
   const options = fireOptions(delivery, "message_sent", attempt);
   const fired = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");

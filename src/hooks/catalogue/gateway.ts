@@ -23,6 +23,8 @@ const target = {
   chatId: z.string(),
   platform: z.string(),
   threadId: z.string().optional(),
+  /** The chat that a thread hangs under, where the thread is a chat of its own and its parent is known. */
+  parentChatId: z.string().optional(),
   botId: z.string().optional(),
   deliveryId: z.string(),
   cause,

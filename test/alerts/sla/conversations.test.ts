@@ -331,9 +331,12 @@ describe("a conversation's clocks", () => {
     await desk.customer("to a person");
     expect(await desk.clocks()).toEqual(["first running", "solved running"]);
     await desk.pass(MINUTE);
+    // What waits for a person still waits.
     await desk.customer("opening hours?");
     await desk.pass(MINUTE);
-    expect(await desk.clocks()).toContain("first ended met 1");
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+    await desk.staff("I am the person");
+    expect(await desk.clocks()).toContain("first ended met 2");
     await desk.customer("opening hours?", { chatId: "dm-8" });
     await desk.pass(MINUTE);
     expect(await desk.clocks()).toContain("first ended met 0");
@@ -362,6 +365,27 @@ describe("a conversation's clocks", () => {
     await desk.pass(MINUTE);
     expect(desk.rig.platform.texts("room")).toEqual(["9 to 5"]);
     expect(await desk.clocks()).toContain("first ended late 16");
+  });
+
+  it("run on for a question that no hook claimed, when a hook answers what the customer writes besides", async () => {
+    const desk = await support({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) =>
+          message.text === "hi" ? { handled: true, reply: "Hello!" } : null,
+        ),
+    });
+    await desk.customer("my refund is missing");
+    await desk.pass(5 * MINUTE);
+    await desk.customer("hi");
+    expect(desk.rig.platform.texts("room")).toEqual(["Hello!"]);
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+    await desk.pass(11 * MINUTE);
+    expect(desk.signals.map(({ state }) => state)).toContain("firing");
+    await desk.staff("it is on its way");
+    expect(await desk.clocks()).toContain("first ended late 16");
+    // One that it claims alone is answered by its reply.
+    await desk.customer("hi");
+    expect((await desk.clocks()).filter((clock) => clock.startsWith("next"))).not.toContain("next running");
   });
 
   it("name the person whose words are shown, in a group where another person wrote before", async () => {

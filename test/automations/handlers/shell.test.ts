@@ -42,6 +42,8 @@ describe("the exit code decides", () => {
     [`log line {"decision":"block","reason":"x"}`, "there is other text around it: print the decision alone"],
     // As Python prints it.
     [`{'decision': 'block', 'reason': 'x'}`, "is not JSON, which has double quotes"],
+    // As JavaScript prints it.
+    [`{ decision: 'block', reason: 'x' }`, "is not JSON, which has double quotes"],
     [JSON.stringify(`{"decision":"block","reason":"x"}`), "there is other text around it: print the decision alone"],
     [`[{"decision":"block","reason":"x"}]`, "there is other text around it: print the decision alone"],
     ["decision: block\nreason: x", "it is no JSON object: print {"],

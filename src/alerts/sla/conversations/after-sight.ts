@@ -52,10 +52,10 @@ function afterWords(
   config: ConversationsConfig,
 ): SlaCase | undefined {
   // Once: a hook may ask for the same message again.
-  if (sight.byHook || sight.isReply) {
+  if (sight.byHook || sight.replyTo !== undefined) {
     const isNew = known?.turns.some(({ messageId }) => messageId === sight.messageId) === false;
-    const counts = sight.byHook || config.claims === "answered";
-    return isNew && counts ? answered(known, sight, config) : known;
+    if (!isNew || (sight.byHook !== true && config.claims !== "answered")) return known;
+    return sight.byHook ? answered(known, sight, config) : afterReply(known, sight, config);
   }
   // A message to the gateway itself is not part of the conversation.
   if (sight.isBot || sight.outcome === "command") return known;
@@ -66,6 +66,15 @@ function afterWords(
   if (config.claims === "answered" && sight.claimedBy !== undefined) return known;
   const { closesAt: _, ...before } = known ?? opened(sight);
   return withTurn(withWords(before, sight), { messageId: sight.messageId, by: "customer", at: sight.at });
+}
+
+/** A hook answers the message that it claimed. What else the customer wrote and no hook claimed still waits for people. */
+function afterReply(known: SlaCase, sight: ConversationSight, config: ConversationsConfig): SlaCase {
+  const isAnswered = ({ messageId }: CaseTurn) => messageId === sight.replyTo;
+  const waiting = known.turns.slice(known.turns.findLastIndex(({ by }) => by === "us") + 1);
+  if (waiting.every(isAnswered)) return answered(known, sight, config);
+  const turns = known.turns.filter((turn) => !isAnswered(turn));
+  return turns.length === known.turns.length ? known : { ...known, turns, openedAt: openedBy(known, turns) };
 }
 
 function opened(sight: ConversationSight): SlaCase {
@@ -104,20 +113,24 @@ function afterEdit(known: SlaCase, sight: ConversationSight): SlaCase {
   return last?.messageId === sight.messageId ? withWords(known, sight) : known;
 }
 
+/** When the case was opened, without the turns that are missing: the first one counts, unless earlier turns were not kept. */
+function openedBy(known: SlaCase, [first]: readonly CaseTurn[]): number {
+  const wasWhole = known.turns[0]?.at === known.openedAt;
+  return wasWhole && first?.by === "customer" ? first.at : known.openedAt;
+}
+
 /** A question that was taken back needs no answer; an answer that was taken back is none. */
 function afterDeletion(known: SlaCase, { messageId, at }: ConversationSight, config: ConversationsConfig): SlaCase {
   const turns = known.turns.filter((turn) => turn.messageId !== messageId);
   if (turns.length === known.turns.length) return known;
   const [first] = turns;
   if (!first) return ended({ ...known, turns }, at, "the message was deleted", true);
-  const wasWhole = known.turns[0]?.at === known.openedAt;
   const { closesAt: _, ...rest } = known;
-  const openedAt = wasWhole && first.by === "customer" ? first.at : known.openedAt;
   const last = turns.at(-1);
   return {
     ...rest,
     turns,
-    openedAt,
+    openedAt: openedBy(known, turns),
     closesAt: last?.by === "us" ? last.at + config.resolved_after : undefined,
   };
 }
