@@ -104,7 +104,7 @@ const SPAWNED: Record<string, { go(): Promise<string>; times: number }> = {
   },
   "it was approved": {
     async go() {
-      const id = await say("start", await stands("awaiting_approval", "good Do it approve=true"));
+      const id = await say("approve", await stands("awaiting_approval", "good Do it approve=true"));
       return (await is(id, "done")).id;
     },
     times: 1,

@@ -77,11 +77,15 @@ const WAYS: Record<Way, () => Promise<string>> = {
   "pending>done": async () => say("done", await waiting(), "elsewhere"),
   "pending>failed": async () => say("refuse", await waiting(), "nobody can"),
   "pending>cancelled": async () => say("cancel", await waiting(), "not needed"),
-  "awaiting_approval>pending": async () => say("start", await stands("awaiting_approval", "good Do it approve=true")),
+  "awaiting_approval>pending": async () => say("approve", await stands("awaiting_approval", "good Do it approve=true")),
   "awaiting_approval>failed": async () => say("refuse", await stands("awaiting_approval", "good Do it approve=true")),
   "awaiting_approval>cancelled": async () =>
     say("cancel", await stands("awaiting_approval", "good Do it approve=true")),
-  "assigned>in_progress": async () => say("start", await stands("assigned", `${PERSON} Do it`)),
+  "assigned>in_progress": async () => {
+    const id = await stands("assigned", `${PERSON} Do it`);
+    // As the button of the card of the person who has it.
+    return say("start", id, `expected=${(await show(id)).changedAt}`);
+  },
   "assigned>pending": async () => say("assign", await stands("assigned", `${PERSON} Do it`), "good"),
   "assigned>review": async () => say("done", await stands("assigned", `${PERSON} Do it ${PASSES}`), "it is done"),
   "assigned>done": async () => say("done", await stands("assigned", `${PERSON} Do it`)),
