@@ -39,7 +39,7 @@ export function cutOffFinder(deps: CommandDeps): (point: string, phase?: Phase) 
   };
 }
 
-/** Of a lifecycle point. */
+/** Lifecycle points have one. */
 type Phase = CrashedDispatch["phase"];
 
 async function lastCutOff(

@@ -68,7 +68,7 @@ export function createDigests(
 ): { now(): Promise<Digest>; processDue(): Promise<number | undefined> } {
   const { clock, admins, send } = parts;
 
-  async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
+  async function processDigest(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
     const { timezone = localTimezone(), title } = digest;
     const { key, next, duty } = timesOf(digest, parts, now);
@@ -180,7 +180,7 @@ export function createDigests(
     async processDue() {
       const times: number[] = [];
       for (const digest of parts.config.digests) {
-        const next = await lookAtOne(digest);
+        const next = await processDigest(digest);
         if (next !== undefined) times.push(next);
       }
       const next = await followUp();

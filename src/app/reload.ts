@@ -70,7 +70,7 @@ interface Deps {
   rejected(why: Rejection | undefined): void;
   /** What was applied differs in these sections and variables from what the process was started with; empty: in none. */
   awaitRestart(needRestart: readonly string[]): void;
-  /** Of these hooks, those that a switch in chat holds against what is written: one line each. */
+  /** One line for each of these hooks that a switch in chat holds against its file. */
   outranked(ids: readonly string[]): readonly string[];
   registry: HookRegistry;
   plugins: Plugins;

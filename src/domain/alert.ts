@@ -332,7 +332,7 @@ export interface AlertStore {
   redraw(cardId: string): Promise<void>;
   /** So do those whose time to be drawn again has come. */
   redrawDue(destination: string, now: number): Promise<void>;
-  /** Of cards, places and notices there: times to come that only a clock that was ahead can have written are of now; what was drawn then is drawn again. */
+  /** Sets future times of cards, places and notices there to now, where only a clock that was ahead can have written them. What was drawn then is drawn again. */
   takeBack(destination: string, now: number): Promise<void>;
   /** How many cards there are drawn again by themselves, and when the next one is. */
   redraws(destination: string): Promise<{ count: number; nextAt?: number }>;

@@ -9,7 +9,7 @@ import type { LifecyclePhase } from "./point.js";
 
 export interface GivenUp {
   point: string;
-  /** Of a lifecycle point. */
+  /** Lifecycle points have one. */
   phase?: LifecyclePhase | undefined;
   dispatchId: string;
   crashes: number;

@@ -6,7 +6,7 @@ import type { Logger } from "../lib/logger.js";
 
 const ANSWER = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/** Of a body that may take longer than this, at least so much arrives in each of these times: 1 KB a second. */
+/** A body that may take longer than this must bring at least so much in each of these times: 1 KB a second. */
 const RATE_WITHIN_MS = 30_000;
 const RATE_BYTES = 30_000;
 

@@ -36,7 +36,7 @@ export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, cloc
 } {
   let undeliveredSince: number | undefined;
 
-  async function lookAtPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
+  async function checkPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
     const { platform, phase, since, awaySince = since, reason } = facts;
     if (phase === "off") return;
     // Each attempt to connect is a phase of its own.
@@ -54,7 +54,7 @@ export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, cloc
     });
   }
 
-  async function lookAtLetters({ outbox, inbox }: GatewayFacts): Promise<void> {
+  async function checkLetters({ outbox, inbox }: GatewayFacts): Promise<void> {
     const now = clock.now();
     const count = outbox.dead + outbox.held + inbox.dead;
     if (count === 0) undeliveredSince = undefined;
@@ -79,7 +79,7 @@ export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, cloc
     });
   }
 
-  async function lookAtInbound({ heldBack }: GatewayFacts): Promise<void> {
+  async function checkInbound({ heldBack }: GatewayFacts): Promise<void> {
     if (heldBack && heldBack.forMs < config().undelivered_after) return;
     const most = heldBack?.most;
     await raiseOwn({
@@ -96,7 +96,7 @@ export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, cloc
     });
   }
 
-  async function lookAtStore({ problem }: GatewayFacts["store"]): Promise<void> {
+  async function checkStore({ problem }: GatewayFacts["store"]): Promise<void> {
     await raiseOwn({
       fingerprint: "gateway:store",
       state: problem ? "firing" : "resolved",
@@ -111,10 +111,10 @@ export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, cloc
   return {
     async processDue() {
       const facts = await status();
-      await lookAtStore(facts.store);
-      for (const adapter of facts.adapters) await lookAtPlatform(adapter);
-      await lookAtLetters(facts);
-      await lookAtInbound(facts);
+      await checkStore(facts.store);
+      for (const adapter of facts.adapters) await checkPlatform(adapter);
+      await checkLetters(facts);
+      await checkInbound(facts);
       const soonest = Math.min(config().offline_after, config().undelivered_after) / 2;
       return clock.now() + Math.min(CHECK_EVERY_MS, Math.max(MIN_CHECK_MS, soonest));
     },

@@ -38,7 +38,7 @@ export interface LoadedHooks {
   events?: readonly string[];
 }
 
-/** Of entries with one id, the first has it, unless another one is the hook that is in force. */
+/** The first of several entries with one id has it, unless another one is the hook that is in force. */
 export function loadDefinitions(
   { sources, problems, files }: Sources,
   tables: Tables,

@@ -63,7 +63,7 @@ function usesName(ast: ASTNode, name: string): boolean {
 }
 
 export interface ComparedText {
-  /** Of the field: `payload.message.text`. */
+  /** The path of the field: `payload.message.text`. */
   name: string;
   text: string;
   /** The field is only to start with it. */
