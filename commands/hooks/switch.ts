@@ -27,10 +27,13 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
   const isBreakerClosed = enabled && (await deps.automations?.closeBreaker(hook.id)) === true;
   const breaker =
     isBreakerClosed && `It failed again and again and was not run. Its breaker is closed now, so it runs again.`;
+  const isReleased = enabled && (await deps.automations?.releaseFiles(hook.id)) === true;
+  const released =
+    isReleased && "It seemed to start itself and was held. The files that changed meanwhile start it now.";
   const ownersEnable = isOwnersToEnable && "It runs a program, so only an owner can enable it again.";
   if (!data.changed)
     return answer({
-      text: [`${code(hook.id)} was ${state} already.`, breaker, endsAtRestart, ownersEnable],
+      text: [`${code(hook.id)} was ${state} already.`, breaker, released, endsAtRestart, ownersEnable],
       data,
       buttons,
       audited: { changed: false },
@@ -40,6 +43,7 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
     text: [
       `${code(hook.id)} is ${state}, from the next dispatch of ${code(hook.hook)} on${endsAtRestart ? "" : ", and after a restart too"}.`,
       breaker,
+      released,
       endsAtRestart,
       ownersEnable,
       !enabled &&

@@ -15,7 +15,7 @@ import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
 import type { AutomationDesk } from "./desk.js";
-import { draftCut, draftDue } from "./draft.js";
+import { draftDue } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
 import { Gates } from "./gates.js";
 import type { Decision } from "./handler.js";
@@ -124,7 +124,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
         ].join("\n"),
       ),
   });
-  const loopCut = createLoopReport({ keyValue: options.keyValue, notifier, mask: options.mask, clock, logger });
+  const loops = createLoopReport({ keyValue: options.keyValue, notifier, mask: options.mask, clock, logger });
   const deps: RunDeps = {
     runs: store.runs,
     gates,
@@ -141,7 +141,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       });
       await notifier.notifyAdmins(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${options.mask(reason)}`);
     },
-    loopCut,
+    loopCut: loops.cut,
     completed,
   };
   const triggers = options.triggers({
@@ -171,12 +171,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       return runs.some(({ statusReason }) => statusReason?.includes(onceReason(at)));
     },
     cooldownUntil: (definition) => gates.cooldownUntil(definition),
-    async cut(definition, what) {
-      const refusal: RunOutcome = { status: "skipped", by: "loop", reason: what.reason };
-      const row = closeRow(draftCut(definition, what, clock.now()), refusal, clock.now());
-      if (await store.runs.insert(row)) void notifier.outcome(definition, row, refusal);
-      await loopCut(definition, what.reason);
-    },
+    held: (definition, reason) => void loops.held(definition, reason),
     isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
     clock,
     logger,
@@ -196,7 +191,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     ended(row, outcome) {
       const definition = live.get(row.hookId)?.definition;
       if (definition === undefined) return;
-      if (outcome.status === "skipped" && outcome.by === "loop") void loopCut(definition, outcome.reason);
+      if (outcome.status === "skipped" && outcome.by === "loop") void loops.cut(definition, outcome.reason);
       if (outcome.status === "interrupted" || outcome.status === "failed") completed(definition, row, outcome);
       void notifier.outcome(definition, row, outcome);
     },
@@ -319,6 +314,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     // Those of plugins that were removed are not shown.
     breakers: () => gates.breakers.open().filter(({ hookId }) => registry.get(hookId) !== undefined),
     closeBreaker: (id) => gates.breakers.close(id),
+    releaseFiles: (id) => triggers.release(id),
     pluginBreaker: {
       isWatched: (id) => gates.breakers.isWatched(id),
       enter(id) {
@@ -355,7 +351,6 @@ export function createAutomations(options: AutomationsOptions): Automations {
   };
 }
 
-/** Throws HOOK_CRITICAL when one of them is critical. */
 /** Admins read it, too: what only an owner may do of a hook that runs a program is named as that, and what an admin may do beside it. */
 function stepsAfterBreak(id: string, ownerOnly: boolean): string[] {
   const [error, enable] = [`\`/runs ${id}\` shows the error`, `\`/hooks enable ${id}\` runs it again at once`];
@@ -367,6 +362,7 @@ function stepsAfterBreak(id: string, ownerOnly: boolean): string[] {
     : [`${error}.`, `${enable}.`];
 }
 
+/** Throws HOOK_CRITICAL when one of them is critical. */
 function needCritical(broken: readonly BrokenHook[]): void {
   const critical = broken.filter((one) => one.critical);
   if (critical.length === 0) return;

@@ -55,6 +55,8 @@ export interface AutomationDesk {
   breakers(): readonly OpenBreaker[];
   /** The hook runs again at once. Resolves with false when its breaker was not open. */
   closeBreaker(hookId: string): Promise<boolean>;
+  /** A hook that was held because it seems to start itself through files runs again. Resolves with false when it was not held. */
+  releaseFiles(hookId: string): Promise<boolean>;
   paused(): { by: string; at: number } | undefined;
   /** No hook of a file runs until `resume`, unless a person fires it. Outlives a restart. */
   pause(by: string): Promise<void>;

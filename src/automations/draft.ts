@@ -5,7 +5,7 @@ import { newId } from "../lib/id.js";
 import type { Definition } from "./definition/definition.js";
 import { historyOf } from "./run/history.js";
 import { newRow } from "./run/open-run.js";
-import type { CutStart, DueStart } from "./triggers/trigger.js";
+import type { DueStart } from "./triggers/trigger.js";
 
 /** `lastRunAt`: when it started before. */
 export function draftDue(
@@ -22,29 +22,6 @@ export function draftDue(
     lastRun: lastRunAt === undefined ? undefined : new Date(lastRunAt).toISOString(),
   };
   return draft(definition, { trigger: kind, reason, payload }, now);
-}
-
-/** The row of a run that is refused because it would start itself. */
-export function draftCut(
-  definition: Definition,
-  { point, payload, dispatchId, cause }: CutStart,
-  now: number,
-): AutomationRun {
-  const { kind } = definition.trigger;
-  const start = {
-    definition,
-    id: `${dispatchId}/cut`,
-    trigger: kind,
-    reason: `${point} fired`,
-    dispatchId,
-    cause,
-    payload,
-  };
-  return newRow(
-    start,
-    historyOf(point, payload, (text) => text),
-    now,
-  );
 }
 
 export interface ManualStart {

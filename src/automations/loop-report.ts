@@ -1,5 +1,6 @@
-/** Tells admins that a hook was cut because it is part of a loop: once, however often it is cut, also over restarts. */
+/** Admins are notified that a hook is part of a loop. That it was cut: once, however often it is cut, also over restarts. */
 import { z } from "zod";
+import type { Button } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
@@ -42,7 +43,7 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: De
     return !isKnown;
   }
 
-  return async (definition: Definition, reason: string): Promise<void> => {
+  async function cut(definition: Definition, reason: string): Promise<void> {
     try {
       if (!(await isNews(definition))) return;
     } catch (error) {
@@ -51,14 +52,27 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: De
         "a loop was reported, and this could not be stored",
       );
     }
-    const { id, trigger } = definition;
-    const advice =
-      trigger.kind === "files"
-        ? "What comes from its own runs does not start it any more: let them write elsewhere, or name that under `ignore:`."
-        : "Narrow what starts it (`match:`).";
+    const { id } = definition;
     await notifier.notifyAdmins(
       `loop:${id}`,
-      `⛔ The hook **${id}** starts itself again and again, or is started by a long chain of others, and was cut.\n> ${mask(reason).slice(0, 300)}\n${advice} \`/hooks why ${id}\` shows it. This is reported once.`,
+      `⛔ The hook **${id}** starts itself again and again, or is started by a long chain of others, and was cut.\n> ${mask(reason).slice(0, 300)}\nNarrow what starts it (\`match:\`). \`/hooks why ${id}\` shows it. This is reported once.`,
     );
-  };
+  }
+
+  /** Nothing starts it until a person lets it run. */
+  async function held({ id, ownerOnly }: Definition, reason: string): Promise<void> {
+    const lines = [
+      `⛔ The hook **${id}** seems to start itself, so nothing starts it for now: ${mask(reason).slice(0, 300)}.`,
+      "Let its runs write elsewhere, or name what they write under `ignore:`. What was changed meanwhile is kept and starts it then.",
+      `${ownerOnly ? "For owners: to" : "To"} let it run, press the button or type \`/hooks enable ${id}\`.`,
+    ];
+    const button: Button = {
+      label: "Let it run",
+      style: "success",
+      action: { kind: "command", line: `/hooks enable ${id}` },
+    };
+    await notifier.notifyAdmins(`loop:${id}:${clock.now()}`, lines.join("\n"), button);
+  }
+
+  return { cut, held };
 }

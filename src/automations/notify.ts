@@ -8,7 +8,7 @@ import { type Address, formatAddress, parseAddress } from "../domain/address.js"
 import type { AutomationRun } from "../domain/automation.js";
 import type { About } from "../domain/hearing.js";
 import type { Cause } from "../domain/journal.js";
-import type { OutboundMessage } from "../domain/message.js";
+import type { Button, OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
@@ -42,7 +42,7 @@ export interface Notifier {
   /** Never rejects. */
   outcome(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
   /** Once per `key` and text: the same again is not repeated within an hour. Never rejects. */
-  notifyAdmins(key: string, text: string): Promise<void>;
+  notifyAdmins(key: string, text: string, button?: Button): Promise<void>;
 }
 
 const SCOPE = "automations.notify";
@@ -134,7 +134,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
         }),
       );
     },
-    async notifyAdmins(key, text) {
+    async notifyAdmins(key, text, button) {
       const before = alerted.get(key);
       const now = clock.now();
       if (before?.text === text && now - before.at < REPEAT_AFTER_MS) return;
@@ -148,7 +148,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
             const cause: Cause = { kind: "alert", id: key, depth: 0 };
             // A guard that fails would withhold the notice that it fails.
             const skipsHooks = options.isWithAdmin(at);
-            await options.send(at, { text }, { cause, deliveryId: `d_${digest.slice(0, 24)}`, skipsHooks });
+            await options.send(
+              at,
+              { text, buttons: button && [[button]] },
+              { cause, deliveryId: `d_${digest.slice(0, 24)}`, skipsHooks },
+            );
           }),
         ),
       );

@@ -9,7 +9,6 @@
  *   that is fired again starts nothing twice.
  */
 import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
-import type { Cause } from "../../domain/journal.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { KeyValueStore } from "../../domain/store.js";
 import type { HookRegistry } from "../../hooks/registry.js";
@@ -25,15 +24,6 @@ export interface DueStart {
   reason: string;
   /** When it was due: after a time of being down, not now. */
   dueAt: number;
-}
-
-/** What would have started a hook. */
-export interface CutStart {
-  point: string;
-  payload: unknown;
-  dispatchId: string;
-  reason: string;
-  cause: Cause | undefined;
 }
 
 export interface TriggerDeps {
@@ -53,8 +43,8 @@ export interface TriggerDeps {
   draftPaused(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void } | undefined>;
   /** It is on record that a pause skipped the only time of a hook. */
   wasPaused(definition: Definition, at: number): Promise<boolean>;
-  /** Puts on record that a hook was not started by its own output, and tells admins. */
-  cut(definition: Definition, what: CutStart): Promise<void>;
+  /** Nothing starts the hook until a person lets it run: it seems to start itself through files. */
+  held(definition: Definition, reason: string): void;
   /** When its cooldown ends, ms since the epoch; undefined when it has none or it has ended. */
   cooldownUntil(definition: Definition): Promise<number | undefined>;
   /** Switched off, or everything is paused: a time that comes meanwhile passes by. */
@@ -88,6 +78,8 @@ export interface Triggers {
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
   /** A hook was switched on: a one-shot whose time came meanwhile fires now. */
   wake(hookId: string): void;
+  /** What was held because the hook seems to start itself starts it now. True when something was held. */
+  release(hookId: string): Promise<boolean>;
   /** An event was accepted, with this work. */
   ingested(work: NewPending): void;
   /** What fires when, soonest first. */

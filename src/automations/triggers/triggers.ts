@@ -41,8 +41,7 @@ export function createTriggers(
       });
     },
     settled: started.ended,
-    cut: (definition, { point, payload }, dispatchId, why) =>
-      deps.cut(definition, { point, payload, dispatchId, ...why }),
+    held: deps.held,
   });
   const ingested = createIngested({ ...deps, runs: store.runs, store: store.ingest });
   return {
@@ -51,6 +50,7 @@ export function createTriggers(
       await ingested.resume();
     },
     wake: timed.wake,
+    release: watches.release,
     ingested: ingested.added,
     next: timed.next,
     problems: () => [...timed.problems(), ...watches.problems()],

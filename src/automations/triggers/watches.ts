@@ -4,7 +4,7 @@ import { wait } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Definition } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
-import { PROOF_SCOPE } from "./watch/proofs.js";
+import { HELD_SCOPE } from "./watch/own-output.js";
 import { selectionOf } from "./watch/selection.js";
 import { openWatch, type Watch, type WatchDeps } from "./watch/watch.js";
 
@@ -14,12 +14,14 @@ const PATIENCE_MS = 15_000;
 export interface Watches {
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
   problems(): TriggerProblem[];
+  /** What was held because the hook seems to start itself starts it now. True when something was held. */
+  release(hookId: string): Promise<boolean>;
   stop(): Promise<void>;
 }
 
 export function createWatches(deps: WatchDeps): Watches {
   /** By the text of all that the watch depends on. */
-  let open = new Map<string, { hookId: string; watch: Watch }>();
+  let open = new Map<string, { hookId: string; hash: string; watch: Watch }>();
 
   async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
     const before = open;
@@ -32,7 +34,9 @@ export function createWatches(deps: WatchDeps): Watches {
       const kept = before.get(name);
       const watch = kept?.watch ?? openWatch(definition, trigger, deps);
       if (kept === undefined) fresh.push(watch);
-      open.set(name, { hookId: definition.id, watch });
+      open.set(name, { hookId: definition.id, hash: definition.hash, watch });
+      // It may have been corrected.
+      if (kept !== undefined && kept.hash !== definition.hash) await watch.release();
     }
     await forgetOthers(new Set(broken));
     await inPatience(Promise.all(fresh.map(taken)));
@@ -43,8 +47,8 @@ export function createWatches(deps: WatchDeps): Watches {
     const keys = new Set([...open.values()].map(({ watch }) => watch.key));
     const isGone = (key: string) => !keys.has(key) && !broken.has(key.slice(0, key.lastIndexOf("#")));
     for (const key of await deps.store.watches()) if (isGone(key)) await deps.store.forget(key);
-    for (const { key } of await deps.keyValue.list(PROOF_SCOPE, ""))
-      if (isGone(key)) await deps.keyValue.delete(PROOF_SCOPE, key);
+    for (const { key } of await deps.keyValue.list(HELD_SCOPE, ""))
+      if (isGone(key)) await deps.keyValue.delete(HELD_SCOPE, key);
   }
 
   async function taken(watch: Watch): Promise<void> {
@@ -71,6 +75,11 @@ export function createWatches(deps: WatchDeps): Watches {
         ...watch.waitsFor().map((pattern) => waitingNote(hookId, pattern)),
         ...(watch.isOwnOnly() ? [{ hookId, message: OWN_ONLY, isNote: true as const }] : []),
       ]),
+    async release(hookId) {
+      const own = [...open.values()].filter((one) => one.hookId === hookId);
+      const released = await Promise.all(own.map(({ watch }) => watch.release()));
+      return released.includes(true);
+    },
     async stop() {
       await Promise.all([...open.values()].map(({ watch }) => watch.stop()));
     },

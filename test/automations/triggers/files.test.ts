@@ -82,7 +82,7 @@ async function watching(
       draftPaused: async () => undefined,
       wasPaused: async () => false,
       cooldownUntil: async () => undefined,
-      cut: async () => {},
+      held: () => {},
       isOff: () => false,
       clock: systemClock,
       logger: silentLogger,

@@ -12,7 +12,9 @@ const written = (at: number) => [{ at, lateMs: 0 }];
 async function watched(runMs = 300, via?: string, afterMs = 3_000) {
   const { automation, keyValue } = await openTestStore();
   const { runs } = automation;
-  const open = () => createOwnOutput({ hookId: "hook", key: "hook#1", debounceMs: 50, runs, keyValue });
+  const reasons: string[] = [];
+  const held = (reason: string) => void reasons.push(reason);
+  const open = () => createOwnOutput({ hookId: "hook", key: "hook#1", debounceMs: 50, runs, keyValue, held });
   let own = open();
   let count = 0;
   let now = 1_000_000;
@@ -27,8 +29,8 @@ async function watched(runMs = 300, via?: string, afterMs = 3_000) {
     now += runMs;
     return row.id;
   };
-  const look = async (at: number): Promise<Verdict> => {
-    const verdict = await own.judge(written(at), now);
+  const look = async (at: number, isGone = false): Promise<Verdict> => {
+    const verdict = await own.judge(written(at), now, isGone);
     if (verdict.kind !== "fire") return verdict;
     const dispatchId = `d${++count}`;
     own.fired(dispatchId);
@@ -42,6 +44,9 @@ async function watched(runMs = 300, via?: string, afterMs = 3_000) {
     look,
     run,
     problem: () => own.problem(),
+    release: () => own.release(),
+    /** What people were notified of. */
+    reasons,
     /** Written while the newest run was under way. */
     inside: () => look(via === undefined ? now - afterMs - runMs / 2 : now - runMs / 2),
     /** Written a while after anything ran. */
@@ -53,9 +58,9 @@ async function watched(runMs = 300, via?: string, afterMs = 3_000) {
       own = open();
       await own.learn();
     },
-    waitOf: (verdict: Verdict) => (verdict.kind === "hold" ? verdict.until - now : 0),
+    waitOf: (verdict: Verdict) => (verdict.kind === "hold" ? (verdict.until ?? 0) - now : 0),
     until(verdict: Verdict) {
-      if (verdict.kind !== "hold") throw new Error(`expected hold, got ${verdict.kind}`);
+      if (verdict.kind !== "hold" || verdict.until === undefined) throw new Error(`expected a hold with an end`);
       now = verdict.until;
     },
     now: () => now,
@@ -73,19 +78,27 @@ async function untilHeld({ outside, inside }: Watched, step = 1): Promise<Verdic
   return inside();
 }
 
+/** Held for good after the silence and the run that was tried alone. */
+async function untilHeldForGood(hook: Watched, step = 1): Promise<void> {
+  const held = await untilHeld(hook, step);
+  expect(hook.problem()).toContain("seems to start it");
+  hook.until(held);
+  expect(await hook.look(1_000_000)).toEqual({ kind: "fire" });
+  expect(hook.reasons).toEqual([]);
+  expect(await hook.inside()).toEqual({ kind: "hold" });
+}
+
 describe("changes that follow each other through a hook's own runs", () => {
-  it("are held after eight, tried out in silence, and cut when a run alone is followed by another", async () => {
+  it("are held after eight, tried out in silence, and held for good when a run alone is followed by another", async () => {
     const hook = await watched();
-    const held = await untilHeld(hook);
-    expect(held).toMatchObject({ kind: "hold" });
-    expect(hook.problem()).toContain("seems to start it");
-    hook.until(held);
-    expect(await hook.look(1_000_000)).toEqual({ kind: "fire" });
-    expect(await hook.inside()).toMatchObject({ kind: "cut", reason: "its own output started it" });
-    expect(hook.problem()).toContain("does not start it any more");
-    // What somebody else writes starts it, and what that run writes does not.
-    expect(await hook.outside()).toEqual({ kind: "fire" });
-    expect(await hook.inside()).toMatchObject({ kind: "cut" });
+    await untilHeldForGood(hook);
+    expect(hook.reasons).toEqual(["its own output starts it again and again"]);
+    expect(hook.problem()).toBe(
+      "its own output starts it again and again: nothing starts it until `/hooks enable hook`",
+    );
+    // Nothing else starts it, and people are notified once.
+    expect(await hook.outside()).toEqual({ kind: "hold" });
+    expect(hook.reasons).toHaveLength(1);
   });
 
   it("are held for longer than a write is put down to a run that has ended, so that who writes on is seen", async () => {
@@ -95,7 +108,7 @@ describe("changes that follow each other through a hook's own runs", () => {
     expect(hook.waitOf(held)).toBeGreaterThanOrEqual(LINGER_MS + 1_000);
   });
 
-  it("are cut after a restart, too, in the middle of a chain as after it was proven", async () => {
+  it("are held after a restart, too, in the middle of a chain as after it is held for good", async () => {
     const hook = await watched();
     expect(depthOf(await hook.outside())).toBe(0);
     for (let depth = 1; depth <= 8; depth++) {
@@ -106,49 +119,32 @@ describe("changes that follow each other through a hook's own runs", () => {
     const held = await hook.inside();
     hook.until(held);
     expect(await hook.look(1_000_000)).toEqual({ kind: "fire" });
-    expect(await hook.inside()).toMatchObject({ kind: "cut" });
+    expect(await hook.inside()).toEqual({ kind: "hold" });
     await hook.restart();
-    expect(await hook.inside()).toMatchObject({ kind: "cut" });
-    expect(await hook.outside()).toEqual({ kind: "fire" });
+    expect(hook.problem()).toContain("nothing starts it until");
+    expect(await hook.outside()).toEqual({ kind: "hold" });
+    expect(hook.reasons).toHaveLength(1);
+  });
+
+  it("start it again when a person lets it run, also after a restart; people are notified again when it goes on", async () => {
+    const hook = await watched();
+    expect(await hook.release()).toBe(false);
+    await untilHeldForGood(hook);
+    expect(await hook.release()).toBe(true);
+    expect(hook.problem()).toBeUndefined();
+    await hook.restart();
+    await untilHeld(hook);
+    expect(hook.reasons).toHaveLength(1);
   });
 
   it("are found to come through another hook, which is named", async () => {
     const hook = await watched(300, "other");
-    const held = await untilHeld(hook, 2);
-    hook.until(held);
-    expect(await hook.look(1_000_000)).toEqual({ kind: "fire" });
-    expect(await hook.inside()).toMatchObject({ kind: "cut", reason: "its own output started it, through other" });
-    expect(hook.problem()).toContain("again and again, through other");
-  });
-
-  it("start it again once its runs are followed by nothing any more", async () => {
-    const hook = await watched();
-    const held = await untilHeld(hook);
-    hook.until(held);
-    await hook.look(1_000_000);
-    expect(await hook.inside()).toMatchObject({ kind: "cut" });
-    for (let run = 1; run <= 4; run++) expect(await hook.outside()).toEqual({ kind: "fire" });
-    expect(hook.problem()).toBeUndefined();
-    expect(depthOf(await hook.inside())).toBe(1);
-  });
-
-  it("are proven by what comes after the end of a run only when it comes twice", async () => {
-    const hook = await watched();
-    const held = await untilHeld(hook);
-    hook.until(held);
-    await hook.look(1_000_000);
-    const again = await hook.look(hook.now() - 2_000);
-    expect(again).toMatchObject({ kind: "hold" });
-    hook.until(again);
-    expect(await hook.look(1_000_000)).toEqual({ kind: "fire" });
-    expect(await hook.look(hook.now() - 2_000)).toMatchObject({ kind: "cut" });
-    // As late as that it is cut from then on.
-    await hook.outside();
-    expect(await hook.look(hook.now() - 2_000)).toMatchObject({ kind: "cut" });
+    await untilHeldForGood(hook, 2);
+    expect(hook.reasons).toEqual(["its own output starts it again and again, through other"]);
   });
 
   it.each([
-    ["cut after a silence when nobody else was at work", true, "cut"],
+    ["held after a silence when nobody else was at work", true, "hold"],
     ["fired when somebody else was: such a chain ends by itself", false, "fire"],
   ])("from hook to hook, more than eight deep, are %s", async (_, isSole, kind) => {
     const hook = await watched();
@@ -162,22 +158,32 @@ describe("changes that follow each other through a hook's own runs", () => {
     if (isSole) {
       hook.until(verdict);
       verdict = await hook.look(at);
-      expect(verdict).toMatchObject({ reason: expect.stringContaining("h1 → h2 → h3") });
+      expect(hook.reasons).toEqual([expect.stringContaining("h1 → h2 → h3")]);
     }
     expect(verdict.kind).toBe(kind);
   });
 
-  it("are held when they are many, before they are deep", async () => {
+  it("are held when they come from many runs, before they are deep", async () => {
     const hook = await watched(60_000);
     await hook.outside();
     const verdicts: Verdict[] = [];
-    // All written during the first run, as by somebody who copies a folder.
-    for (let change = 1; change <= 21; change++) verdicts.push(await hook.look(1_005_000 + change));
-    expect(verdicts.map(({ kind }) => kind)).toEqual([...Array(20).fill("fire"), "hold"]);
-    expect(depthOf(verdicts[19] as Verdict)).toBe(1);
+    // Each run writes two files, which start two runs: they come in the order of their depth.
+    const firstAt = hook.now() - 3_000 - 60_000;
+    for (let change = 0; change <= 40; change++)
+      verdicts.push(await hook.look(firstAt + Math.floor(change / 2) * 63_000 + 30_000));
+    const first = verdicts.findIndex(({ kind }) => kind === "hold");
+    expect(first).toBe(40);
+    expect(depthOf(verdicts[first - 1] as Verdict)).toBeLessThan(8);
   });
 
-  it("are somebody else's when they go on while the hook stands still", async () => {
+  it("are not held when they all come during one run, as from somebody who copies a folder", async () => {
+    const hook = await watched(60_000);
+    await hook.outside();
+    for (let change = 1; change <= 60; change++)
+      expect(await hook.look(1_005_000 + change)).toMatchObject({ kind: "fire" });
+  });
+
+  it("are somebody else's when they go on while nothing starts the hook", async () => {
     const hook = await watched();
     await untilHeld(hook);
     expect(await hook.outside()).toEqual({ kind: "fire" });
@@ -196,6 +202,15 @@ describe("changes that follow each other through a hook's own runs", () => {
     hook.until(other);
     expect(await hook.look(heldAt)).toMatchObject({ kind: "fire" });
     expect(hook.problem()).toBeUndefined();
+    expect(hook.reasons).toEqual([]);
+  });
+
+  it("are held for good when what was held was undone meanwhile, so that no run can be tried", async () => {
+    const hook = await watched();
+    const held = await untilHeld(hook);
+    hook.until(held);
+    expect(await hook.look(1_000_001, true)).toEqual({ kind: "hold" });
+    expect(hook.reasons).toEqual(["its own output starts it again and again"]);
   });
 
   it("are waited for longer when they came more slowly", async () => {

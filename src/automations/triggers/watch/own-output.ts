@@ -1,44 +1,44 @@
 /**
  * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not record
  * the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down to a
- * run that may have written it (writers.ts), and when that makes a chain of more than eight runs in a row (or twenty changes in a row that
- * may be the hook's own), it gets a quarantine probe: the hook is held for twice as long as a round took. Other writers go on meanwhile,
- * and then count as the writers. Silence, and then one run alone that is followed by a change, proves it: from then on what is written
- * while it runs, or those that it starts, is cut. Nothing that was held meanwhile is lost.
+ * run that may have written it (writers.ts). When that makes a chain of more than eight runs, or twenty runs in a row that may have been
+ * started by the hook's own, nothing starts the hook for twice as long as a round took. Somebody else's change in that silence releases it.
+ * Otherwise one run is tried alone: when no change follows it, the hook is released; when one does, it is held until a person lets it run.
+ * Nothing that is held is lost.
  *
- * A chain without the hook itself cannot be probed. It is cut after the silence if only its own runs were under way all the time, and fired
- * otherwise: it ends, or the hook itself joins it later.
+ * A chain without the hook itself cannot be tried. It is held after the silence if only its own runs were under way all the time, and
+ * fired otherwise: it ends, or the hook itself joins it later.
  */
+import { z } from "zod";
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import { type Cause, MAX_HOOK_DEPTH } from "../../../domain/journal.js";
+import type { KeyValueStore } from "../../../domain/store.js";
 import { createLineages } from "../../run/lineage.js";
-import { createProofs, type Proof, type ProofDeps } from "./proofs.js";
 import { causeBy, LINGER_MS, latestOf, type Writer, type Writers, type Written, writersOf } from "./writers.js";
 
-export type Verdict =
-  | { kind: "fire"; cause?: Cause }
-  | { kind: "hold"; until: number; cause?: Cause }
-  | { kind: "cut"; reason: string; cause?: Cause };
+/** `hold` without `until`: until a person lets it run. */
+export type Verdict = { kind: "fire"; cause?: Cause } | { kind: "hold"; until?: number };
 
 export interface OwnOutput {
   /** What was known before a restart. */
   learn(): Promise<void>;
-  /** The verdict on what is about to be fired. */
-  judge(written: readonly Written[], now: number): Promise<Verdict>;
-  /** The verdict on what was held and is gone since: a file that was written and removed. */
-  judgeGone(now: number): Promise<Verdict>;
+  /** The verdict on what is about to be fired. `isGone`: it was held, and was undone meanwhile, so there is nothing to try. */
+  judge(written: readonly Written[], now: number, isGone?: boolean): Promise<Verdict>;
   fired(dispatchId: string): void;
-  /** What is held, or cut. */
+  /** A person lets it run, or has corrected it. True when something was held. */
+  release(): Promise<boolean>;
+  /** Why nothing starts it at the moment. */
   problem(): string | undefined;
 }
 
 type State =
   | { kind: "calm"; believedUntil: number }
-  /** It stands still. `isRound`: the hook itself stands in the chain. */
-  | { kind: "suspected"; since: number; quietMs: number; isRound: boolean; wasLate: boolean }
-  /** One run alone; its dispatch, once it was fired. `wasLate`: the one before was followed by a change after its end only. */
-  | { kind: "trial"; since: number; quietMs: number; wasLate: boolean; dispatchId?: string }
-  | ({ kind: "proven" } & Proof);
+  /** Nothing starts it for a while. `isRound`: the hook itself is in the chain. */
+  | { kind: "suspected"; since: number; quietMs: number; isRound: boolean }
+  /** One run alone; its dispatch, once it was fired. */
+  | { kind: "trial"; since: number; quietMs: number; dispatchId?: string }
+  /** Until a person lets it run, also over restarts. */
+  | { kind: "held"; reason: string };
 
 /** A hook that writes two files starts two runs, and those four: that many come long before they are deep. */
 const MAX_IN_A_ROW = 20;
@@ -46,51 +46,59 @@ const MAX_IN_A_ROW = 20;
 const QUIET = { leastMs: LINGER_MS + 1_000, mostMs: 600_000 };
 const BELIEVED_MS = 600_000;
 const CHECK_AGAIN_MS = 500;
+const AGAIN = "its own output starts it again and again";
 
-export interface OwnOutputDeps extends ProofDeps {
+export const HELD_SCOPE = "automations.held-files";
+const heldRow = z.object({ reason: z.string() });
+
+export interface OwnOutputDeps {
   hookId: string;
+  /** The watch's. */
+  key: string;
   runs: Pick<AutomationRunStore, "list" | "span" | "spans">;
+  keyValue: Pick<KeyValueStore, "get" | "set" | "delete">;
   debounceMs: number;
+  /** It is held from now on: people have to know. */
+  held(reason: string): void;
 }
 
-export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
-  const { hookId, runs, debounceMs } = deps;
-  const proofs = createProofs(deps);
+export function createOwnOutput({ hookId, key, runs, keyValue, debounceMs, held }: OwnOutputDeps): OwnOutput {
   const lineageOf = createLineages(runs);
   let state: State = { kind: "calm", believedUntil: 0 };
-  let inARow = 0;
+  /** The runs that changes were put down to, one after the other. */
+  let inARow = new Set<string>();
 
   const isRound = ({ runs }: Pick<Writer, "runs">) => runs.some((run) => run.hookId === hookId);
 
-  async function judge(written: readonly Written[], now: number): Promise<Verdict> {
+  async function judge(written: readonly Written[], now: number, isGone = false): Promise<Verdict> {
+    if (state.kind === "held") return { kind: "hold" };
     const latest = latestOf(written);
     const writers = await writersOf(written, now, { runs, lineageOf });
     switch (state.kind) {
       case "calm":
         return whenCalm(writers, latest, now, state.believedUntil);
       case "suspected":
-        return whenSuspected(state, writers, latest, now);
+        return whenSuspected(state, writers, { latest, isGone }, now);
       case "trial":
         return whenTried(state, writers, latest, now);
-      case "proven":
-        return whenProven(state, writers, now);
     }
   }
 
   function whenCalm(writers: Writers, latest: Written, now: number, believedUntil: number): Verdict {
     const presumed = writers.explain(() => true) ? presumedOf(writers.ofLatest()) : undefined;
     const round = presumed !== undefined && isRound(presumed.writer);
-    inARow = round ? inARow + 1 : 0;
+    if (round) inARow.add(presumed.writer.run.id);
+    else inARow = new Set();
     const { depth = 0, isSole = false } = presumed?.cause.presumed ?? {};
     const isDeep = depth > MAX_HOOK_DEPTH && (round || isSole);
-    if ((!isDeep && inARow <= MAX_IN_A_ROW) || now < believedUntil) return fire(presumed?.cause);
+    if ((!isDeep && inARow.size <= MAX_IN_A_ROW) || now < believedUntil) return fire(presumed?.cause);
     const leastMs = Math.max(QUIET.leastMs, 4 * debounceMs);
     const quietMs = Math.min(Math.max(leastMs, 2 * roundMs(presumed?.writer.runs ?? [], latest.at)), QUIET.mostMs);
-    state = { kind: "suspected", since: now, quietMs, isRound: round, wasLate: false };
-    return { kind: "hold", until: now + quietMs, cause: presumed?.cause };
+    state = { kind: "suspected", since: now, quietMs, isRound: round };
+    return { kind: "hold", until: now + quietMs };
   }
 
-  /** The deepest, of those in which the hook stands if there are such. */
+  /** The deepest, of those in which the hook is if there are such. */
   function presumedOf(writers: readonly Writer[]): { writer: Writer; cause: Cause } | undefined {
     const rounds = writers.filter(isRound);
     const [first, ...others] = rounds.length > 0 ? rounds : writers;
@@ -101,7 +109,7 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
     return { writer, cause: causeBy(writer, isAlone) };
   }
 
-  /** From one run of the hook to the next, or from one run to the next where it does not stand in the chain: the longest. */
+  /** From one run of the hook to the next, or from one run to the next where it is not in the chain: the longest. */
   function roundMs(chain: readonly RunSpan[], at: number): number {
     const own = chain.filter((run) => run.hookId === hookId);
     const starts = (own.length > 0 ? own : chain).map(({ startedAt, createdAt }) => startedAt ?? createdAt);
@@ -111,63 +119,40 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
   async function whenSuspected(
     suspected: State & { kind: "suspected" },
     writers: Writers,
-    latest: Written,
+    { latest, isGone }: { latest: Written; isGone: boolean },
     now: number,
   ): Promise<Verdict> {
-    const { since, quietMs, wasLate } = suspected;
+    const { since, quietMs } = suspected;
     const isIts = (writer: Writer) => !suspected.isRound || isRound(writer);
     const under = await underWay(since, now);
-    const stoodSince = Math.max(since, under.lastEndAt);
+    const quietSince = Math.max(since, under.lastEndAt);
     const isOthers = !writers.explain(isIts) && isLaterThan(since, latest);
     // A write after a quiet time that is long enough proves nothing about earlier writers: that is the run to try.
-    if (isOthers && latest.at < stoodSince + quietMs) return believe(now);
+    if (isOthers && latest.at < quietSince + quietMs) return believe(now);
     if (under.isAny) return { kind: "hold", until: now + quietMs };
-    const quietUntil = (isOthers ? stoodSince : Math.max(stoodSince, latest.at)) + quietMs;
+    const quietUntil = (isOthers ? quietSince : Math.max(quietSince, latest.at)) + quietMs;
     if (now < quietUntil) return { kind: "hold", until: quietUntil };
+    if (suspected.isRound && isGone) return hold(AGAIN);
     if (suspected.isRound) {
-      state = { kind: "trial", since: now, quietMs, wasLate };
+      state = { kind: "trial", since: now, quietMs };
       return fire();
     }
-    state = { kind: "calm", believedUntil: 0 };
     const presumed = presumedOf(writers.ofLatest());
-    if (presumed === undefined) return fire();
-    const { writer, cause } = presumed;
-    const through = writer.runs.map((run) => run.hookId).slice(0, MAX_HOOK_DEPTH + 1);
-    const reason = `${writer.depth} hooks deep: they start each other through files (${through.reverse().join(" → ")})`;
-    return { kind: "cut", reason, cause };
-  }
-
-  /** Standing still has ended the loop, and there is nothing left to try it with. */
-  async function judgeGone(now: number): Promise<Verdict> {
-    if (state.kind !== "suspected" || !state.isRound) return fire();
-    const { since, quietMs } = state;
-    const under = await underWay(since, now);
-    const quietUntil = (under.isAny ? now : Math.max(since, under.lastEndAt)) + quietMs;
-    if (now < quietUntil) return { kind: "hold", until: quietUntil };
-    return { kind: "cut", reason: "its own output started it again and again" };
+    return presumed === undefined ? calm() : hold(chainOf(presumed.writer));
   }
 
   async function whenTried(
-    { since, quietMs, wasLate, dispatchId }: State & { kind: "trial" },
+    { since, quietMs, dispatchId }: State & { kind: "trial" },
     writers: Writers,
     latest: Written,
     now: number,
   ): Promise<Verdict> {
     const isOfTrial = ({ runs }: Pick<Writer, "runs">) =>
       dispatchId !== undefined && runs.some((run) => run.dispatchId === dispatchId);
-    const during = writers.ofLatest(0).find(isOfTrial);
-    const proof = during ?? writers.ofLatest().find(isOfTrial);
-    if (proof !== undefined && latest.at >= since) {
-      const lateMs = during === undefined ? latest.at - (proof.run.endedAt ?? now) : 0;
-      // After its end it may have been a person who had waited for it: once is chance.
-      if (lateMs > 0 && !wasLate) {
-        state = { kind: "suspected", since: now, quietMs, isRound: true, wasLate: true };
-        return { kind: "hold", until: now + quietMs };
-      }
-      const via = [...new Set(proof.runs.map((run) => run.hookId))].filter((id) => id !== hookId);
-      state = { kind: "proven", since, lateMs, quietMs, via: via.reverse(), lastCutAt: now };
-      await proofs.keep(state);
-      return cut(state, proof);
+    const follower = writers.ofLatest(0).find(isOfTrial) ?? writers.ofLatest().find(isOfTrial);
+    if (follower !== undefined && latest.at >= since) {
+      const via = [...new Set(follower.runs.map((run) => run.hookId))].filter((id) => id !== hookId).reverse();
+      return hold(`${AGAIN}${via.length > 0 ? `, through ${via.join(", ")}` : ""}`);
     }
     if (!writers.explain(isRound) && isLaterThan(since, latest)) return believe(now);
     const under = await underWay(since, now);
@@ -177,29 +162,13 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
     return now < seenBy ? { kind: "hold", until: seenBy } : believe(now);
   }
 
-  async function whenProven(proof: State & { kind: "proven" }, writers: Writers, now: number): Promise<Verdict> {
-    const { since, lateMs } = proof;
-    const isIts = (writer: Writer) => writer.runs.some((run) => run.hookId === hookId && (run.startedAt ?? 0) >= since);
-    const withinMs = Math.min(2 * lateMs, LINGER_MS);
-    const [writer] = writers.explain(isIts, withinMs) ? writers.ofLatest(withinMs).filter(isIts) : [];
-    if (writer !== undefined) {
-      state = { ...proof, lastCutAt: now };
-      await proofs.keep(state);
-      return cut(state, writer);
-    }
-    if (await proofs.isOutdated(proof, now)) {
-      await proofs.drop();
-      state = { kind: "calm", believedUntil: 0 };
-    }
-    const others = writers.ofLatest().filter((one) => !isRound(one));
-    return fire(presumedOf(others)?.cause);
+  async function hold(reason: string): Promise<Verdict> {
+    if (state.kind === "held") return { kind: "hold" };
+    state = { kind: "held", reason };
+    await keyValue.set(HELD_SCOPE, key, { reason });
+    held(reason);
+    return { kind: "hold" };
   }
-
-  const cut = ({ via }: Proof, writer: Writer): Verdict => ({
-    kind: "cut",
-    reason: `its own output started it${via.length > 0 ? `, through ${via.join(", ")}` : ""}`,
-    cause: causeBy(writer, false),
-  });
 
   /** Runs of the hook, and of those that it started. */
   async function underWay(since: number, now: number): Promise<{ isAny: boolean; lastEndAt: number }> {
@@ -212,8 +181,11 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
     };
   }
 
-  function believe(now: number): Verdict {
-    state = { kind: "calm", believedUntil: now + BELIEVED_MS };
+  const believe = (now: number) => calm(now + BELIEVED_MS);
+
+  function calm(believedUntil = 0): Verdict {
+    inARow = new Set();
+    state = { kind: "calm", believedUntil };
     return fire();
   }
 
@@ -221,28 +193,38 @@ export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
 
   return {
     async learn() {
-      const proof = await proofs.read();
-      if (proof !== undefined) state = { kind: "proven", ...proof };
+      const { data } = heldRow.safeParse(await keyValue.get(HELD_SCOPE, key));
+      if (data !== undefined) state = { kind: "held", ...data };
     },
     judge,
-    judgeGone,
     fired(dispatchId) {
       if (state.kind === "trial" && state.dispatchId === undefined) state.dispatchId = dispatchId;
+    },
+    async release() {
+      if (state.kind === "calm") return false;
+      await keyValue.delete(HELD_SCOPE, key);
+      calm();
+      return true;
     },
     problem() {
       switch (state.kind) {
         case "calm":
           return undefined;
-        case "proven":
-          return `its own output started it again and again${state.via.length > 0 ? `, through ${state.via.join(", ")}` : ""}: what is written while it runs does not start it any more`;
+        case "held":
+          return `${state.reason}: nothing starts it until \`/hooks enable ${hookId}\``;
         default:
-          return "its own output seems to start it again and again: it is paused until that is known";
+          return "its own output seems to start it again and again: nothing starts it until that is known";
       }
     },
   };
 }
 
-/** That a file is gone is seen late, so it tells nothing about who else is at work. */
+function chainOf({ depth, runs }: Writer): string {
+  const through = runs.map((run) => run.hookId).slice(0, MAX_HOOK_DEPTH + 1);
+  return `${depth} hooks start each other through files (${through.reverse().join(" → ")})`;
+}
+
+/** That a file is gone is seen late, so it does not show who else is at work. */
 function isLaterThan(since: number, { at, lateMs }: Written): boolean {
   return lateMs === 0 && at > since;
 }

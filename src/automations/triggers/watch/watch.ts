@@ -19,7 +19,7 @@ import type { Written } from "./writers.js";
 export type WatchDeps = Pick<TriggerDeps, "clock" | "logger"> & {
   store: TriggerDeps["store"]["snapshots"];
   runs: OwnOutputDeps["runs"];
-  keyValue: OwnOutputDeps["keyValue"];
+  keyValue: TriggerDeps["keyValue"];
   /** Files and folders that one path may have. */
   maxWatched: number;
   /** A real path that the gateway itself writes. */
@@ -28,13 +28,8 @@ export type WatchDeps = Pick<TriggerDeps, "clock" | "logger"> & {
   fire(change: WatchFiring, dispatchId: string, cause: Cause | undefined): Promise<void>;
   /** Its end is on disk. */
   settled(dispatchId: string): Promise<void>;
-  /** It is not fired, and that goes on record. */
-  cut(
-    definition: Definition,
-    change: WatchFiring,
-    dispatchId: string,
-    why: { reason: string; cause: Cause | undefined },
-  ): Promise<void>;
+  /** Nothing starts the hook until a person lets it run: it seems to start itself. */
+  held(definition: Definition, reason: string): void;
 };
 
 export interface Watch {
@@ -47,15 +42,18 @@ export interface Watch {
   waitsFor(): string[];
   /** Every pattern has only files of the gateway itself at present. */
   isOwnOnly(): boolean;
+  /** A person lets it run, and what was held starts it. True when something was held. */
+  release(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
 /** A batch that waits because the hook seems to start itself. */
 interface Held {
-  until: number;
+  /** Undefined: until it is released. */
+  until: number | undefined;
+  isReleased: boolean;
   /** As it was when it last was something. */
   changes: readonly Change[];
-  cause: Cause | undefined;
 }
 
 const MAX_PARALLEL = 8;
@@ -72,7 +70,14 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
   const { runs, keyValue } = deps;
-  const ownOutput = createOwnOutput({ hookId: definition.id, key, debounceMs: trigger.debounceMs, runs, keyValue });
+  const ownOutput = createOwnOutput({
+    hookId: definition.id,
+    key,
+    debounceMs: trigger.debounceMs,
+    runs,
+    keyValue,
+    held: (reason) => deps.held(definition, reason),
+  });
   const pauses = new Map<string, Held>();
   /** When what is not there any more was seen to be gone. */
   const goneAt = new Map<string, number>();
@@ -136,13 +141,13 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
       const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
       const verdict = await judge(counted, held);
       if (verdict.kind === "hold") {
-        hold(batch, verdict, counted);
+        hold(batch, verdict.until, counted);
         keep();
         return verdict.until;
       }
       pauses.delete(batch);
-      await settle(changes, counted, verdict, held);
-      if (ownOutput.problem() === undefined) release();
+      await settle(changes, counted, verdict.cause);
+      if (ownOutput.problem() === undefined) wakeHeld();
       return undefined;
     } catch (error) {
       keep();
@@ -151,8 +156,11 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
   }
 
   async function judge(counted: readonly Change[], held: Held | undefined): Promise<Verdict> {
-    if (counted.length > 0) return ownOutput.judge(counted.map(written), clock.now());
-    return held === undefined ? { kind: "fire" } : ownOutput.judgeGone(clock.now());
+    if (held?.isReleased) return { kind: "fire" };
+    // A file that was written and removed meanwhile was a change all the same.
+    const isGone = counted.length === 0;
+    const judged = isGone ? (held?.changes ?? []) : counted;
+    return judged.length === 0 ? { kind: "fire" } : ownOutput.judge(judged.map(written), clock.now(), isGone);
   }
 
   async function changesOf(paths: ReadonlyMap<string, boolean>): Promise<Change[]> {
@@ -170,38 +178,34 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
   const written = ({ path, now }: Change): Written =>
     now ? { at: now.ctimeMs, lateMs: 0 } : { at: goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
 
-  function hold(batch: string, { until, cause }: Verdict & { kind: "hold" }, counted: readonly Change[]): void {
+  function hold(batch: string, until: number | undefined, counted: readonly Change[]): void {
     const before = pauses.get(batch);
     if (before === undefined) {
-      const facts = { hook: definition.id, path: counted[0]?.path, holdMs: until - clock.now() };
+      const facts = { hook: definition.id, path: counted[0]?.path, holdMs: until && until - clock.now() };
       logger.warn(facts, `a change is held: ${ownOutput.problem()}`);
     }
     const changes = counted.length > 0 ? counted : (before?.changes ?? []);
-    pauses.set(batch, { until, changes, cause: cause ?? before?.cause });
+    pauses.set(batch, { until, isReleased: false, changes });
   }
 
-  /** Another writer exists: nothing has to wait any more. */
-  function release(): void {
-    for (const batch of pauses.keys()) work.wake(batch);
-    pauses.clear();
+  /** Nothing has to wait any more. */
+  function wakeHeld(): void {
+    for (const [batch, held] of pauses) {
+      pauses.set(batch, { ...held, until: undefined, isReleased: true });
+      work.wake(batch);
+    }
   }
 
   async function settle(
     changes: readonly Change[],
     counted: readonly Change[],
-    verdict: Exclude<Verdict, { kind: "hold" }>,
-    held: Held | undefined,
+    cause: Cause | undefined,
   ): Promise<void> {
-    // What was held and has gone is cut as it was.
-    const meant = verdict.kind === "cut" && counted.length === 0 ? (held?.changes ?? []) : counted;
-    const firing = firingOf(definition, trigger, meant);
-    const dispatchId = dispatchIdOf(key, meant);
-    if (firing && verdict.kind === "cut") {
-      const { reason, cause = held?.cause } = verdict;
-      await deps.cut(definition, firing, dispatchId, { reason: `${reason} (${meant[0]?.path})`, cause });
-    } else if (firing && verdict.kind === "fire") {
+    const firing = firingOf(definition, trigger, counted);
+    const dispatchId = dispatchIdOf(key, counted);
+    if (firing) {
       ownOutput.fired(dispatchId);
-      await deps.fire(firing, dispatchId, verdict.cause);
+      await deps.fire(firing, dispatchId, cause);
     }
     if (changes.length > 0) await know(changes);
     if (firing) await deps.settled(dispatchId);
@@ -227,6 +231,11 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
     problems: () => [...sources.flatMap(({ source }) => source.problem ?? []), ...[ownOutput.problem() ?? []].flat()],
     waitsFor: () => sources.flatMap(({ pattern, source }) => (source.isWaiting ? pattern : [])),
     isOwnOnly: () => sources.every(({ source }) => source.isOwnOnly),
+    async release() {
+      const wasHeld = await ownOutput.release();
+      if (wasHeld) wakeHeld();
+      return wasHeld;
+    },
     async stop() {
       await Promise.all(sources.map(({ source }) => source.stop()));
       await work.stop();
