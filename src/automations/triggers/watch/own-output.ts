@@ -2,7 +2,7 @@
  * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not record
  * the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down to a
  * run that may have written it (writers.ts). When that makes a chain of more than eight runs, or twenty runs in a row that may have been
- * started by the hook's own, nothing starts the hook for twice as long as a round took. Somebody else's change in that silence releases it.
+ * started by the hook's own, nothing starts the hook for twice as long as a round took. A change by another writer in that silence releases it.
  * Otherwise one run is tried alone: when no change follows it, the hook is released; when one does, it is held until a person lets it run.
  * Nothing that is held is lost.
  *
