@@ -12,7 +12,7 @@ import type { Clock } from "../lib/clock.js";
 type Configured = Config["overrides"];
 
 interface Deps {
-  store: HookStateStore;
+  store: Pick<HookStateStore, "set" | "remove">;
   /** What the hook says of itself, in its file or its plugin; undefined while there is no such hook. */
   declared(hookId: string): boolean | undefined;
   clock: Clock;
@@ -34,9 +34,14 @@ export interface Overrides {
   mark(): () => void;
 }
 
-export async function createOverrides(configured: Configured, { store, declared, clock }: Deps): Promise<Overrides> {
+/** `stored`: the switches in chat of earlier runs. */
+export function createOverrides(
+  configured: Configured,
+  stored: readonly HookSwitch[],
+  { store, declared, clock }: Deps,
+): Overrides {
   const byHook: Record<string, Override> = {};
-  let switched = new Map((await store.list()).map((one) => [one.hookId, one]));
+  let switched = new Map(stored.map((one) => [one.hookId, one]));
   /** Replaced by a newer word of `overrides:`, and still stored. */
   let replaced: readonly HookSwitch[] = [];
   let config: Configured = {};

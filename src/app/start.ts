@@ -9,6 +9,7 @@ import type { Processes } from "../lib/process.js";
 import { within } from "../lib/within.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { MissionAssembly } from "./missions.js";
+import type { Stopping } from "./stopping.js";
 
 interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeAssessments" | "stopMissions"> {
   processes: Processes;
@@ -21,30 +22,29 @@ interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeA
   orchestrator: Orchestrator;
   /** What the gateway and its hooks may take to end. */
   shutdownTimeoutMs: number;
-  /** What is left of the time of a stop. */
-  stopLeftMs(): number;
+  stopping: Stopping;
   clock: Clock;
 }
 
-export async function startInOrder(deps: Deps, closers: (() => Promise<void>)[]): Promise<void> {
-  const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules } = deps;
+export async function startInOrder(deps: Deps): Promise<void> {
+  const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules, stopping } = deps;
   /** What waits for hooks: the stop goes on when one takes longer, and what was not told to it is told by the next start. */
   const stopInTime = (stop: () => Promise<void>) => async () =>
-    void (await within(deps.clock, deps.stopLeftMs(), stop()));
+    void (await within(deps.clock, stopping.leftMs, stop()));
   await processes.sweep();
-  closers.push(() => processes.stop());
-  closers.push(() => http.stop());
+  stopping.push(() => processes.stop());
+  stopping.push(() => http.stop());
   await http.start();
-  closers.push(async () => void (await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)])));
+  stopping.push(async () => void (await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)])));
   await gateway.start();
   await automations.start();
-  closers.push(stopInTime(() => alerts.stop()));
+  stopping.push(stopInTime(() => alerts.stop()));
   await alerts.start();
-  closers.push(stopInTime(() => sla.stop()));
+  stopping.push(stopInTime(() => sla.stop()));
   await sla.start();
   // The orchestrator first: its end is told to missions.
-  closers.push(stopInTime(deps.stopMissions));
-  closers.push(() => orchestrator.stop());
+  stopping.push(stopInTime(deps.stopMissions));
+  stopping.push(() => orchestrator.stop());
   await deps.resumeAssessments();
   await orchestrator.start();
   await missions.start();

@@ -1,4 +1,4 @@
-/** What the process does for itself: warnings at the start, retention, closing in order. */
+/** What the process does for itself: warnings at the start, retention. */
 import { createHash } from "node:crypto";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -45,10 +45,4 @@ export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, 
     timer.cancel();
     await running;
   };
-}
-
-/** Last opened, first closed; one that fails does not keep the others open. */
-export async function closeAll(closers: (() => Promise<void>)[], logger: Logger): Promise<void> {
-  for (let close = closers.pop(); close; close = closers.pop())
-    await close().catch((error: unknown) => logger.error({ error: errorMessage(error) }, "closing failed"));
 }

@@ -49,10 +49,11 @@ export async function openDesk(): Promise<Desk> {
     clock,
     logger: silentLogger,
   });
-  const overrides = await createOverrides(
-    { pinned: { enabled: true } },
-    { store: store.hookState, declared: (id) => registry.declaredEnabled(id), clock },
-  );
+  const overrides = createOverrides({ pinned: { enabled: true } }, [], {
+    store: store.hookState,
+    declared: (id) => registry.declaredEnabled(id),
+    clock,
+  });
   const registry = new HookRegistry({
     journal: store.journal,
     clock,

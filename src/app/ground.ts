@@ -1,0 +1,92 @@
+/** What a gateway is built on: the configuration in force, the log, the clock, the store, the platforms, and what a stop closes. */
+import { existsSync } from "node:fs";
+import { createPlatforms } from "../../adapters/index.js";
+import { dotEnvFile } from "../config/env.js";
+import { type LoadedConfig, placeOfConfig } from "../config/load.js";
+import { OwnerClaims } from "../gateway/owner-claims.js";
+import { requireFreePort } from "../http/free-port.js";
+import { systemClock } from "../lib/clock.js";
+import { noticingSteps } from "../lib/clock-steps.js";
+import { parseDestinations } from "../lib/outgoing/destinations.js";
+import { createLogger } from "../lib/pino-logger.js";
+import { createProcesses } from "../lib/process.js";
+import { nameFromSecret, secretMask } from "../lib/secret.js";
+import { databaseFiles, ownFileTest } from "../store/files.js";
+import { openStore } from "../store/open.js";
+import { followClock } from "./clock-between.js";
+import type { AppOptions } from "./contract.js";
+import { CONSOLE, shownPaths } from "./people.js";
+import { platformOptions } from "./platforms.js";
+import { asRead, type Valid } from "./reload.js";
+import { Stopping } from "./stopping.js";
+import { needValid, secretsOf } from "./valid.js";
+
+export type Base = Awaited<ReturnType<typeof openBase>>;
+export type Ground = Awaited<ReturnType<typeof openGround>>;
+
+/** Rejects with what the operator must fix (CONFIG_INVALID, STORE_…, PORT_TAKEN); then nothing is open. */
+export async function openBase(loaded: LoadedConfig, options: AppOptions) {
+  /** As it is now: a reload changes it. */
+  const inForce: { valid: Valid } = { valid: needValid(loaded) };
+  const { config, env } = inForce.valid;
+  const read = await asRead(loaded);
+  const secrets: (string | undefined)[] = secretsOf(config, env);
+  const mask = secretMask(secrets);
+  const logger =
+    options.logger ?? (await createLogger({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask }));
+  options.onLogger?.(logger);
+  const clock = noticingSteps(options.clock ?? systemClock, logger);
+  const startedAt = clock.now();
+  const databaseFile = databaseFiles(env.DATABASE_URL);
+  // A start that must fail makes no database and no token in a folder that has none, such as behind a link that leads elsewhere.
+  if (!existsSync(databaseFile.database)) await requireFreePort(env.HOOKGATE_HOST, env.HOOKGATE_PORT);
+  const store = await openStore({
+    url: env.DATABASE_URL,
+    durability: config.store.durability,
+    retention: { ...config.store.retention, dedup_for: config.store.dedup_for },
+    clock,
+    logger,
+    secrets,
+    newDatabase: options.newDatabase,
+  });
+  const stopping = new Stopping({
+    limitMs: config.gateway.shutdown_timeout,
+    totalMs: config.orchestrator.shutdown_timeout + config.gateway.shutdown_timeout,
+    clock,
+    logger,
+  });
+  stopping.push(() => store.close());
+  stopping.push(async () => clock.stop());
+  return {
+    ...{ loaded, options, inForce, config, env, read, secrets, mask, logger, clock, startedAt, store, stopping },
+    /** The configuration file. */
+    file: placeOfConfig(loaded),
+    shown: shownPaths(loaded, env),
+    isOwnFile: ownFileTest(databaseFile, dotEnvFile()),
+    destinations: parseDestinations(config.outgoing.allow),
+  };
+}
+
+/** `pageUrl`: where people open the web chat, once it is known. */
+export async function openGround(base: Base, pageUrl: () => string) {
+  const { loaded, config, env, secrets, logger, clock, store, stopping } = base;
+  const consoleToken = env.HOOKGATE_TOKEN ?? store.consoleToken();
+  secrets.push(consoleToken);
+  const followed = await followClock(store, clock, logger);
+  stopping.push(followed.stop);
+  return {
+    ...base,
+    consoleToken,
+    followed,
+    claims: await OwnerClaims.load(store.keyValue, clock),
+    switches: await store.hookState.list(),
+    platforms: await createPlatforms(
+      platformOptions(loaded, { config, env, store, consoleId: CONSOLE.userId, pageUrl }),
+    ),
+    processes: createProcesses({
+      clock,
+      env: env.forPrograms(),
+      owner: nameFromSecret(await store.ownSecret("installation")),
+    }),
+  };
+}
