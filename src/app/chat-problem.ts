@@ -1,27 +1,15 @@
 /** Whether anything can be posted to a chat, as far as the gateway knows. */
-import type { Environment } from "../config/env.js";
+import type { OwnAccounts } from "../config/own-accounts.js";
 import { addressProblem, parseAddress } from "../domain/address.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
-
-/** The gateway's own account on each platform, as far as its token tells. */
-export type Accounts = Readonly<Record<PlatformName, string | undefined>>;
-
-/** Both platforms put the account's id in front of the token; Discord encodes it. */
-export function accountsOf({ DISCORD_TOKEN, TELEGRAM_TOKEN }: Tokens): Accounts {
-  const decoded = Buffer.from(DISCORD_TOKEN?.split(".")[0] ?? "", "base64").toString("latin1");
-  const numbered = (text: string | undefined) => (text !== undefined && /^\d+$/.test(text) ? text : undefined);
-  return { web: "web", discord: numbered(decoded), telegram: numbered(TELEGRAM_TOKEN?.split(":")[0]) };
-}
-
-type Tokens = Pick<Environment, "DISCORD_TOKEN" | "TELEGRAM_TOKEN">;
 
 /** Why nothing can be posted there; undefined when it can, as far as one knows. Only the web chat's rooms are known, see `webRooms`. */
 export function chatProblem(
   text: string,
   on: readonly PlatformName[],
   rooms: ReadonlySet<string> | undefined,
-  accounts: Accounts,
+  accounts: OwnAccounts,
 ): string | undefined {
   const [named = "", bot = "", room = ""] = text.split(":");
   const platform = PLATFORMS.find((known) => known === named);

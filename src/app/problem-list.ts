@@ -2,12 +2,13 @@
 import { commandSpecs } from "../../commands/index.js";
 import type { Automations } from "../automations/automations.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";
+import { ownAccounts } from "../config/own-accounts.js";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { Plugins } from "../plugins/plugins.js";
-import { accountsOf, chatProblem } from "./chat-problem.js";
+import { chatProblem } from "./chat-problem.js";
 import type { Moves } from "./moved-settings.js";
 import { webRooms } from "./people.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
@@ -86,7 +87,7 @@ export function createProblemList(first: LoadedConfig, deps: Deps): ProblemList 
         rooms.map(({ id }) => id),
         config,
       );
-      const problem = chatProblem(formatAddress(at), on, known, accountsOf(env));
+      const problem = chatProblem(formatAddress(at), on, known, ownAccounts(env));
       return problem ?? threadProblem(at, deps.web);
     },
     inForce: () => inForce,

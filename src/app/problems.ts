@@ -12,6 +12,7 @@ import { eventName } from "../automations/triggers/event-point.js";
 import type { TriggerProblem } from "../automations/triggers/trigger.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config/load.js";
+import { ownAccounts } from "../config/own-accounts.js";
 import type { Config } from "../config/schema.js";
 import { addressProblem } from "../domain/address.js";
 import type { CommandSpec } from "../domain/command.js";
@@ -31,7 +32,7 @@ import { whyNotMasked } from "../lib/secret.js";
 import { assigneeProblem } from "../orchestrator/assignee.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
-import { accountsOf, chatProblem } from "./chat-problem.js";
+import { chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
 import { type MovedPart, type Moves, movedInHook, movedSettings } from "./moved-settings.js";
 import { accountProblem, agentProblem, personProblem, unreachedPerson } from "./people.js";
@@ -209,10 +210,10 @@ function needs(examined: Examined): ListedProblem[] {
     const messages = [
       ...definition.missing(machine),
       ...fallbackProblems(definition, machine.assigneeProblem, machine.now, (text) =>
-        chatProblem(text, on, rooms, accountsOf(env)),
+        chatProblem(text, on, rooms, ownAccounts(env)),
       ),
       ...(faults.get(id) ?? []),
-      ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
+      ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, ownAccounts(env)) ?? []),
       ...lostPoint(definition, examined),
       ...danglingOrder(definition, examined),
       ...unknownHooks(definition, examined),

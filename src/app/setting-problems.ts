@@ -4,12 +4,13 @@ import { policyOf } from "../alerts/matchers.js";
 import { missingProgram } from "../automations/program.js";
 import type { Environment } from "../config/env.js";
 import { namedPlatforms } from "../config/named-platforms.js";
+import { ownAccounts } from "../config/own-accounts.js";
 import type { Config } from "../config/schema.js";
 import { addressProblem, formatAddress, parseAddress } from "../domain/address.js";
 import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platform.js";
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
-import { accountsOf, chatProblem } from "./chat-problem.js";
+import { chatProblem } from "./chat-problem.js";
 import type { Moves } from "./moved-settings.js";
 import { accountProblem } from "./people.js";
 import type { SettingProblem } from "./setting-problem.js";
@@ -66,9 +67,9 @@ const PLATFORM_TOKENS = [
 
 function chats({ config, env, rooms }: Examined, on: readonly PlatformName[]): SettingProblem[] {
   return namedPlatforms(config)
-    .filter(({ path, text }) => path[0] !== "operators" && parseAddress(text) !== undefined)
+    .filter(({ text, isPerson }) => !isPerson && parseAddress(text) !== undefined)
     .flatMap(({ path, text, ofKey }) => {
-      const message = chatProblem(text, on, rooms, accountsOf(env));
+      const message = chatProblem(text, on, rooms, ownAccounts(env));
       return message === undefined ? [] : [{ path, message, ofKey }];
     });
 }
@@ -131,7 +132,7 @@ function namedPlugins({ config: { gateway }, plugins, env, rooms }: Examined): S
     const path = ["gateway", "allowed_plugins", key];
     const ofKey =
       conversationProblem(key) ??
-      (key.split(":").length > 2 ? chatProblem(key, PLATFORMS, rooms, accountsOf(env)) : undefined);
+      (key.split(":").length > 2 ? chatProblem(key, PLATFORMS, rooms, ownAccounts(env)) : undefined);
     return [
       ...(ofKey === undefined ? [] : [{ path, message: ofKey, ofKey: true as const }]),
       ...names.flatMap((id, index) => {

@@ -6,6 +6,7 @@ import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/secret.js";
 import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
 import { namedPlatforms } from "./named-platforms.js";
+import { type OwnAccounts, ownAccounts } from "./own-accounts.js";
 import type { Config } from "./schema.js";
 
 export interface CrossProblem {
@@ -29,7 +30,7 @@ export function crossProblems(config: Config, env: Environment): CrossProblem[] 
     ...slaRoutes(config),
     ...alertPeople(config),
     ...platforms(config),
-    ...accounts(config),
+    ...accounts(config, env),
   ];
 }
 
@@ -190,11 +191,11 @@ function alertPeople({ alerts }: Config): CrossProblem[] {
 }
 
 /** Platforms identify people by numbers; a name there would match no one, unnoticed. */
-function accounts(config: Config): CrossProblem[] {
+function accounts(config: Config, env: Environment): CrossProblem[] {
   const people = Object.entries(config.alerts.people).flatMap(([name, texts]) =>
     texts.map((text, index) => ({ path: ["alerts", "people", name, index] as CrossProblem["path"], text })),
   );
-  const known = namedPlatforms(config).filter(({ path }) => path[0] === "operators" || path.includes("people"));
+  const known = namedPlatforms(config).filter(({ isPerson }) => isPerson);
   return [
     ...people
       .filter(({ text }) => !text.includes(":"))
@@ -205,19 +206,25 @@ function accounts(config: Config): CrossProblem[] {
         got: text,
       })),
     ...known.flatMap(({ path, text }): CrossProblem[] => {
-      const [platform = "", ...id] = text.split(":");
-      if (platformProblem(text) !== undefined || /^(\d+|role:\d+|guild:\d+:role:\d+|user:\d+)$/.test(id.join(":")))
-        return [];
-      return [
-        {
-          path,
-          message: `"${id.join(":")}" is no id of ${platform}, which has numbers`,
-          expected: `${platform}:80351110224678912${platform === "discord" ? " or discord:role:80351110224678912" : ""}; /whoami shows it`,
-          got: text,
-        },
-      ];
+      const message = platformProblem(text) === undefined ? personProblem(text, ownAccounts(env)) : undefined;
+      if (message === undefined) return [];
+      const [, platform, last = "80351110224678912"] = /^([a-z]+):.*?(\d+)?$/.exec(text) ?? [];
+      const role = platform === "discord" ? ` or, for a role, discord:role:${last}` : "";
+      return [{ path, message, expected: `${platform}:80351110224678912${role}; /whoami shows it`, got: text }];
     }),
   ];
+}
+
+/** Why a text behind a known platform names no person and no role. */
+function personProblem(text: string, own: OwnAccounts): string | undefined {
+  const [platform = "", ...parts] = text.split(":");
+  const id = parts.join(":");
+  if (Object.entries(own).some(([one, account]) => one === platform && account === id))
+    return `${text} is the gateway's own account, and no person`;
+  const hasRoles = platform === "discord";
+  if (/^\d+$/.test(id) || (hasRoles && /^role:\d+$/.test(id))) return undefined;
+  if (parts.length > 1) return `${text} is no person${hasRoles ? " and no role" : ""}`;
+  return `"${id}" is no id of ${platform}, which has numbers`;
 }
 
 /** What is for a misspelt platform would reach no one, unnoticed. */

@@ -70,3 +70,43 @@ it.each([
     );
   else expect(out).toContain("is good");
 });
+
+const OWN = "111222333444555666";
+
+it("a role of Discord is a person to mention, and no chat", async () => {
+  const alerts = {
+    people: { team: ["discord:role:1576565416279408699"] },
+    routes: {
+      default: {
+        to: ["discord::42"],
+        escalate: [
+          { after: "4m", mention: ["discord:role:1576565416279408699"] },
+          { after: "5m", mention: ["team"] },
+        ],
+      },
+    },
+  };
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify({ alerts }));
+  const { code, out, err } = await runCli(["check"], { cwd: folder, env });
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toContain("is good");
+});
+
+it.each([
+  [`discord:${OWN}:77`, /is no person and no role \(expected discord:\d+ or, for a role, discord:role:77; \/whoami/],
+  [`discord:${OWN}`, /is the gateway's own account, and no person/],
+  ["discord:role:ops", /is no person and no role/],
+  ["discord:user:77", /is no person and no role/],
+  ["telegram:123456", /is the gateway's own account, and no person/],
+  ["telegram:role:77", /is no person \(expected telegram:\d+; /],
+])("%s is refused in a step and as an account of a person", async (text, words) => {
+  const alerts = {
+    people: { team: [text] },
+    routes: { default: { to: ["discord::42"], escalate: [{ after: "4m", mention: [text] }] } },
+  };
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify({ alerts }));
+  const { code, err } = await runCli(["check"], { cwd: folder, env });
+  expect(code).toBe(2);
+  for (const path of ["routes.default.escalate.0.mention.0", "people.team.0"])
+    expect(err).toMatch(new RegExp(`alerts\\.${path.replaceAll(".", "\\.")}: ${text} ${words.source}`));
+});

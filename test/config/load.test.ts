@@ -304,7 +304,7 @@ alerts:
     telegarm:b:c: {}
   fallback: ["wep:web:x"]
   digests: [{ cron: "0 9 * * *", to: ["webb:web:x"] }]
-  people: { ann: ["discort:1", "telegram:role:1"] }
+  people: { ann: ["discort:1", "discord:role:1"] }
   rotas: { night: { rotate: { people: [ann, "telegrom:1"], from: 2026-01-05T09:00, every: 7d }, shifts: [{ from: "22:00", to: "06:00", person: "web:1" }] } }
   heartbeat: { to: "https://example.com/beat" }
 `;
