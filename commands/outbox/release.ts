@@ -58,11 +58,14 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
       message: `${id} was decided upon meanwhile.`,
       hint: `/outbox show ${id} shows why.`,
     });
+  const after = await deps.store.outbox.get(id);
   return answer({
     text: [
       confirmed === true
         ? `${code(id)} counts as sent; what is left of it follows.`
-        : `${code(id)} is on its way.${delivery.frozen ? "" : " It goes through the hooks first."}${await waitText(deps, id)}`,
+        : after?.status === "cancelled"
+          ? `${code(id)} is not sent: ${after.reason}.`
+          : `${code(id)} is on its way.${delivery.frozen ? "" : " It goes through the hooks first."}${await waitText(deps, id)}`,
     ],
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
     audited: formerEnds([{ id, status: delivery.status, reason: delivery.reason }]),

@@ -34,7 +34,7 @@ import { invoke } from "./invoke.js";
 import { listeningOf } from "./listening.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { DISCARDED, discard } from "./outbound/discard.js";
-import { heldWith } from "./outbound/find-target.js";
+import { DELETED_BEFORE, heldWith } from "./outbound/find-target.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Parking } from "./outbound/parking.js";
@@ -309,13 +309,17 @@ class RunningGateway implements Gateway {
     const now = clock.now();
     // Bounded anew: later messages of its chat wait behind it.
     const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
-    if (!(await store.outbox.release(deliveryId, now, options))) return false;
+    const changes = (await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS })).filter(
+      ({ reason }) => reason === heldWith(deliveryId),
+    );
+    if (!confirmed && changes.some(({ operation }) => operation === "delete"))
+      await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
+    else if (!(await store.outbox.release(deliveryId, now, options))) return false;
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
     if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
     this.#rereadAndWake(queueOf(delivery));
-    const edits = await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS });
-    for (const edit of edits.reverse()) if (edit.reason === heldWith(deliveryId)) await this.release(edit.id);
+    for (const change of changes.reverse()) await this.release(change.id);
     return true;
   }
 

@@ -1,5 +1,6 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import type { Delivery } from "../../domain/store.js";
+import { isAmbiguous } from "../../domain/given-up.js";
+import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
 import type { Outbound } from "./sending.js";
@@ -11,6 +12,14 @@ export type Target =
 
 /** Why an edit is held: releasing the message that it changes releases it too. */
 export const heldWith = (targetId: string) => `what it changes is held: ${targetId}`;
+
+export const DELETED_BEFORE = "deleted before it was sent";
+const UNKNOWN_ID =
+  "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";
+
+/** A person has seen that it arrived. */
+const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart) =>
+  status === "sent" && operation === "create" && messageId === undefined;
 
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };
@@ -24,15 +33,18 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
   if (target.status === "waiting" || target.status === "sending")
     return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
   if (target.status === "held") {
-    if (!isDelete) return { kind: "ended", status: "held", reason: heldWith(target.id) };
-    await out.store.outbox.finish(target.id, "cancelled", "deleted before it was sent", out.clock.now());
+    // What may have been posted is deleted only when a person has seen whether it was.
+    if (!isDelete || isAmbiguous(target)) return { kind: "ended", status: "held", reason: heldWith(target.id) };
+    await out.store.outbox.finish(target.id, "cancelled", DELETED_BEFORE, out.clock.now());
   }
   const { ids: posted, outOfReach } = await postedIds(target, delivery.address, out);
   if (outOfReach > 0) noteOutOfReach(delivery, out);
-  if (isDelete && posted.length === 0)
-    return outOfReach > 0
-      ? { kind: "ended", status: "cancelled", reason: OUT_OF_REACH }
-      : { kind: "ended", status: "sent", reason: "there was nothing to delete" };
+  if (isDelete && posted.length === 0) {
+    if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };
+    if (target.status === "sent" && target.parts.some(isUnknownToUs))
+      return { kind: "ended", status: "dead", reason: UNKNOWN_ID };
+    return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
+  }
   // An edit of what was never posted posts it: the edit's own hooks have their say.
   return { kind: "found", posted };
 }

@@ -15,6 +15,7 @@ import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
+import { heldWith } from "./find-target.js";
 import type { Outbound } from "./sending.js";
 
 export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
@@ -95,7 +96,7 @@ interface End {
 }
 
 function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { offers }: Outbound): string {
-  const { id, address, operation, answers } = delivery;
+  const { id, address, operation, answers, targetId } = delivery;
   const byOperators = hasRole(answers?.role, "operator") ? "" : " (operators)";
   const place = offers.placeName(address) ?? formatAddress(address);
   const { doubted, failed, does, unchanged } = CHANGES[operation];
@@ -105,15 +106,18 @@ function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { o
   if (answers?.role === undefined)
     return `**${what}**\n${unchanged}${OPERATORS_SEE} Ask one of them before you write again.`;
   const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}`;
-  const next = isInDoubt
-    ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
-    : ending === "held"
-      ? `\`/outbox release ${id}\` ${does} it${byOperators}.`
-      : ending === "dead"
-        ? `\`/outbox retry ${id}\` tries it again${byOperators}.`
-        : operation === "send"
-          ? "To answer, write another message."
-          : "";
+  const isHeldWith = targetId !== undefined && reason === heldWith(targetId);
+  const next = isHeldWith
+    ? `\`/outbox release ${targetId}\` decides about that message, and this follows${byOperators}.`
+    : isInDoubt
+      ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
+      : ending === "held"
+        ? `\`/outbox release ${id}\` ${does} it${byOperators}.`
+        : ending === "dead"
+          ? `\`/outbox retry ${id}\` tries it again${byOperators}.`
+          : operation === "send"
+            ? "To answer, write another message."
+            : "";
   return `${shown}\`/outbox show ${id}\` has the details. ${next}`.trimEnd();
 }
 
