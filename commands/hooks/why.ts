@@ -9,7 +9,7 @@ import type { AutomationRun } from "../../src/domain/automation.js";
 import { isInDoubt } from "../../src/domain/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
 import { purgeOf } from "../../src/domain/purges.js";
-import type { Delivery } from "../../src/domain/store.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -149,34 +149,8 @@ async function readJourney(deps: CommandDeps, context: CommandContext, asked: st
   const behind = await catchUp(deps);
   const found = await findJourney(deps, context.at, asked, point);
   switch (found.kind) {
-    case "found": {
-      const dispatches = await Promise.all(
-        found.journey.dispatches.map((dispatch) => readableDispatch(deps, context, dispatch)),
-      );
-      const stored = new Map<string, AutomationRun>();
-      for (const [id, run] of found.journey.stored) stored.set(id, await readableRun(deps, context, run));
-      const deliveries = await Promise.all(found.journey.deliveries.map((one) => readableLetter(deps, context, one)));
-      const row = found.journey.row && (await readableLetter(deps, context, found.journey.row));
-      const decisions = await Promise.all(
-        found.journey.decisions.map(async (one) => ({
-          ...one,
-          was: one.was && (await readableEnd(deps, context, one.was, { id: one.was.id })),
-        })),
-      );
-      const gone = await Promise.all(
-        found.journey.gone.map(async ({ id, purge }) => {
-          const was = purge?.was && (await readableEnd(deps, context, purge.was, { id }));
-          return { id, purge: purge && { ...purge, was } };
-        }),
-      );
-      const unrecorded = await Promise.all(found.journey.unrecorded.map((run) => readableRun(deps, context, run)));
-      const blockers = new Map<string, Delivery>();
-      for (const [id, one] of found.journey.blockers) blockers.set(id, await readableLetter(deps, context, one));
-      return {
-        behind,
-        journey: { ...found.journey, dispatches, stored, unrecorded, deliveries, row, decisions, gone, blockers },
-      };
-    }
+    case "found":
+      return { behind, journey: await readableJourney(deps, context, found.journey) };
     case "several":
       return { behind, answer: whichChat(deps, asked, found.places) };
     case "no delivery":
@@ -184,6 +158,42 @@ async function readJourney(deps: CommandDeps, context: CommandContext, asked: st
     case "none":
       return { behind, answer: await unknownId(deps, context, asked) };
   }
+}
+
+/** Every message, delivery and run in it as the reader may see it. */
+async function readableJourney(deps: CommandDeps, context: CommandContext, journey: Journey): Promise<Journey> {
+  const letter = <T extends Delivery | InboxRow | undefined>(one: T) =>
+    one === undefined ? one : (readableLetter(deps, context, one) as Promise<T>);
+  const letters = <T extends Delivery | InboxRow>(all: readonly T[]) => Promise.all(all.map(letter));
+  const byKey = async <K, T>(all: ReadonlyMap<K, T>, shown: (one: T) => Promise<T> | T) =>
+    new Map(await Promise.all([...all].map(async ([key, one]): Promise<[K, T]> => [key, await shown(one)])));
+  const run = (one: AutomationRun) => readableRun(deps, context, one);
+  return {
+    ...journey,
+    dispatches: await Promise.all(journey.dispatches.map((one) => readableDispatch(deps, context, one))),
+    stored: await byKey(journey.stored, run),
+    unrecorded: await Promise.all(journey.unrecorded.map(run)),
+    deliveries: await letters(journey.deliveries),
+    row: await letter(journey.row),
+    changes: await letters(journey.changes),
+    ahead: await letter(journey.ahead),
+    aheadOfChanges: await letter(journey.aheadOfChanges),
+    blockers: await byKey(journey.blockers, letter),
+    blockedBy: await byKey(journey.blockedBy, letter),
+    unsaid: await Promise.all(journey.unsaid.map(async ({ id, line }) => ({ id, line: await letter(line) }))),
+    decisions: await Promise.all(
+      journey.decisions.map(async (one) => ({
+        ...one,
+        was: one.was && (await readableEnd(deps, context, one.was, { id: one.was.id })),
+      })),
+    ),
+    gone: await Promise.all(
+      journey.gone.map(async ({ id, purge }) => {
+        const was = purge?.was && (await readableEnd(deps, context, purge.was, { id }));
+        return { id, purge: purge && { ...purge, was } };
+      }),
+    ),
+  };
 }
 
 function noDelivery(asked: string, { id, row, deliveryIds }: NoDelivery): CommandAnswer {

@@ -99,6 +99,13 @@ beforeAll(async () => {
           match: { when: 'payload.message.text.startsWith("Tell: ")' },
           run: { shell: { sh: 'echo \'{ "decision": "claim", "reply": "held back, vetoed" }\'' } },
         },
+        {
+          id: "gate",
+          on: "inbound_claim",
+          match: { when: 'payload.message.text.startsWith("gated: ")' },
+          on_failure: "closed",
+          run: { shell: { sh: "echo RULE-42 >&2; exit 1" } },
+        },
         { id: "built", on: "event:build", run: { chat: { to: "web:web:general", text: "Built" } } },
       ],
     },
@@ -226,6 +233,21 @@ describe("a viewer of runs", () => {
     await switched("/hooks disable veto");
     expect((await ends(OWNER, "dm-1", "held")).notice).toContain("RULE-31");
     await switched("/hooks enable veto");
+  });
+
+  it("reads that a message waits for one which a program's failure delays, and not what the program said", async () => {
+    for (const text of ["gated: first", "after it"]) {
+      const said = { text, nonce: `nonce-of-a-gated-${text.length}` };
+      expect((await app.call(BOB, "POST", "/api/rooms/dm-2/messages", said)).status).toBeLessThan(300);
+    }
+    const why = async (token: string) =>
+      (await app.call(token, "POST", "/api/command", { line: "/hooks why last" })).body.text as string;
+    const waiting = await until(async () => {
+      const text = await why(BOB);
+      return /waits for .*, which failed/.test(text) && text;
+    }, "the second message waiting");
+    expect(waiting).toContain("for owners only");
+    expect(waiting).not.toContain("RULE-42");
   });
 
   it("reads that a request failed, and not what the server answered", async () => {
