@@ -1,4 +1,5 @@
 /** Tree → HTML. Only the tags written here come out; all text is escaped; links lead to http, https or mailto only. */
+import { toString as textOf } from "mdast-util-to-string";
 import type { PhrasingContent, Root, RootContent } from "../../src/lib/markdown/nodes.js";
 import { hasToken, type Token, tokensOf, writeMoment } from "../../src/lib/markdown/tokens.js";
 
@@ -23,7 +24,7 @@ export function toHtml(root: Root): string {
 type AnyNode = RootContent;
 
 function block(node: AnyNode, depth: number): string {
-  if (depth > DEPTH_MAX) return "";
+  if (depth > DEPTH_MAX) return escapeHtml(textOf(node));
   switch (node.type) {
     case "paragraph":
       return `<p>${phrases(node.children, depth)}</p>`;
@@ -81,7 +82,7 @@ function phrases(nodes: readonly PhrasingContent[], depth: number): string {
 }
 
 function phrase(node: PhrasingContent, depth: number): string {
-  if (depth > DEPTH_MAX) return "";
+  if (depth > DEPTH_MAX) return escapeHtml(textOf(node));
   switch (node.type) {
     case "text":
       return text(node.value);
@@ -104,7 +105,7 @@ function phrase(node: PhrasingContent, depth: number): string {
     case "image":
       return link(node.url, escapeHtml(node.alt || node.url));
     case "html":
-      return /^<br\s*\/?>$/i.test(node.value) ? "<br>" : escapeHtml(node.value);
+      return escapeHtml(node.value);
     case "spoilerMark":
       return "||";
     case "footnoteReference":

@@ -101,6 +101,20 @@ it("shows where the links of a stranger lead, and code as it was written", async
   expect(sent?.entities?.map(({ type }) => type)).toEqual(["bold", "code"]);
 });
 
+it("carries every word to the other platform: behind a fence, beyond the head of a table, in references, and numbers of lines", async () => {
+  const { discord, telegram } = stack.platforms;
+  await discord.say(discordRoom, "guest", "Run this:\n```npm install hookgate --save\nnpm start\n```\nthen tell me");
+  expect((await find(telegram, telegramTopic, "then tell me")).text).toContain(
+    "npm install hookgate --save\nnpm start",
+  );
+  await discord.say(discordRoom, "guest", "|a|b|\n|-|-|\n|c|[d](https://d.example)|third cell|\n\n24. Mai\n26. Mai");
+  const { text } = await find(telegram, telegramTopic, "24. Mai");
+  expect(text).toContain("d (https://d.example) | third cell");
+  expect(text).toContain("26. Mai");
+  await discord.say(discordRoom, "guest", 'the [manual][1] is\n\n[1]: https://m.example "old"');
+  expect((await find(telegram, telegramTopic, "manual")).text).toContain('[1]: https://m.example "old"');
+});
+
 it("shows names in place of Discord's ids, also after an edit, and a poll with its answers; hooks see the ids", async () => {
   const { discord, telegram } = stack.platforms;
   const { world, people } = stack.discord;

@@ -1,5 +1,5 @@
 /** Tree → rich text: the blocks one below the other as a chat shows them. */
-import type { List, ListItem } from "mdast";
+import type { List, ListItem, TableCell } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import type { PhrasingContent, Root, RootContent } from "./nodes.js";
 import type { RichText, Span, Style } from "./rich.js";
@@ -41,7 +41,6 @@ class Writer {
   blocks(nodes: readonly RootContent[], gap: "\n" | "\n\n", depth: number): void {
     let isFirst = true;
     for (const node of nodes) {
-      if (node.type === "definition") continue; // used by a reference, which shows its address
       if (!isFirst) this.#gap(gap);
       isFirst = false;
       this.#block(node, depth);
@@ -71,7 +70,7 @@ class Writer {
         this.#pre(node.value, node.lang ?? undefined);
         break;
       case "table":
-        this.#pre(tableText(node));
+        this.#pre(tableText(node, cellText));
         break;
       case "thematicBreak":
         this.#write("──────────");
@@ -84,7 +83,7 @@ class Writer {
         this.blocks(node.children, "\n", depth + 1);
         break;
       case "html":
-        this.#html(node.value);
+        this.#text(node.value);
         break;
       case "yaml":
       case "definition":
@@ -165,7 +164,7 @@ class Writer {
         break;
       }
       case "html":
-        this.#html(node.value);
+        this.#text(node.value);
         break;
       case "spoilerMark":
         this.#write("||");
@@ -206,12 +205,6 @@ class Writer {
     }
   }
 
-  /** Raw HTML in Markdown is shown as it is written; only a line break is understood. */
-  #html(value: string): void {
-    if (/^<br\s*\/?>$/i.test(value)) this.#newline();
-    else this.#text(value);
-  }
-
   #pre(value: string, language?: string): void {
     this.#styled(language === undefined ? { kind: "pre" } : { kind: "pre", language }, () => this.#write(value));
   }
@@ -247,6 +240,11 @@ class Writer {
     this.#chunks.push(text);
     this.#length += text.length;
   }
+}
+
+/** Code holds no links. */
+function cellText({ children }: TableCell): string {
+  return flatten({ type: "root", children: [{ type: "paragraph", children }] }, { canLink: () => false }).text;
 }
 
 /** Undefined: as it was written. */

@@ -2,6 +2,7 @@
  * Markdown text → tree. Linear in the size of the text: what would make the parser slow (a paragraph of nothing but
  * delimiters, a line nested twenty deep) is kept as literal text, and long texts are read block by block.
  */
+import type { Code, Image, Link, List } from "mdast";
 import { fromMarkdown, type Options } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
@@ -80,9 +81,14 @@ const spoilerTree: TreeExtension = {
   },
 };
 
+/**
+ * `&#65;` is what it says, as on the platforms: decoded, it would show what no hook has read. So is `[10:30]: see you`, which Markdown
+ * takes for the address of a link and hides.
+ */
+const asWritten: SyntaxExtension = { disable: { null: ["characterReference", "definition"] } };
+
 const options: Options = {
-  // `&#65;` is what it says, as on the platforms: decoded, it would show what no hook has read.
-  extensions: [gfm(), spoilerSyntax, { disable: { null: ["characterReference"] } }],
+  extensions: [gfm(), spoilerSyntax, asWritten],
   mdastExtensions: [gfmFromMarkdown(), spoilerTree],
 };
 
@@ -103,7 +109,7 @@ export function parseMarkdown(source: string): Root {
 
 function parseGroup(text: string): RootContent[] {
   const root = fromMarkdown(text, options);
-  showUnusedDefinitions(root, text);
+  keepWords(root, text);
   if (text.includes("||")) pairSpoilers(root);
   return root.children;
 }
@@ -245,23 +251,55 @@ function* pieces(block: string): Generator<string> {
   }
 }
 
-/** `[10:30]: see you` is a definition to Markdown and would vanish; one that nothing refers to is shown as it was written. */
-function showUnusedDefinitions(root: Root, source: string): void {
-  if (!/^[ >\t]*\[[^\]]+\]:/m.test(source)) return;
-  const used = new Set<string>();
+/** What Markdown reads and does not show becomes text: no word that a person wrote is lost. */
+function keepWords(root: Root, source: string): void {
   visit(root, (node) => {
-    if ("identifier" in node && node.type !== "definition" && node.type !== "footnoteDefinition")
-      used.add(node.identifier);
+    if (node.type === "code") keepInfo(node, source);
+    else if ((node.type === "link" || node.type === "image") && node.title) keepTitle(node, node.title);
+    else if (node.type === "tableCell")
+      node.children = node.children.map((child) => (isLineBreak(child) ? { type: "break" } : child));
+    else if ("children" in node && node.children.some(isNumbered))
+      (node as { children: RootContent[] }).children = (node.children as RootContent[]).map((child) =>
+        isNumbered(child) ? keepNumbers(child, source) : child,
+      );
   });
-  visit(root, (node) => {
-    if (!("children" in node)) return;
-    const children: unknown[] = node.children;
-    for (const [i, child] of node.children.entries())
-      if (child.type === "definition" && !used.has(child.identifier)) {
-        const from = child.position?.start.offset ?? 0;
-        children[i] = literal(source.slice(from, child.position?.end.offset ?? from));
-      }
+}
+
+/** https://docs.discord.com/developers/reference#message-formatting: one word that ends its line, before code. */
+const LANGUAGE = /^[\w+\-.#]+$/;
+
+/** What stands behind the fence is a language only where Discord takes it for one; anything else is the first line of the block. */
+function keepInfo(node: Code, source: string): void {
+  const from = node.position?.start.offset ?? 0;
+  const [, info = ""] = /^(?:`{3,}|~{3,})([^\n]*)/.exec(source.slice(from, node.position?.end.offset)) ?? [];
+  const words = info.trim();
+  if (words === "" || (LANGUAGE.test(words) && node.value !== "")) return;
+  node.lang = null;
+  node.value = node.value === "" ? words : `${words}\n${node.value}`;
+}
+
+/** The only way to break a line within a table; elsewhere a tag is shown as it was written. */
+const isLineBreak = (node: PhrasingContent) => node.type === "html" && /^<br\s*\/?>$/i.test(node.value);
+
+function keepTitle(node: Link | Image, title: string): void {
+  if (node.type === "link") node.children.push({ type: "text", value: ` "${title}"` });
+  else node.alt = `${node.alt ?? ""} "${title}"`;
+}
+
+const isNumbered = (node: { type: string; ordered?: unknown }): node is List => node.type === "list" && !!node.ordered;
+
+/** `24. Dezember`, `26. Dezember`: numbers that do not count on are lines as they were written. The same number again and again counts. */
+function keepNumbers(list: List, source: string): RootContent {
+  const written = list.children.map(({ position }) => /^\d*/.exec(source.slice(position?.start.offset))?.[0] ?? "");
+  const counts = written.every((number, i) => number === String((list.start ?? 1) + i));
+  if (counts || (written.length > 1 && new Set(written).size === 1)) return list;
+  const lines = list.children.map(({ children: [first, ...more] }, i): RootContent[] => {
+    const number = { type: "text" as const, value: `${written[i]}. ` };
+    return first?.type === "paragraph"
+      ? [{ ...first, children: [number, ...first.children] }, ...more]
+      : [literal(number.value), ...(first ? [first] : []), ...more];
   });
+  return { type: "section", children: lines.flat() };
 }
 
 function pairSpoilers(root: Root): void {

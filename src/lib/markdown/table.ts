@@ -1,16 +1,16 @@
 /** A table as text in columns, for platforms without tables. */
-import type { Table } from "mdast";
-import { toString as textOf } from "mdast-util-to-string";
+import type { Table, TableCell } from "mdast";
 
 /** Cells wider than this are not padded to, so that one long cell cannot blow up every row. */
 const COLUMN_MAX = 40;
 /** A table that would need more spaces than this is written without columns. */
 const PADDING_MAX = 8_000;
 
-export function tableText(table: Table): string {
+/** A cell beyond the head is kept, without a column. */
+export function tableText(table: Table, textOf: (cell: TableCell) => string): string {
   const rows = table.children.map((row) => row.children.map((cell) => textOf(cell).replace(/\s+/g, " ").trim()));
-  const columns = Math.max(0, ...rows.slice(0, 1).map((row) => row.length));
-  const cells = rows.map((row) => row.slice(0, columns).map((text) => ({ text, width: width(text) })));
+  const columns = rows[0]?.length ?? 0;
+  const cells = rows.map((row) => row.map((text) => ({ text, width: width(text) })));
   const widest = Array.from({ length: columns }, (_, column) =>
     Math.min(
       COLUMN_MAX,

@@ -1,0 +1,139 @@
+/** Nothing that a person wrote is lost on the way to another platform: every letter and digit of a text is in what is shown there, in order. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatDiscord } from "../../../adapters/discord/format.js";
+import { formatTelegram } from "../../../adapters/telegram/format.js";
+import { formatWeb } from "../../../adapters/web/format.js";
+import { seenOnDiscord } from "./discord-viewer.js";
+
+/** What is shown; with it the addresses behind links, and the language that is the colour of code. */
+const SHOWN: Record<string, (text: string) => string> = {
+  discord: (text) =>
+    formatDiscord({ text }, { plain: false })
+      .map(({ content }) => content)
+      .join(""),
+  telegram: (text) =>
+    formatTelegram({ text }, { plain: false })
+      .map(({ text, entities }) =>
+        entities.reduceRight(
+          (whole, { offset, length, url = "", language = "" }) =>
+            `${whole.slice(0, offset + length)} ${url}${language} ${whole.slice(offset + length)}`,
+          text,
+        ),
+      )
+      .join(""),
+  web: (text) =>
+    formatWeb({ text }, { plain: false })
+      .html.replace(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs, "$2 $1")
+      .replace(/<(?:ol start="(\d+)"|code class="language-([^"]*)")>|<[^>]*>/g, " $1$2 ")
+      .replace(/&(?:lt|gt|quot|amp|#39);/g, " "),
+};
+
+const lettersOf = (text: string) => text.match(/[\p{L}\p{N}]/gu) ?? [];
+
+/** The letters of `text` that `shown` lacks, in order. */
+function missing(text: string, shown: string): string[] {
+  const seen = new Map<string, number>();
+  for (const letter of lettersOf(shown)) seen.set(letter, (seen.get(letter) ?? 0) + 1);
+  return lettersOf(text).filter((letter) => {
+    const left = seen.get(letter) ?? 0;
+    seen.set(letter, left - 1);
+    return left < 1;
+  });
+}
+
+/** Each word its own, so that none stands in for another that is lost. */
+const word = fc.stringMatching(/^[a-zäß日]{3,7}[0-9]{0,2}$/);
+const words = fc.array(word, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(" "));
+const two = fc.tuple(words, words);
+const number = fc.stringMatching(/^[0-9]{1,4}$/);
+
+const INLINE = fc.oneof(
+  words,
+  two.map(([a, b]) => `**${a}*${b}*`),
+  two.map(([a, b]) => `[${a}](https://a.example/x "${b}")`),
+  two.map(([a, b]) => `![${a}](https://a.example/y.png '${b}')`),
+  two.map(([a, b]) => `[${a}][${b}]`),
+  two.map(([a, b]) => `![${a}][${b}]`),
+  two.map(([a, b]) => `<b title="${a}">${b}</b>`),
+  two.map(([a, b]) => `<!-- ${a} -->${b}<br>`),
+  two.map(([a, b]) => `\`${a}\`~~${b}~~`),
+  two.map(([a, b]) => `||${a}||\\*${b}\\`),
+  two.map(([a, b]) => `${a}****${b}`),
+  two.map(([a, b]) => `${a}[](https://a.example/z)${b}`),
+  two.map(([a, b]) => `[${a}]() \`\`\`${b}\`\`\``),
+  words.map((text) => `[^${text.split(" ")[0]}]`),
+);
+const line = fc.array(INLINE, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(" "));
+const lines = fc.array(line, { minLength: 1, maxLength: 3 });
+const fence = fc.constantFrom("```", "~~~", "````");
+const BLOCK = fc.oneof(
+  lines.map((all) => all.join("\n")),
+  fc.tuple(fence, line, lines).map(([mark, info, all]) => `${mark}${info}\n${all.join("\n")}\n${mark}`),
+  fc.tuple(fence, line).map(([mark, info]) => `${mark}${info}\n${mark}`),
+  fc.tuple(fence, line).map(([mark, info]) => `${mark} ${info}`),
+  fc.tuple(words, line).map(([label, text]) => `[${label}]: ${text}`),
+  fc.tuple(words, words).map(([label, title]) => `[${label}]: https://a.example/d "${title}"`),
+  fc.tuple(word, line).map(([label, text]) => `[^${label}]: ${text}`),
+  fc
+    .tuple(fc.array(words, { minLength: 1, maxLength: 3 }), fc.array(line, { minLength: 1, maxLength: 5 }))
+    .map(([head, cells]) => [head, head.map(() => "-"), cells].map((row) => `|${row.join("|")}|`).join("\n"))
+    // Nothing else breaks a line of a table.
+    .map((table) => table.replaceAll("<br>", "")),
+  fc.array(fc.tuple(number, line), { minLength: 1, maxLength: 4 }).map((items) => {
+    // The same number again and again is counted on.
+    const isSame = new Set(items.map(([n]) => n)).size === 1;
+    return items.map(([n, text], i) => `${isSame ? Number(n) + i : n}. ${text}`).join("\n");
+  }),
+  lines.map((all) => all.map((text) => `- ${text}`).join("\n")),
+  fc.tuple(line, fc.constantFrom("===", "---", "\n---", "\n    code", "  \n", "\\\n")).map((parts) => parts.join("\n")),
+  fc.tuple(fc.constantFrom("# ", "> ", ">>> ", "-# ", "- [ ] ", "#"), line).map((parts) => parts.join("")),
+);
+const written = fc
+  .tuple(fc.array(BLOCK, { minLength: 1, maxLength: 5 }), fc.constantFrom("\n", "\n\n", "\n> ", "\n  "))
+  .map(([blocks, gap]) => blocks.join(gap));
+
+describe.each(Object.entries(SHOWN))("a text on %s", (_platform, show) => {
+  it("shows every letter and digit of its source, whatever Markdown it is made of", () => {
+    fc.assert(
+      fc.property(written, (text) => {
+        expect(missing(text, show(text)), `${text}\n=>\n${show(text)}`).toEqual([]);
+      }),
+      { numRuns: 150, interruptAfterTimeLimit: 10_000 },
+    );
+  });
+
+  it.each([
+    [
+      "the first line of a block that stands behind the fence",
+      "Run this:\n```npm install hookgate --save\nnpm start\n```",
+    ],
+    ["one word behind the fence that Discord shows", "```Error:\nline 2\n```"],
+    ["one word of a block that has nothing else", "```hello\n```"],
+    ["a fence that is not closed", "Hello\n``` please refund order 12345"],
+    ["a block in a quote in a list", "- a\n  > ~~~ one two\n  > three\n  > ~~~"],
+    ["a cell beyond the head of a table", "| a | b |\n|--|--|\n| c | d | third cell |"],
+    ["a tag that people write about", "use <br> or <hr/> there"],
+    ["an address in a table", "|a|\n|-|\n|[b](https://c.example/d)|"],
+    ["dates at the beginning of lines", "24. Dezember\n26. Dezember\n01. Januar\n    um 7"],
+    ["references and their addresses", 'see [the docs][manual]\n\n[manual]: https://a.example "all pages"'],
+    ["words that are nested too deep to be marked", `${"*a _b ".repeat(120)}end${"_ *".repeat(120)}`],
+  ])("keeps %s", (_, text) => {
+    expect(missing(text, show(text)), show(text)).toEqual([]);
+  });
+});
+
+it("keeps the language of code apart from its text, as Discord does", () => {
+  const text = "```c++\nx\n```";
+  expect(formatDiscord({ text }, { plain: false })[0]?.content).toBe(text);
+  expect(seenOnDiscord(text).text).toBe("x");
+  expect(formatTelegram({ text }, { plain: false })[0]).toMatchObject({ text: "x", entities: [{ language: "c++" }] });
+  expect(formatWeb({ text }, { plain: false }).html).toContain('class="language-c++">x<');
+});
+
+it("counts a list whose lines all have the same number, and one that goes on from any number", () => {
+  const shown = (text: string) => formatTelegram({ text }, { plain: false })[0]?.text;
+  expect(shown("1. a\n1. b")).toBe("1. a\n2. b");
+  expect(shown("7. a\n8. b")).toBe("7. a\n8. b");
+  expect(shown("2. a\n5. b\n\n   more")).toBe("2. a\n5. b\nmore");
+});
