@@ -90,6 +90,9 @@ every problem at once, with its line, by the rules of a start and a reload.
   the hook is absent. A hook with \`critical: true\` refuses the start or the reload instead.
 - A slip in the YAML of a file breaks the entry in which it is; the other entries that can be read stay in force. A broken entry, or a
   file of which nothing can be read, that contains \`critical: true\` refuses the start. An emptied file is reported, and starts.
+- Beside \`hooks:\` a file of the folder has only keys that start with \`x-\`, for parts that YAML anchors repeat. A setting of a hook there
+  (\`on_failure\` with too little indentation) breaks the hook above it, or all of the file when it is above \`hooks:\`. Any other key is a
+  broken entry.
 - Two entries cannot have one id: the second is broken. After a reload, the hook that is in force keeps its id, and the new entry is broken.
 - When \`hooks\` itself is a file or a link that leads nowhere, guards may be missing: the start and the reload are refused.
 - A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`

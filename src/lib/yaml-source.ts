@@ -25,19 +25,23 @@ export interface YamlSource {
   placeOf(path: YamlPath, ofKey?: boolean): Position;
   /** A value as it is written, whose digits a number may not hold; undefined for a list or a map. */
   writtenAt(path: YamlPath): string | undefined;
-  /** For a text with errors: the items of its list, or of the list under `key`, or the one map that it is. Undefined when it is none of them. */
+  /**
+   * In their order: the items of its list, or of the list under `key` and the settings beside `key`, or the one value that it is.
+   * Undefined when errors leave none of them readable.
+   */
   entries(key: string): YamlEntry[] | undefined;
 }
 
-/** A part of a text with errors elsewhere, or of its own. */
+/** A part of a text, maybe with errors elsewhere or of its own. */
 export interface YamlEntry {
   /** With errors: what could be read of it. */
   value: unknown;
+  /** It ends in the name of a setting when it stands beside the list. */
   path: YamlPath;
   errors: (Position & { message: string })[];
   /** An error that may have swallowed what follows. */
   mayHideOthers: boolean;
-  /** From its start to that of the next one. */
+  /** From its start to that of the next one; only of a text with errors. */
   text: string;
 }
 
@@ -59,7 +63,7 @@ export function parseYaml(marked: string): YamlSource {
       const node = positioned().document.getIn(path, true);
       return yaml().isScalar(node) ? node.source : undefined;
     },
-    entries: (key) => entriesOf(positioned(), text, key),
+    entries: (key) => (read.errors.length === 0 ? valueEntries(read.value, key) : tornEntries(positioned(), text, key)),
   };
 }
 
@@ -135,30 +139,60 @@ function placed(fault: YamlFault, lines: LineCounter, text: string): Position & 
   return { line, column: col, message: PLAIN[fault.code] ?? wordsFor(fault, text) ?? fault.message };
 }
 
+function valueEntries(value: unknown, key: string): YamlEntry[] {
+  const entry = (path: YamlPath, one: unknown) => ({ value: one, path, errors: [], mayHideOthers: false, text: "" });
+  if (Array.isArray(value)) return value.map((one, index) => entry([index], one));
+  const settings = Object.entries(value ?? {});
+  if (!settings.some(([name, one]) => name === key && Array.isArray(one))) return [entry([], value)];
+  return settings.flatMap(([name, one]) =>
+    name === key ? (one as unknown[]).map((item, index) => entry([key, index], item)) : [entry([name], one)],
+  );
+}
+
 /** An error belongs to the entry in which it is, and to the next one where it reaches that: neither may be complete. */
-function entriesOf({ document, lines }: Positioned, text: string, key: string): YamlEntry[] | undefined {
-  const { isMap, isSeq, isNode } = yaml();
-  const { contents } = document;
-  const listed = isMap(contents) ? contents.get(key, true) : contents;
-  if (!isSeq(listed) && !isMap(contents)) return undefined;
-  const under = isSeq(listed) && isMap(contents) ? [key] : [];
-  const nodes = isSeq(listed) ? listed.items : [contents];
-  const starts = nodes.map((node) => (isNode(node) ? node.range?.[0] : undefined));
+function tornEntries({ document, lines }: Positioned, text: string, key: string): YamlEntry[] | undefined {
+  const { isNode } = yaml();
+  const parts = partsOf(document, key);
+  const starts = parts.map(({ start }) => (isNode(start) ? start.range?.[0] : undefined));
   const [first] = starts;
   const faults = faultsOf(document);
   if (first === undefined || starts.includes(undefined) || faults.some(({ pos }) => pos[0] < first)) return undefined;
-  return nodes.map((node, index) => {
+  return parts.map(({ node, path }, index) => {
     const start = starts[index] ?? 0;
     const end = starts[index + 1];
     const own = faults.filter(({ pos }) => (end === undefined || pos[0] < end) && pos[1] >= start);
     return {
       value: readableValue(node, document),
-      path: isSeq(listed) ? [...under, index] : [],
+      path,
       errors: own.map((error) => placed(error, lines, text)),
       mayHideOthers: own.some(({ code }) => !CONTAINED.has(code)),
       text: text.slice(start, end),
     };
   });
+}
+
+interface DocumentPart {
+  node: unknown;
+  path: YamlPath;
+  /** The node with which it starts. */
+  start: unknown;
+}
+
+/** None when it is neither a list nor a map, and when nothing is in the list: what should be in it may be outside. */
+function partsOf({ contents }: Document, key: string): DocumentPart[] {
+  const { isMap, isSeq } = yaml();
+  const items = (list: unknown[], under: YamlPath) =>
+    list.map((node, index) => ({ node, path: [...under, index], start: node }));
+  if (isSeq(contents)) return items(contents.items, []);
+  if (!isMap(contents)) return [];
+  const listed = contents.get(key, true);
+  if (!isSeq(listed)) return [{ node: contents, path: [], start: contents }];
+  if (listed.items.length === 0) return [];
+  // A second list under `key` is an error, which belongs to the last entry of the first.
+  const pairs = contents.items.filter((pair) => pair.value === listed || String(pair.key) !== key);
+  return pairs.flatMap(({ key: name, value }) =>
+    value === listed ? items(listed.items, [key]) : [{ node: value, path: [String(name)], start: name }],
+  );
 }
 
 function readableValue(node: unknown, document: Document): unknown {

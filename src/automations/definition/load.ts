@@ -23,7 +23,7 @@ export interface BrokenHook {
   problems: DefinitionProblem[];
   /** The file cannot be read at all, so it is not known which hooks are in it. */
   isWholeFile?: boolean;
-  /** It is no valid YAML (a lost `-`) or has no id of its own (`di: guard`): it may have swallowed or been another hook of its file. */
+  /** It is no valid YAML (a lost `-`), not in the list, or has no id of its own (`di: guard`): it may have swallowed or been another hook of its file. */
   mayHideOthers?: boolean;
 }
 
@@ -147,8 +147,13 @@ function loadOne({ value, file }: Source, place: Place, tables: Tables, around: 
 function brokenHook(id: string | undefined, place: Place, issues: readonly Issue[], source: Source): BrokenHook {
   const { torn } = source;
   const about = id === undefined ? {} : { hookId: id };
-  const tornProblems =
-    torn === undefined ? [] : [{ ...about, file: source.file, path: "", ...torn.problem, message: tornText(torn) }];
+  const tornProblems = (torn?.problems ?? []).map(({ message, ...place }) => ({
+    ...about,
+    file: source.file,
+    path: "",
+    ...place,
+    message: torn?.mayHideOthers === true ? `${message}. This hook, and maybe one after it, cannot be read` : message,
+  }));
   return {
     id: id ?? nameAfter(place),
     place,
@@ -164,10 +169,6 @@ function brokenHook(id: string | undefined, place: Place, issues: readonly Issue
       })),
     ),
   };
-}
-
-function tornText({ problem, mayHideOthers }: NonNullable<Source["torn"]>): string {
-  return mayHideOthers ? `${problem.message}. This hook, and maybe one after it, cannot be read` : problem.message;
 }
 
 function idOf(value: unknown): string | undefined {

@@ -1,10 +1,13 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
+import { inspect } from "node:util";
 import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
+import { nearest } from "../../lib/nearest.js";
 import { MAX_TEXT_BYTES, readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/yaml-source.js";
+import { definitionForm } from "./schema.js";
 import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 
 /** One definition as it was written. */
@@ -12,12 +15,12 @@ export interface Source {
   value: unknown;
   file: string;
   placeOf(path: YamlPath, ofKey?: boolean): Position;
-  /** What is wrong with an entry that is no valid YAML: `value` is what could be read of it. */
+  /** What is wrong with an entry that is no valid YAML, or that a slip took out of the list: `value` is what could be read of it. */
   torn?: Torn;
 }
 
 interface Torn {
-  problem: Position & { message: string };
+  problems: (Position & { message: string })[];
   /** By its words, as its settings cannot be trusted. */
   critical: boolean;
   mayHideOthers: boolean;
@@ -141,22 +144,12 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
     return;
   }
   const { value, errors, placeOf, entries } = parseYaml(text);
-  if (errors.length > 0) {
-    const parts = entries("hooks");
-    if (parts === undefined || isNameless(parts))
-      found.problems.push({ file, ...firstOf(errors, text), critical: saysCritical(text) });
-    else found.sources.push(...parts.map((part) => sourceOf(part, file, text, placeOf)));
-    return;
-  }
-  if (value === undefined) return;
-  const under = isMap(value) && Array.isArray(value.hooks) ? ["hooks"] : [];
-  const list = isMap(value) && Array.isArray(value.hooks) ? value.hooks : value;
-  if (!Array.isArray(list)) {
-    found.sources.push({ value, file, placeOf });
-    return;
-  }
-  for (const [index, one] of list.entries())
-    found.sources.push({ value: one, file, placeOf: (path, ofKey) => placeOf([...under, index, ...path], ofKey) });
+  if (value === undefined && errors.length === 0) return;
+  const parts = entries("hooks");
+  if (parts === undefined || (errors.length > 0 && isNameless(parts)))
+    found.problems.push({ file, ...firstOf(errors, text), critical: saysCritical(text) });
+  else
+    found.sources.push(...sourcesOf(parts.map((entry) => ({ entry, source: sourceOf(entry, file, text, placeOf) }))));
 }
 
 /** A single definition without a readable id may be anything. */
@@ -168,14 +161,81 @@ function isNameless([first, ...others]: readonly YamlEntry[]): boolean {
 /** An entry with errors of its own breaks no other entry of its file. */
 function sourceOf(entry: YamlEntry, file: string, text: string, placeOf: Source["placeOf"]): Source {
   const { value, path, errors, mayHideOthers } = entry;
-  const source: Source = { value, file, placeOf: (inner, ofKey) => placeOf([...path, ...inner], ofKey) };
+  const isKey = typeof path.at(-1) === "string";
+  const source: Source = { value, file, placeOf: (inner, ofKey = isKey) => placeOf([...path, ...inner], ofKey) };
   if (errors.length > 0)
-    source.torn = { problem: firstOf(errors, text), critical: saysCritical(entry.text), mayHideOthers };
+    source.torn = { problems: [firstOf(errors, text)], critical: saysCritical(entry.text), mayHideOthers };
   return source;
 }
 
+interface Part {
+  entry: YamlEntry;
+  source: Source;
+}
+
+const HOOK_SETTINGS = Object.keys(definitionForm.shape);
+
+/**
+ * The entries of the list, and a broken one for each setting beside `hooks:`, where nothing reads it. A setting of a hook breaks the hook
+ * that its indentation took it from: the one above it, or each of the file where it is above them all.
+ */
+function sourcesOf(parts: readonly Part[]): Source[] {
+  const listed = parts.filter((part) => besideName(part) === undefined);
+  const start = parts.findIndex((part) => besideName(part) === undefined);
+  const unread = asHook(parts.filter((part) => besideName(part) !== undefined && !isShared(part))).filter((part) => {
+    const name = besideName(part) ?? "";
+    const meant = nearest(name, [...HOOK_SETTINGS, "hooks"]) ?? name;
+    const isAbove = parts.indexOf(part) < start;
+    const hooks = name === "id" || !HOOK_SETTINGS.includes(meant) ? [] : isAbove ? listed : listed.slice(-1);
+    const problem = { ...part.source.placeOf([]), message: besideText(name, meant, isAbove || hooks.length === 0) };
+    const critical = saysCritical(inspect({ [meant]: part.entry.value }, EVERYTHING));
+    for (const { source } of hooks.length === 0 ? [part] : hooks) {
+      const { problems = [], critical: was = false, mayHideOthers = false } = source.torn ?? {};
+      source.torn = { problems: [...problems, problem], critical: was || critical, mayHideOthers };
+    }
+    return part.source.torn !== undefined;
+  });
+  return [...listed, ...unread].map(({ source }) => source);
+}
+
+/** The value may contain itself, through an alias. */
+const EVERYTHING = { depth: Infinity, compact: false, maxArrayLength: null } as const;
+
+/** The name of a setting beside `hooks:`; undefined for an entry of a list, or a file that is one entry. */
+function besideName({ entry: { path } }: Part): string | undefined {
+  const [name] = path.slice(-1);
+  return typeof name === "string" ? name : undefined;
+}
+
+/** It has what other parts repeat: `x-common: &common { … }`. */
+function isShared(part: Part): boolean {
+  return besideName(part)?.startsWith("x-") === true && part.source.torn === undefined;
+}
+
+/** Settings with an `id` among them are one hook. */
+function asHook(beside: Part[]): Part[] {
+  const own = beside.filter((part) => HOOK_SETTINGS.includes(besideName(part) ?? "") && part.source.torn === undefined);
+  const id = own.find((part) => besideName(part) === "id");
+  if (id === undefined) return beside;
+  const value = Object.fromEntries(own.map((part) => [besideName(part), part.entry.value]));
+  const whole = { entry: { ...id.entry, value }, source: { ...id.source, value } };
+  return [whole, ...beside.filter((part) => !own.includes(part))];
+}
+
+function besideText(name: string, meant: string, isOfNone: boolean): string {
+  if (name === "id") return 'a hook beside "hooks" has no effect: make it an entry of the list, with - before its id';
+  const known = HOOK_SETTINGS.includes(name) ? `"${name}"` : `unknown setting "${name}"`;
+  const near = meant === name ? "" : ` (did you mean "${meant}"?)`;
+  const advice = !HOOK_SETTINGS.includes(meant)
+    ? 'Move what it contains into the list under "hooks", or remove it'
+    : isOfNone
+      ? "It is a setting of a hook: write it in each hook that it is for"
+      : "It belongs to the hook above: indent it";
+  return `${known}${near} has no effect beside "hooks". ${advice}`;
+}
+
 /** The first error: those after it are mostly what follows from it. */
-function firstOf(errors: readonly (Position & { message: string })[], text: string): Torn["problem"] {
+function firstOf(errors: readonly (Position & { message: string })[], text: string): Torn["problems"][number] {
   const [{ message, ...place } = { message: "it is no YAML" }, ...others] = errors;
   const line = text.split("\n")[(place.line ?? 1) - 1] ?? "";
   const quoted =
