@@ -143,6 +143,8 @@ export interface ConversationSight {
   /** `said`: what became of it, as in its inbox row. */
   outcome?: string;
   claimedBy?: string;
+  /** `said`: among us, where no one is a customer. */
+  isInternal?: boolean;
   /** `said`: the reply of a claim or of a plugin's route, once it is sent; the id of the message that it answers. */
   replyTo?: string;
   /** `said`: a copy, once it is sent; the platform on which its author wrote. */

@@ -384,6 +384,24 @@ describe("a bridge", () => {
       expect(far.texts().join()).not.toContain("on Monday");
     });
 
+    it.each([
+      ["in the channel", DESK, "no longer linked"],
+      ["in a thread of it", { ...DESK, threadId: "t1" }, "no longer linked"],
+      ["in a direct message", { platform: "far", chatId: "dm-8", isDm: true }, undefined],
+      ["in a room of customers", { platform: "far", chatId: "hall" }, undefined],
+    ])("a reply to a message of ours that is not known any more is answered %s: %j %s", async (_, at, note) => {
+      const { rig, far } = await answered(undefined);
+      const gone = { ...at, userId: "8", replyToId: "gone", replyToUserId: "bot" };
+      for (const messageId of ["r1", "r2"]) await rig.say("on Monday", { ...gone, messageId });
+      await rig.say("to a colleague", { ...gone, messageId: "r3", replyToUserId: "7" });
+      await rig.idle();
+      const notes = far.messages.filter(({ text }) => text.includes("not sent to anyone"));
+      expect(notes.map(({ body }) => body.replyToId)).toEqual(note === undefined ? [] : ["r1", "r2"]);
+      for (const { text } of notes) expect(text).toContain(note);
+      // Elsewhere it is copied, as all that no hook claims.
+      expect(far.texts("desk").filter((text) => text.includes("on Monday"))).toHaveLength(note === undefined ? 2 : 0);
+    });
+
     it("their correction is theirs too, and a customer whose words do not reach the desk is told nothing", async () => {
       const { rig, near, far, replyToId } = await answered(undefined);
       const said = messageOf("the answer", { ...DESK, messageId: "f1", userId: "8", replyToId });
@@ -399,6 +417,52 @@ describe("a bridge", () => {
       await rig.say("thank you", { ...CUSTOMER, messageId: "m2", replyToId: answer });
       await rig.idle();
       expect(near.texts()).toEqual(["**Ada**: the answer"]);
+    });
+  });
+
+  describe("without a default route, a reply to a message of ours that is not known any more", () => {
+    const gone = { platform: "far", chatId: "lobby", userId: "8", replyToId: "gone", replyToUserId: "bot" };
+    const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+
+    it.each([
+      ["copies", async (rig: Rig) => void (await rig.say("hello?", { userId: "5" }))],
+      [
+        "cards",
+        async ({ gateway }: Rig) =>
+          void (await gateway.send(
+            { platform: "far", botId: "bot", chatId: "lobby" },
+            { text: "a card" },
+            {
+              cause: { kind: "alert", id: "ac_1", depth: 0 },
+            },
+          )),
+      ],
+    ])("is answered each time where %s are posted", async (_, post) => {
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      const rig = await startRig({ platforms: [new LoopbackPlatform("loop"), far], hooks: toFar });
+      await post(rig);
+      await rig.idle();
+      for (const messageId of ["r1", "r2"]) await rig.say("on Monday", { ...gone, messageId });
+      await rig.idle();
+      const notes = far.messages.filter(({ text }) => text.includes("no longer linked"));
+      expect(notes.map(({ body }) => body.replyToId)).toEqual(["r1", "r2"]);
+      expect(far.texts("dm-8")).toEqual([]);
+    });
+
+    it("is a message for hooks where they answer people, and gets their note", async () => {
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      const answer = (registry: HookRegistry) =>
+        registry.registerClaiming("inbound_claim", ({ message: { text } }) =>
+          text === "hello" ? { handled: true, reply: "good day" } : null,
+        );
+      const rig = await startRig({ operators: { operator: ["far:8"] }, platforms: [far], hooks: answer });
+      await rig.say("hello", { ...gone, messageId: "r1" });
+      await rig.say("on Monday", { ...gone, messageId: "r2" });
+      await rig.idle();
+      expect(far.texts("lobby")).toEqual(["good day"]);
+      expect(far.texts("dm-8")).toEqual([expect.stringContaining("No hook answered your message in the room")]);
     });
   });
 

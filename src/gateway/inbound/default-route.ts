@@ -11,7 +11,7 @@ import { type Handling, settled } from "./handling.js";
 import { attemptOf, causeId, causeOf, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
-import { misdirectedReply, unanswered } from "./unanswered.js";
+import { isAtDesk, misdirectedReply, unanswered } from "./unanswered.js";
 
 export async function defaultRoute(
   row: LaneRow,
@@ -20,12 +20,13 @@ export async function defaultRoute(
   inbound: Inbound,
 ): Promise<Handling> {
   const route = inbound.config.default_route;
+  // No one else reads what people write there: without a route, and where the copies go.
+  const misdirected =
+    route === "none" || isAtDesk(message, inbound) ? await misdirectedReply(row, message, inbound) : undefined;
+  if (misdirected) return misdirected;
   if (route === "none") return unanswered(row, message, operator, inbound);
   const deliveries: NewDelivery[] = [];
   if ("forward" in route) {
-    // Where the copies go, nothing copies what people write: it is answered as without a route.
-    const misdirected = await misdirectedReply(row, message, route.forward, inbound);
-    if (misdirected) return misdirected;
     if (isEcho(message, route.forward, inbound)) {
       const handling = await unanswered(row, message, operator, inbound);
       return handling.kind === "settled" ? { reason: "the default route leads to this chat", ...handling } : handling;

@@ -12,7 +12,7 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { escapeMarkdown } from "../../lib/markdown/escape.js";
 import { shownName } from "../../lib/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
-import { completeAddress } from "../complete-address.js";
+import { completeAddress, takesCopies } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
 import { answeredBy, attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -113,13 +113,6 @@ async function withAddresses(
     }
   }
   return { ...message, attachments };
-}
-
-/** The default route forwards there: who answers there is one of us. */
-export function takesCopies(at: Address, deps: Pick<Inbound, "config" | "moves" | "adapters">): boolean {
-  const { default_route: route } = deps.config;
-  if (typeof route === "string" || !("forward" in route)) return false;
-  return formatAddress(completeAddress(route.forward, deps)) === formatAddress(at);
 }
 
 async function isDirect({ address, messageId }: Origin, { store }: Inbound): Promise<boolean> {

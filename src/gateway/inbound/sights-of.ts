@@ -3,6 +3,7 @@ import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } f
 import type { InboundMessage } from "../../domain/message.js";
 import type { ConversationSight } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
+import { takesCopies } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import type { Handling } from "./handling.js";
 import { afterMove, causeId, type Inbound, messageAddress } from "./receiving.js";
@@ -101,6 +102,8 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
     ...facts(message, inbound),
     outcome,
     claimedBy: isPassedOn || isReplied ? undefined : claimedBy,
+    // A reply to a message of ours is no customer's; nor is what is said where the copies go.
+    isInternal: outcome === "reply" || takesCopies(messageAddress(message), inbound) || undefined,
   };
 }
 

@@ -3,15 +3,15 @@
  * mentioned the gateway. In both, once, to a person without a role, who cannot know what this account is; not
  * in direct messages that are open to everyone.
  */
-import { type Address, formatAddress } from "../../domain/address.js";
+import { formatAddress } from "../../domain/address.js";
 import { isUnfinished } from "../../domain/automation.js";
 import { fateOf } from "../../domain/fates.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
-import type { NewDelivery } from "../../domain/store.js";
+import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { wait } from "../../lib/clock.js";
-import { completeAddress } from "../complete-address.js";
+import { takesCopies } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
@@ -71,31 +71,46 @@ async function noteTo(
 }
 
 /**
- * Where the default route forwards to, everyone may answer customers, and a reply to a message of ours that is no copy of a customer's is
- * mostly meant as such an answer: its author is notified each time. Undefined for every other message.
+ * Where copies of customers' messages or cards about them are posted, a reply to a message of ours is mostly meant as an answer to a
+ * customer. When it answers no copy, or one that is known no more, its author is notified each time. Undefined for every other message.
  */
 export async function misdirectedReply(
   row: LaneRow,
   message: InboundMessage,
-  desk: Address,
   inbound: Inbound,
 ): Promise<Handling | undefined> {
-  const { platform, botId, chatId, parentChatId, replyToId } = message;
-  const at = formatAddress(completeAddress(desk, inbound));
-  const places = [
-    messageAddress(message),
-    { platform, botId, chatId },
-    { platform, botId, chatId: parentChatId ?? chatId },
-  ];
-  if (replyToId === undefined || !places.some((place) => formatAddress(place) === at)) return undefined;
+  const { replyToId, replyToUserId, botId } = message;
+  if (replyToId === undefined) return undefined;
   const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
-  if (to === undefined || to.mirrors !== undefined) return undefined;
+  // Its platform knows that we wrote it, when we do not.
+  if (to === undefined && replyToUserId !== botId) return undefined;
+  if (!(await isForAnswers(message, to, inbound))) return undefined;
   if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
-  return settled("reply", reply(row, message, MISDIRECTED, inbound));
+  const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : NO_LONGER_LINKED;
+  return settled("reply", reply(row, message, text, inbound));
 }
 
 const MISDIRECTED =
   "Your reply was not sent to anyone: you replied to a message of Hookgate's own. To answer a customer, reply to the copy of the customer's message.";
+
+const NO_LONGER_LINKED =
+  "Your reply was not sent to anyone: the message that you replied to is no longer linked with a conversation, because it is too old, or newer than a backup that was restored. Reply to a newer copy, or write to the person yourself.";
+
+/** A reply to this message of ours (undefined: one that is known no more) is mostly meant for a customer. */
+async function isForAnswers(message: InboundMessage, to: Delivery | undefined, inbound: Inbound): Promise<boolean> {
+  if (isAtDesk(message, inbound)) return true;
+  if (message.isDm) return false;
+  const conversation = formatAddress(messageAddress(message));
+  const posted = to === undefined ? await inbound.store.outbox.list({ conversation, limit: RECENT }) : [to];
+  return posted.some(({ cause, mirrors }) => mirrors !== undefined || cause.kind === "alert");
+}
+
+/** It stands where the default route forwards to, or in a thread there. */
+export function isAtDesk(message: InboundMessage, inbound: Inbound): boolean {
+  const { platform, botId, chatId, parentChatId = chatId } = message;
+  const places = [messageAddress(message), { platform, botId, chatId }, { platform, botId, chatId: parentChatId }];
+  return places.some((place) => takesCopies(place, inbound));
+}
 
 /** `where`: which message is meant, when the note is not beside it. */
 function whatHappened({ passedOver, deferrals }: LaneRow, where: string): string {

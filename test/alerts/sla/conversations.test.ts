@@ -266,6 +266,25 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("first ended met 0");
   });
 
+  it("do not start where the default route leads to, nor with a reply to a message of ours", async () => {
+    const desk = await support({
+      access: { loop: { dms: "everyone", chats: ["*"], mention: "always" } },
+      gateway: { default_route: { forward: "loop::desk" } },
+    });
+    const among = { isDm: false, chatId: "desk" };
+    await desk.customer("who has lunch?", { ...among, isGroupMention: false });
+    const at = { platform: "loop", botId: "bot", chatId: "desk" };
+    await desk.rig.gateway.send(at, { text: "a card" }, { cause: { kind: "alert", id: "ac_1", depth: 0 } });
+    await desk.rig.idle();
+    const card = desk.rig.platform.messages.at(-1)?.id;
+    for (const replyToId of [card, "gone"])
+      for (const threadId of [undefined, "t1"])
+        await desk.customer("on Monday", { ...among, threadId, replyToId, replyToUserId: "bot" });
+    expect(await desk.clocks()).toEqual([]);
+    await desk.customer("where is it?", { isDm: false, chatId: "hall" });
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+  });
+
   it("know people of ours who have no role, and may leave roles out of it", async () => {
     const desk = await support({ sla: { conversations: { staff: { role: "none", people: ["loop:8"] } } } });
     await desk.customer("hello");

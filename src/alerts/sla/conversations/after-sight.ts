@@ -62,7 +62,7 @@ function afterWords(
   // Also where the gateway only listens when it is mentioned: the answer is for the customer.
   if (isOurs(sight, config)) return known && answered(known, sight, config, sight.name ?? sight.userId);
   // A customer's words, copied to where others read them, are no question there.
-  if (sight.outcome === "denied" || sight.copiedFrom !== undefined) return known;
+  if (sight.outcome === "denied" || sight.isInternal || sight.copiedFrom !== undefined) return known;
   if (config.claims === "answered" && sight.claimedBy !== undefined) return known;
   const { closesAt: _, ...before } = known ?? opened(sight);
   return withTurn(withWords(before, sight), { messageId: sight.messageId, by: "customer", at: sight.at });
