@@ -3,6 +3,7 @@
 import type { Alerts } from "../src/alerts/alerts.js";
 import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
+import type { EventLoad } from "../src/automations/ingest/ingest.js";
 import type { Address } from "../src/domain/address.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { RoleToHear } from "../src/domain/hearing.js";
@@ -77,6 +78,8 @@ export interface CommandDeps {
   schedules?: ScheduleDesk;
   /** Hooks that stand in files. */
   automations?: AutomationDesk;
+  /** Events from other systems of which some wait, or were refused because too many do. */
+  eventLoad?(): readonly EventLoad[];
   /** Work and who does it. */
   tasks?: TaskDesk;
   roleToHear: RoleToHear;

@@ -1,4 +1,5 @@
 /** The queues in `/status`: how much waits, for what, and what holds it up. */
+import type { EventLoad } from "../src/automations/ingest/ingest.js";
 import type { FailingDeliveries, OutboxStore } from "../src/domain/store.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
 import { formatDuration } from "../src/lib/duration.js";
@@ -14,6 +15,7 @@ interface Queues {
 }
 
 const MAX_IGNORED = 4;
+const MAX_HOOKS = 3;
 /** A delivery that is open for longer hides something. */
 const SLOW_MS = 120_000;
 /** A shorter trouble of a platform is common. */
@@ -27,6 +29,10 @@ export function queueLines(deps: CommandDeps, { gateway, oldestOpen, failing, no
     `out: ${outbox.waiting + outbox.sending} open${openMs < SLOW_MS ? "" : ` (⚠ the oldest for ${formatDuration(openMs)}: ${code("/outbox list waiting")}, ${code("/outbox list sending")})`}, ${outbox.held} held, ${outbox.dead} dead`,
     `now: ${count(lanes.active, "conversation")} handled (${lanes.waiting} waiting), ${sending.active} sent to (${sending.waiting} waiting)`,
   ];
+  lines.push(
+    ...runLines(deps.automations?.waitingRuns() ?? new Map()),
+    ...(deps.eventLoad?.() ?? []).flatMap(eventLine),
+  );
   if (gateway.heldBack) lines.push(heldBackLine(deps, gateway.heldBack));
   lines.push(...failingLines(failing, now));
   if (ignored.length > 0) lines.push(ignoredLine(ignored));
@@ -39,6 +45,29 @@ export function queueLines(deps: CommandDeps, { gateway, oldestOpen, failing, no
         .join(", ")}${lasting.length > 5 ? ` and ${lasting.length - 5} more` : ""} (${code("/pauses")})`,
     );
   return lines.join("\n");
+}
+
+/** Those with most of them are named. */
+function runLines(waiting: ReadonlyMap<string, number>): string[] {
+  if (waiting.size === 0) return [];
+  const most = [...waiting].sort(([, one], [, other]) => other - one);
+  const all = most.reduce((sum, [, runs]) => sum + runs, 0);
+  const named = most.slice(0, MAX_HOOKS).map(([id, runs]) => `${runs} of ${code(id)}`);
+  const more = most.length > MAX_HOOKS ? ` and of ${count(most.length - MAX_HOOKS, "more hook")}` : "";
+  return [`runs: ${all} ${all === 1 ? "waits" : "wait"} to be started, ${named.join(", ")}${more}`];
+}
+
+export const isRefused = ({ waiting, maxWaiting }: EventLoad): boolean => waiting >= maxWaiting;
+
+function eventLine(load: EventLoad): string[] {
+  const { name, waiting, maxWaiting, refused } = load;
+  if (!isRefused(load) && refused === 0) return [];
+  const since = `${count(refused, "event")} ${code(name)} ${refused === 1 ? "was" : "were"} refused since the start`;
+  const setting = code(`events.${name}.max_waiting`);
+  if (!isRefused(load)) return [`${since}, because too many waited (${setting} is ${maxWaiting}); ${waiting} wait now`];
+  return [
+    `⚠ no more events ${code(name)} are taken: ${waiting} wait, and ${setting} is ${maxWaiting}. ${since}; ${code(`/hooks list event:${name}`)} shows the hooks`,
+  ];
 }
 
 function heldBackLine(deps: CommandDeps, { forMs, unfinished, most }: NonNullable<GatewayStatus["heldBack"]>): string {

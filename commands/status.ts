@@ -18,7 +18,7 @@ import { outrankedHooks } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { silentlyGivenUp } from "./journey/cut-off-points.js";
-import { failingDeliveries, failingText, lastingPauses, queueLines } from "./queue-lines.js";
+import { failingDeliveries, failingText, isRefused, lastingPauses, queueLines } from "./queue-lines.js";
 import { code, count, plain } from "./text.js";
 import { conversationName } from "./who.js";
 
@@ -62,6 +62,7 @@ export const status = defineCommand({
           enabled: hooks.enabled.length,
           paused: deps.automations?.paused(),
           failing: hooks.failing.map(({ id }) => id),
+          waitingRuns: Object.fromEntries(deps.automations?.waitingRuns() ?? []),
           breakers: hooks.breakers,
           neverFired: hooks.never.map(({ id }) => id),
           alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
@@ -74,6 +75,7 @@ export const status = defineCommand({
           missions: health.held.missions.map(({ id }) => id),
           schedules: health.held.schedules.map(({ id }) => id),
         },
+        events: deps.eventLoad?.() ?? [],
         plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
         problems,
         needRestart,
@@ -210,6 +212,7 @@ function verdict(
   const changes = givenUp.filter(({ endedBy }) => endedBy === undefined).length;
   const troubles = [
     gateway.heldBack && "new messages are held back",
+    ...(deps.eventLoad?.() ?? []).filter(isRefused).map(({ name }) => `no more events ${code(name)} are taken`),
     paused[0] &&
       `sending to ${pausedPlace(deps, paused[0].key)}${paused.length > 1 ? ` and ${paused.length - 1} more` : ""} is paused`,
     deaf.length > 0 &&

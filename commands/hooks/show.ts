@@ -56,6 +56,9 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       `${count(row.fires, "fire")}, ${count(row.failures, "failure")}${row.interrupted === undefined ? "" : `, ${row.interrupted} interrupted`}${row.p95Ms === undefined ? "" : `, p95 ${formatDuration(row.p95Ms)}`}`,
     ),
   ];
+  const waiting = deps.automations?.waitingRuns().get(hook.id);
+  if (waiting !== undefined)
+    fields.push(field("waiting", `${count(waiting, "run")} ${waiting === 1 ? "waits" : "wait"} to be started`));
   if (definition) fields.push(...definitionFields(deps, definition));
   const stuck = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
@@ -81,6 +84,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       problems,
       broken: broken && brokenData(broken),
       definition: definition && definitionData(definition),
+      waitingRuns: waiting,
       stuck: definition && stuck,
     },
     buttons: [

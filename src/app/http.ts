@@ -2,8 +2,6 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platforms } from "../../adapters/index.js";
-import type { Automations } from "../automations/automations.js";
-import { createIngest } from "../automations/ingest/ingest.js";
 import { ownCause } from "../automations/run/context-of.js";
 import type { LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
@@ -16,7 +14,16 @@ import type { Valid } from "./reload.js";
 interface Deps
   extends Pick<
     HttpServerOptions,
-    "gateway" | "hasStarted" | "problems" | "offeredTo" | "metrics" | "shown" | "clock" | "logger"
+    | "gateway"
+    | "hasStarted"
+    | "problems"
+    | "offeredTo"
+    | "metrics"
+    | "ingest"
+    | "waitingRuns"
+    | "shown"
+    | "clock"
+    | "logger"
   > {
   loaded: LoadedConfig;
   /** As it is now: a reload changes it. What the server itself needs is read once. */
@@ -24,12 +31,11 @@ interface Deps
   consoleToken: string;
   store: Store;
   platforms: Platforms;
-  automations: Automations;
   processes: Processes;
 }
 
 export async function assembleHttp(deps: Deps): Promise<HttpServer> {
-  const { loaded, valid, store, platforms, automations, processes, clock } = deps;
+  const { loaded, valid, store, platforms, processes, clock } = deps;
   const { config, env } = valid();
   return createHttpServer({
     host: env.HOOKGATE_HOST,
@@ -51,15 +57,8 @@ export async function assembleHttp(deps: Deps): Promise<HttpServer> {
     ...webOf(platforms),
     uploadsFolder: uploadsFolder(env.DATABASE_URL),
     ...webhookOf(config, platforms),
-    ingest: createIngest({
-      events: () => valid().config.events,
-      isBroken: (name) => valid().brokenEvents.has(name),
-      secret: (name) => valid().env.variable(name),
-      store: store.automation.ingest,
-      stored: automations.triggers.ingested,
-      clock,
-      logger: deps.logger,
-    }),
+    ingest: deps.ingest,
+    waitingRuns: deps.waitingRuns,
     caller: {
       processes,
       async causeOfRun(id) {

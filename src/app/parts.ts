@@ -12,6 +12,7 @@ import type { Alerts } from "../alerts/alerts.js";
 import type { LinkTo } from "../alerts/sla/conversations/as-entity.js";
 import { createSla, type Sla } from "../alerts/sla/sla.js";
 import { type Assembly, assembleAutomations } from "../automations/assemble.js";
+import { createIngest } from "../automations/ingest/ingest.js";
 import { createGateway, type Gateway } from "../gateway/gateway.js";
 import { MovedChats } from "../gateway/moved-chats.js";
 import { createAttempts } from "../hooks/attempts.js";
@@ -132,6 +133,17 @@ export class Parts extends OnGround {
   });
   readonly automations = this.#hooks.automations;
   readonly notifier = this.#hooks.notifier;
+  readonly ingest = createIngest({
+    events: () => this.config.events,
+    isBroken: (name) => this.ground.inForce.valid.brokenEvents.has(name),
+    secret: this.variable,
+    store: this.ground.store.automation.ingest,
+    stored: this.automations.triggers.ingested,
+    waiting: this.automations.waitingEvents,
+    answered: this.metrics.ingested,
+    clock: this.ground.clock,
+    logger: this.ground.logger,
+  });
   readonly #posted = createDeliveryLinks({
     outbox: this.ground.store.outbox,
     adapters: this.ground.platforms.all,
@@ -345,8 +357,22 @@ export class Parts extends OnGround {
   #commandDeps(): CommandDeps {
     const { store, clock, claims, options, startedAt, env } = this.ground;
     const { alerts, registry, tasks, roleToHear, missions, placeName, automations, sla, attempts, overrides } = this;
+    const { load: eventLoad } = this.ingest;
     return {
-      ...{ alerts, registry, tasks, roleToHear, missions, store, placeName, automations, claims, attempts, clock },
+      ...{
+        alerts,
+        registry,
+        tasks,
+        roleToHear,
+        missions,
+        store,
+        placeName,
+        automations,
+        claims,
+        attempts,
+        clock,
+        eventLoad,
+      },
       schedules: this.planned.schedules,
       status: () => this.gateway.status(),
       release: async (deliveryId, confirmed) =>

@@ -32,6 +32,7 @@ import { findLoop } from "./run/loop.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import { lastRun, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
+import { eventName } from "./triggers/event-point.js";
 import { onceReason } from "./triggers/schedule.js";
 import type { TriggerDeps, Triggers } from "./triggers/trigger.js";
 
@@ -77,6 +78,8 @@ export interface Automations extends AutomationDesk {
   settle(swapped: Installed, file: string | undefined): Promise<Reloaded>;
   /** Events were stored; a hook was switched on. */
   readonly triggers: Pick<Triggers, "ingested" | "wake">;
+  /** How many events of this name were not fired yet, or have a run that waits: of the hook with most of them. */
+  waitingEvents(name: string): number;
   /** For hooks of plugins, which run without gates. */
   readonly pluginBreaker: {
     isWatched(hookId: string): boolean;
@@ -306,6 +309,11 @@ export function createAutomations(options: AutomationsOptions): Automations {
     list: definitions,
     broken: () => broken,
     problems: () => triggers.problems(),
+    waitingRuns: () => queue.waiting,
+    waitingEvents(name) {
+      const runs = [...queue.waiting].map(([id, count]) => (registry.get(id)?.hook === eventName(name) ? count : 0));
+      return triggers.waitingEvents(name) + Math.max(0, ...runs);
+    },
     runs: historyOf(store.runs),
     fire: async (firing) =>
       shown(await fireByHand(need(firing.hookId), firing, { registry, queue, gates, deps, clock })),

@@ -39,6 +39,8 @@ export interface AutomationDesk {
   get(hookId: string): Definition | undefined;
   list(): readonly Definition[];
   broken(): readonly BrokenHook[];
+  /** How many stored runs wait to be started, by hook. */
+  waitingRuns(): ReadonlyMap<string, number>;
   /** When timed hooks fire next, soonest first. */
   next(): readonly NextFire[];
   /** Triggers that cannot fire at the moment. */

@@ -67,6 +67,8 @@ export interface Queue extends BackgroundPort {
   /** The handler of a stored run takes it over; `work` is waited for, and writes the row's end. */
   claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined;
   readonly active: number;
+  /** How many runs wait, by hook. */
+  readonly waiting: ReadonlyMap<string, number>;
 }
 
 const KEY = "runs";
@@ -307,6 +309,9 @@ export function createQueue(options: QueueOptions): Queue {
     },
     get active() {
       return active.size;
+    },
+    get waiting() {
+      return waiting;
     },
   };
 

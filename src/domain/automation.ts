@@ -221,8 +221,15 @@ export interface IngestedEvent {
 }
 
 export interface IngestStore {
-  /** Stores it once per id, with the work that follows. `repeated`: it came before; `reused`: another payload came under this id. */
-  accept(event: IngestedEvent, pending: readonly NewPending[]): Promise<"new" | "repeated" | "reused">;
+  /**
+   * Stores it once per id, with the work that follows. `repeated`: it came before; `reused`: another payload came under this id. With
+   * `isFull` nothing is stored: one that did not come before is `full`.
+   */
+  accept(
+    event: IngestedEvent,
+    pending: readonly NewPending[],
+    isFull?: boolean,
+  ): Promise<"new" | "repeated" | "reused" | "full">;
   get(id: string): Promise<IngestedEvent | undefined>;
   /** Forgets events that came before `before` and that hooks were notified of; resolves with how many. */
   sweep(before: number): Promise<number>;

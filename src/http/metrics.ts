@@ -13,8 +13,10 @@ export interface Metrics {
   journal(next: JournalPort): JournalPort;
   /** A token that no person has: `way` is `bearer` or `login`, `answer` is `refused` or `limited`. */
   tokenFailed(way: string, answer: string): void;
-  /** In Prometheus' text format. Without a status the gauges that come from it are left out. */
-  text(status: GatewayStatus | undefined): Promise<string>;
+  /** An event from another system, whose signature is right: `answer` is `accepted`, `duplicate` or `refused` (too many wait). */
+  ingested(event: string, answer: string): void;
+  /** In Prometheus' text format. Without a status the gauges that come from it are left out. `waitingRuns`: by hook. */
+  text(status: GatewayStatus | undefined, waitingRuns: ReadonlyMap<string, number>): Promise<string>;
   contentType: string;
 }
 
@@ -49,11 +51,14 @@ export function createMetrics(): Metrics {
     "answer",
   ]);
 
+  const ingested = counter("ingested_events_total", "Signed events of other systems, by answer.", ["event", "answer"]);
+
   const inbox = gauge("inbox_rows", "Rows of the inbox, by status.", ["status"]);
   const outbox = gauge("outbox_deliveries", "Deliveries in the outbox, by status.", ["status"]);
   const depth = gauge("queue_depth", "Lanes and conversations under way or waiting for room.", ["queue", "state"]);
   const platforms = gauge("platform_state", "1 for the phase that a platform is in.", ["platform", "phase"]);
   const restarts = gauge("platform_restarts", "How often a platform had to be started again.", ["platform"]);
+  const runsWaiting = gauge("hook_runs_waiting", "Stored runs of hooks that wait to be started.", ["hook"]);
   const running = gauge("running", "1 while the gateway runs.", []);
   const memory = new Gauge({ name: "process_resident_memory_bytes", help: "Resident memory.", registers });
   const cpu = new Gauge({ name: "process_cpu_seconds_total", help: "User and system CPU time.", registers });
@@ -103,8 +108,11 @@ export function createMetrics(): Metrics {
       },
     }),
     tokenFailed: failedTokens,
-    async text(status) {
+    ingested,
+    async text(status, waitingRuns) {
       if (status) readStatus(status);
+      runsWaiting.reset();
+      for (const [hook, waiting] of waitingRuns) runsWaiting.set({ hook }, waiting);
       const { user, system } = process.cpuUsage();
       memory.set(process.memoryUsage.rss());
       cpu.set((user + system) / 1e6);

@@ -44,6 +44,8 @@ export interface HttpDeps {
   wishes: Wishes;
   /** Absent when no events are declared. */
   ingest: Ingest | undefined;
+  /** How many stored runs wait, by hook. */
+  waitingRuns(): ReadonlyMap<string, number>;
   /** The run of a hook whose program asks, when it is one. */
   causeOf(request: FastifyRequest): Promise<Cause | undefined>;
   metrics: Metrics;

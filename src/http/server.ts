@@ -45,6 +45,7 @@ export interface HttpServerOptions
     | "isWebBroken"
     | "offeredTo"
     | "metrics"
+    | "waitingRuns"
     | "clock"
     | "logger"
   > {
@@ -140,6 +141,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     streams: createStreams(),
     wishes,
     ingest: options.ingest,
+    waitingRuns: options.waitingRuns,
     causeOf: createCauseOf(options.caller),
     metrics: options.metrics,
     metricsNeedToken: metricsNeedToken(config, host),

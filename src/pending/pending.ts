@@ -37,11 +37,11 @@ export class Pending {
   /** Kinds whose work calls hooks. */
   readonly #inTurn = new Set<string>();
   /** Under way, by id. */
-  readonly #running = new Map<string, { kind: string; end: Promise<void> }>();
+  readonly #running = new Map<string, Pick<PendingItem, "kind" | "key"> & { end: Promise<void> }>();
   /** The last work of each kind and key that is under way. */
   readonly #lines = new Map<string, Promise<boolean>>();
   /** Work that waits for its time or for another try, by id. */
-  readonly #waiting = new Map<string, Timer>();
+  readonly #waiting = new Map<string, Pick<PendingItem, "kind" | "key"> & { timer: Timer }>();
   #finished: string[] = [];
   #deletion: Timer | undefined;
   readonly #ended = new Set<string>();
@@ -80,6 +80,12 @@ export class Pending {
         this.#take({ ...item, cutOffs: item.attempt }, item.dueAt <= now && !fresh.has(item.id));
   }
 
+  /** How much of this kind and key is not done yet. */
+  count(kind: string, key: string): number {
+    const all = [...this.#running.values(), ...this.#waiting.values()];
+    return all.filter((one) => one.kind === kind && one.key === key).length;
+  }
+
   /** Resolves when nothing of these kinds is under way. */
   async drained(kinds: readonly string[]): Promise<void> {
     for (;;) {
@@ -98,7 +104,7 @@ export class Pending {
   /** Nothing is tried again; the next start does it. */
   stop(): void {
     this.#isStopped = true;
-    for (const timer of this.#waiting.values()) timer.cancel();
+    for (const { timer } of this.#waiting.values()) timer.cancel();
     this.#waiting.clear();
   }
 
@@ -113,7 +119,8 @@ export class Pending {
       this.#waiting.delete(item.id);
       this.#run(item, isAgain);
     };
-    this.#waiting.set(item.id, this.#clock.after(waitMs, run));
+    const { id, kind, key } = item;
+    this.#waiting.set(id, { kind, key, timer: this.#clock.after(waitMs, run) });
   }
 
   #run(item: QueuedItem, isAgain: boolean): void {
@@ -130,7 +137,7 @@ export class Pending {
         if (this.#lines.get(line) === work) this.#lines.delete(line);
       });
     this.#lines.set(line, work);
-    this.#running.set(item.id, { kind: item.kind, end });
+    this.#running.set(item.id, { kind: item.kind, key: item.key, end });
   }
 
   /** Resolves with whether its row is to be deleted; never rejects. */

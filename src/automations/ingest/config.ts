@@ -29,6 +29,13 @@ const eventConfig = z.strictObject({
     .max(4_000_000)
     .default(262_144)
     .describe("The largest body of an event that is accepted, in bytes."),
+  max_waiting: z
+    .int()
+    .min(1)
+    .default(1_000)
+    .describe(
+      "How many of these events may wait: not handled yet, or with a run in a queue. Further ones get 429 with Retry-After and are not stored; /status shows it.",
+    ),
 });
 export type EventConfig = z.output<typeof eventConfig>;
 

@@ -3,7 +3,7 @@
  * start is the triggers' business.
  */
 import type { z } from "zod";
-import type { IngestStore } from "../../domain/automation.js";
+import type { IngestedEvent, IngestStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { Clock } from "../../lib/clock.js";
@@ -29,9 +29,19 @@ export interface Ingest {
   maxBytes(name: string): number;
   /**
    * Resolves when it is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
-   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID, EVENT_ID_REUSED or the store's error.
+   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID, EVENT_ID_REUSED, TOO_MANY_WAITING or the store's error.
    */
   accept(incoming: Incoming): Promise<{ id: string; isDuplicate: boolean }>;
+  /** Declared events of which some wait, or were refused for that since the start. */
+  load(): EventLoad[];
+}
+
+export interface EventLoad {
+  name: string;
+  waiting: number;
+  maxWaiting: number;
+  /** Since the start. */
+  refused: number;
 }
 
 export interface IngestDeps {
@@ -43,6 +53,10 @@ export interface IngestDeps {
   store: Pick<IngestStore, "accept">;
   /** One more is on disk, with this work. */
   stored(work: NewPending): void;
+  /** How many of this name wait. */
+  waiting(name: string): number;
+  /** Of a proven sender, for the metrics. */
+  answered(name: string, answer: "accepted" | "duplicate" | "refused"): void;
   clock: Clock;
   logger: Logger;
 }
@@ -53,9 +67,14 @@ const TOLERANCE_MS = 5 * 60_000;
 /** How often a refusal of one event is logged, at most: anybody can send any number. */
 const LOG_EVERY_MS = 60_000;
 
-export function createIngest({ events, isBroken, secret, store, stored, clock, logger }: IngestDeps): Ingest {
-  /** By event: when a refusal was logged, and how many came since. */
+export function createIngest(deps: IngestDeps): Ingest {
+  const { events, isBroken, secret, store, stored, waiting, answered, clock, logger } = deps;
+  /** By event and what is wrong: when a refusal was logged, and how many came since. */
   const refusals = new Map<string, { at: number; more: number }>();
+  /** By event: those that are being stored. */
+  const storing = new Map<string, number>();
+  /** By event: those that were refused because too many wait. */
+  const refused = new Map<string, number>();
   const schemas = new WeakMap<EventConfig, z.ZodType>();
 
   function schemaOf(event: EventConfig): z.ZodType | undefined {
@@ -71,25 +90,48 @@ export function createIngest({ events, isBroken, secret, store, stored, clock, l
   }
 
   /** The sender is answered; the operator reads it here. */
-  function logRefusal(name: string, error: unknown): void {
-    const known = refusals.get(name);
+  function logRefusal(name: string, error: unknown, why: string): void {
+    const known = refusals.get(name + why);
     const now = clock.monotonic();
     if (known !== undefined && now - known.at < LOG_EVERY_MS) {
       known.more++;
       return;
     }
-    refusals.set(name, { at: now, more: 0 });
+    refusals.set(name + why, { at: now, more: 0 });
     const before = known?.more ?? 0;
-    logger.warn({ event: name, error: errorMessage(error), before }, "an event was refused: its sender is not proven");
+    logger.warn({ event: name, error: errorMessage(error), before }, `an event was refused: ${why}`);
   }
 
   function proven(name: string, headers: Incoming["headers"], text: string, secrets: readonly string[]): string {
     try {
       return prove(headers, text, secrets, clock.now());
     } catch (error) {
-      logRefusal(name, error);
+      logRefusal(name, error, "its sender is not proven");
       throw error;
     }
+  }
+
+  /** Those that are being stored count: many come at once. */
+  async function storeInRoom(event: IngestedEvent, maxWaiting: number) {
+    const { name } = event;
+    const work = workOf(event);
+    const before = storing.get(name) ?? 0;
+    const isFull = waiting(name) + before >= maxWaiting;
+    storing.set(name, before + 1);
+    try {
+      const outcome = await store.accept(event, [work], isFull);
+      if (outcome === "new") stored(work);
+      return outcome;
+    } finally {
+      storing.set(name, (storing.get(name) ?? 1) - 1);
+    }
+  }
+
+  function refuse(name: string, { max_waiting }: EventConfig): HookgateError {
+    refused.set(name, (refused.get(name) ?? 0) + 1);
+    const error = tooManyWaiting(name, max_waiting);
+    logRefusal(name, error, "too many of its name wait");
+    return error;
   }
 
   return {
@@ -100,14 +142,37 @@ export function createIngest({ events, isBroken, secret, store, stored, clock, l
       const id = proven(name, headers, text, secretsOf(name, declared, secret));
       const payload = readPayload(text, schemaOf(declared));
       // Senders choose their ids: one may use what another has used.
-      const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now() };
-      const work = workOf(event);
-      const outcome = await store.accept({ ...event, cause }, [work]);
+      const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now(), cause };
+      const outcome = await storeInRoom(event, declared.max_waiting);
       if (outcome === "reused") throw reused(id);
-      if (outcome === "new") stored(work);
+      answered(name, ANSWERS[outcome]);
+      if (outcome === "full") throw refuse(name, declared);
       return { id, isDuplicate: outcome === "repeated" };
     },
+    load: () =>
+      Object.entries(events())
+        .map(([name, { max_waiting }]) => ({
+          name,
+          waiting: waiting(name),
+          maxWaiting: max_waiting,
+          refused: refused.get(name) ?? 0,
+        }))
+        .filter((one) => one.waiting + one.refused > 0),
   };
+}
+
+const ANSWERS = { new: "accepted", repeated: "duplicate", full: "refused" } as const;
+
+const RETRY_MS = 30_000;
+
+function tooManyWaiting(name: string, max: number): HookgateError {
+  return new HookgateError({
+    code: "TOO_MANY_WAITING",
+    message: `${max} events "${name}" wait to be handled, and no more are taken until one of them is handled`,
+    hint: "This event was not stored. Send it again later, under the same id.",
+    retryable: true,
+    retryAfterMs: RETRY_MS,
+  });
 }
 
 /** It would be lost without a word, as a repetition of the first one. */

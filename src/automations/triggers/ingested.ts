@@ -15,6 +15,8 @@ type Deps = Pick<TriggerDeps, "logger" | "registry" | "pending"> & {
 
 export interface Ingested {
   added(work: NewPending): void;
+  /** How many events of this name were not fired yet. */
+  waiting(name: string): number;
   /** Starts what an earlier process left, and what came before. Does nothing the second time. */
   resume(): Promise<void>;
   stop(): Promise<void>;
@@ -104,6 +106,7 @@ export function createIngested({ store, pending, runs, registry, logger }: Deps)
       if (early) early.push(work);
       else pending.added([work]);
     },
+    waiting: (name) => (early?.filter(({ key }) => key === name).length ?? 0) + pending.count(INGESTED_EVENT, name),
     async resume() {
       if (!early) return;
       const fresh = new Set(early.map(({ id }) => id));

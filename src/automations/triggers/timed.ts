@@ -25,7 +25,7 @@ interface Timed {
   schedule: string;
 }
 
-export function createTimed(deps: Deps): Omit<Triggers, "ingested" | "release"> {
+export function createTimed(deps: Deps): Omit<Triggers, "ingested" | "waitingEvents" | "release"> {
   const { store, clock } = deps;
   const startedAt = clock.now();
   let timed = new Map<string, Timed>();

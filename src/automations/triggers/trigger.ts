@@ -82,6 +82,8 @@ export interface Triggers {
   release(hookId: string): Promise<boolean>;
   /** An event was accepted, with this work. */
   ingested(work: NewPending): void;
+  /** How many events of this name were not fired yet. */
+  waitingEvents(name: string): number;
   /** What fires when, soonest first. */
   next(): NextFire[];
   problems(): TriggerProblem[];

@@ -52,6 +52,7 @@ export function createTriggers(
     wake: timed.wake,
     release: watches.release,
     ingested: ingested.added,
+    waitingEvents: ingested.waiting,
     next: timed.next,
     problems: () => [...timed.problems(), ...watches.problems()],
     async stop() {

@@ -109,6 +109,7 @@ export const hookDetail = hookRow.extend({
   switched: z.object({ enabled: z.boolean(), by: z.string(), at: time }).optional(),
   problems: z.array(z.object({ code: z.string(), message: z.string(), ids: z.array(z.string()) })),
   definition: definition.optional().describe("Present for configured hooks."),
+  waitingRuns: z.number().optional().describe("How many stored runs wait to be started. Absent: none."),
   stuck: z
     .array(z.object({ hookId: z.string(), message: z.string() }))
     .optional()

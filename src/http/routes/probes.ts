@@ -33,7 +33,7 @@ export const probeRoutes = [
       "Counters and gauges for Prometheus. A token of a person is needed behind a proxy, and unless only this machine can connect; `http.metrics_need_token` decides otherwise.",
     async handle(deps, { request, reply }) {
       if (deps.metricsNeedToken) await deps.auth.need(request);
-      const text = await deps.metrics.text(await deps.gateway.status());
+      const text = await deps.metrics.text(await deps.gateway.status(), deps.waitingRuns());
       return reply.header("content-type", deps.metrics.contentType).send(text);
     },
   }),

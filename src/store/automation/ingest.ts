@@ -29,15 +29,17 @@ export function createIngest({ database, read, write }: Connection, addPending: 
          SELECT json_extract(payload, '$.event') FROM pending WHERE kind = '${INGESTED_EVENT}') LIMIT ?)`,
   );
   return {
-    accept: ({ id, name, payload, receivedAt, cause }, pending) =>
+    accept: ({ id, name, payload, receivedAt, cause }, pending, isFull = false) =>
       write(() => {
         const by = cause === undefined ? null : JSON.stringify(cause);
         const text = JSON.stringify(payload ?? null);
-        if (insert.run(id, name, text, receivedAt, by).changes === 1) {
+        if (!isFull && insert.run(id, name, text, receivedAt, by).changes === 1) {
           addPending(pending);
           return "new";
         }
-        return stored.get(id)?.payload === text ? "repeated" : "reused";
+        const known = stored.get(id);
+        if (known === undefined) return "full";
+        return known.payload === text ? "repeated" : "reused";
       }),
     get: (id) =>
       read(() => {
