@@ -532,7 +532,8 @@ export function explain({ registry }: CommandDeps, hook: HookInfo, dispatch: Dis
 }
 
 export function checkLines(checks: readonly ExplainedCheck[]): string {
-  return checks.map(({ check, passed, detail }) => `${passed ? "✓" : "✗"} ${check}: ${plain(detail)}`).join("\n");
+  const sign = ({ passed, isWarning }: ExplainedCheck) => (isWarning ? "⚠" : passed ? "✓" : "✗");
+  return checks.map((one) => `${sign(one)} ${one.check}: ${plain(one.detail)}`).join("\n");
 }
 
 export function nextButtons(hook: HookInfo, dispatch: DispatchRecord | undefined) {

@@ -149,9 +149,12 @@ function pluginProblems(examined: Examined): ListedProblem[] {
     const isThere = config.plugins[position]?.module === module;
     const index = isThere ? position : config.plugins.findIndex((entry) => entry.module === module);
     const at = (message: string) => placed(loaded, ["plugins", Math.max(0, index)], `${module}: ${message}`);
-    if (reason !== undefined)
-      return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }];
     const own = examined.hooks.filter(({ pluginId }) => pluginId !== undefined && pluginId === id);
+    const dangling = own
+      .flatMap((hook) => danglingOrder(hook, examined))
+      .map((message): ListedProblem => ({ ...at(message), of: "needs" }));
+    if (reason !== undefined)
+      return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }, ...dangling];
     const ofHooks = own.flatMap((hook) =>
       [
         ...[
@@ -165,9 +168,12 @@ function pluginProblems(examined: Examined): ListedProblem[] {
         return { message: `the hook "${hook.id}"${place}: ${message}`, isWarning };
       }),
     );
-    return [...warnings.map((message): MovedPart => ({ message })), ...ofHooks].map(
-      ({ message, isWarning }): ListedProblem => ({ ...at(message), of: "needs", isWarning }),
-    );
+    return [
+      ...dangling,
+      ...[...warnings.map((message): MovedPart => ({ message })), ...ofHooks].map(
+        ({ message, isWarning }): ListedProblem => ({ ...at(message), of: "needs", isWarning }),
+      ),
+    ];
   });
 }
 
@@ -279,13 +285,14 @@ function lostPoint({ point }: Definition, { plugins }: Examined): string[] {
 }
 
 /** `after` and `before` that name a hook that is broken, away or at another point: the hook runs without that order. */
-function danglingOrder({ id, after }: Definition, { taken, broken }: Examined): string[] {
+function danglingOrder({ id }: Pick<HookInfo, "id">, { taken, broken }: Examined): string[] {
   return taken
     .filter((problem) => isDangling(problem) && problem.ids[0] === id)
     .map(({ message, ids: [, other = ""] }) => {
-      if (!broken.some((one) => one.id === other)) return `${message}. Correct the name or remove it; ${WITHOUT_ORDER}`;
-      const option = after.includes(other) ? "after" : "before";
-      return `it is to run ${option} "${other}", which is broken. Fix "${other}"; ${WITHOUT_ORDER}`;
+      if (!broken.some((one) => one.id === other))
+        return `${message}. Correct the name, remove it, or put that hook back; ${WITHOUT_ORDER}`;
+      const [order] = message.split(", which is ");
+      return `${order}, which is broken. Fix "${other}"; ${WITHOUT_ORDER}`;
     });
 }
 

@@ -3,7 +3,7 @@
  * registration; what the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
  */
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
-import { isDangling, isError } from "../hooks/validate.js";
+import { isUnfit } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, isSame, type LoadedHooks } from "./definition/load.js";
@@ -98,9 +98,6 @@ export function install(
     }
   }
 }
-
-/** A hook whose `after` or `before` leads to nothing is in force: what it guards is not without a guard because another hook is gone. */
-const isUnfit = (problem: Problem) => isError(problem) && !isDangling(problem);
 
 /**
  * In the order of the files. A previous version stands where its new version is written; where that cannot be read, after the hook of

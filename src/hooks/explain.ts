@@ -26,6 +26,8 @@ export interface Explanation {
 export interface ExplainedCheck {
   check: "enabled" | "only" | "plugin" | "breaker" | "sync" | "access" | "match" | "dependency" | "order";
   passed: boolean;
+  /** It passed, and something is wrong. */
+  isWarning?: true;
   /** One sentence for the operator. */
   detail: string;
 }
@@ -131,8 +133,10 @@ function matchWords(match: Matcher): string {
 function checkDependencies(entry: Entry, peers: readonly Entry[]): ExplainedCheck[] {
   return [...(entry.options.after ?? []), ...(entry.options.before ?? [])].map((id) => {
     const other = peers.find((peer) => peer.id === id);
-    if (other === undefined)
-      return check("dependency", true, `"${id}" is not registered here, so nothing is waited for.`);
+    if (other === undefined) {
+      const detail = `"${id}" is not registered at this point, so the hook runs without that order. Correct the name, remove it, or put that hook back.`;
+      return { ...check("dependency", true, detail), isWarning: true };
+    }
     return check("dependency", true, other.enabled ? `"${id}" is here.` : `"${id}" is disabled, which counts as done.`);
   });
 }

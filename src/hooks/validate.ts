@@ -1,4 +1,4 @@
-/** What is wrong with the registrations taken together; a load refuses to go on with any of it. */
+/** What is wrong with the registrations taken together. */
 
 import { nearest } from "../lib/nearest.js";
 import { BACKGROUND_KINDS } from "./contribution.js";
@@ -19,6 +19,9 @@ export const isError = ({ isWarning }: Problem): boolean => isWarning !== true;
 /** `after` or `before` names a hook that is not there, or not at that point: the hook can run, without that order. */
 export const isDangling = ({ code }: Problem): boolean =>
   code === "DEPENDENCY_MISSING" || code === "DEPENDENCY_ELSEWHERE";
+
+/** It keeps a hook out of force. A dangling name does not: what a hook guards is not without a guard because another hook is gone. */
+export const isUnfit = (problem: Problem): boolean => isError(problem) && !isDangling(problem);
 
 export function validateEntries(entries: readonly Entry[]): Problem[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));

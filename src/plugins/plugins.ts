@@ -4,7 +4,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route, Routes } from "../gateway/routes.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
-import { isError } from "../hooks/validate.js";
+import { isUnfit } from "../hooks/validate.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { localFiles } from "../lib/fresh-imports.js";
@@ -220,7 +220,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     return placements;
   }
 
-  /** Without those whose hooks miss something even so. */
+  /** Without those whose hooks wait for each other even so. */
   function putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
     const known = new Set(registry.validate().map(problemKey));
     let wanted = candidates;
@@ -229,7 +229,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       let refused: readonly Ready[];
       try {
         for (const one of wanted) placements.push(...put(one, { isReload: true, checked: false }));
-        const problems = registry.validate().filter((problem) => isError(problem) && !known.has(problemKey(problem)));
+        const problems = registry.validate().filter((problem) => isUnfit(problem) && !known.has(problemKey(problem)));
         if (problems.length === 0) return { placed: wanted, placements };
         refused = wanted.filter(({ holder }) => holder.live?.hooks.some((id) => problems.some(blames(id))));
       } catch {
@@ -264,10 +264,10 @@ export function createPlugins(options: PluginsOptions): Plugins {
     logger.error(facts, holder.live ? `plugin not reloaded: ${what}` : `plugin broken: ${what}`);
   }
 
-  /** Plugins may name each other's hooks, so dependencies are checked when all are there; one that misses something is taken out. */
+  /** Plugins may name each other's hooks, so the order is checked when all are there; one in a circle is taken out. */
   async function checkAll(): Promise<void> {
     for (let round = 0; round <= holders.length; round++) {
-      const problems = registry.validate().filter(isError);
+      const problems = registry.validate().filter(isUnfit);
       const broken = holders.filter((holder) => holder.live?.hooks.some((id) => problems.some(blames(id))));
       if (broken.length === 0) return;
       for (const holder of broken) {
@@ -318,6 +318,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     for (const holder of aside) if (!isStopped) prepared.push(await prepareAside(holder));
     const placements: Placement[] = [];
     const before = holders;
+    const known = new Set(registry.validate().map(problemKey));
     // From here on they are in the registry, or nowhere.
     around.pointsAside.length = 0;
     try {
@@ -335,6 +336,8 @@ export function createPlugins(options: PluginsOptions): Plugins {
       throw error;
     }
     options.onReloaded?.();
+    for (const problem of registry.validate())
+      if (!known.has(problemKey(problem))) logger.warn({ code: problem.code, hooks: problem.ids }, problem.message);
     for (const placement of placements) await placement.settle();
     await watchAll();
     return placements.some(({ isRefusal }) => !isRefusal);

@@ -9,7 +9,7 @@ import { causedBy } from "../hooks/dry-run.js";
 import { neverRuns } from "../hooks/entry.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
-import { isError } from "../hooks/validate.js";
+import { isUnfit } from "../hooks/validate.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { placeInOrBelow } from "../lib/module-place.js";
 import { shown } from "../lib/plain-issues.js";
@@ -209,11 +209,11 @@ export class LivePlugin {
   }
 
   /**
-   * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a missing dependency, a
-   * cycle) takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
+   * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a cycle) takes it back and
+   * throws. (At start-up that check comes after the last plugin, because they may name each other.)
    */
   place(next: Candidate, { checked }: { checked: boolean }): Placement {
-    const { registry, routes, commands, logger } = this.#around;
+    const { registry, routes, commands } = this.#around;
     const [old, oldRoute, oldCommands] = [this.#current, routes.get(this.id), commands.get(this.id)];
     const known = checked ? new Set(registry.validate().map(problemKey)) : undefined;
     const takeBackPoints = registry.mark();
@@ -227,8 +227,7 @@ export class LivePlugin {
       takeBackPoints();
       throw error;
     }
-    const fresh = known ? registry.validate().filter((problem) => !known.has(problemKey(problem))) : [];
-    const problems = fresh.filter(isError).map(problemText);
+    const fresh = known ? registry.validate().filter((one) => isUnfit(one) && !known.has(problemKey(one))) : [];
     const takeBack = () => {
       undo();
       takeBackPoints();
@@ -237,11 +236,10 @@ export class LivePlugin {
       this.#setRoute(oldRoute);
       this.#setCommands(oldCommands);
     };
-    if (problems.length > 0) {
+    if (fresh.length > 0) {
       takeBack();
-      throw failure("PLUGIN_HOOKS", problems.join("; "));
+      throw failure("PLUGIN_HOOKS", fresh.map(problemText).join("; "));
     }
-    for (const { code, message, ids } of fresh) logger.warn({ code, hooks: ids }, message);
     this.#setRoute(next.stage.route);
     this.#setCommands(next.stage.commands);
     next.stage.live = this.#liveStage(next.stage);

@@ -104,8 +104,8 @@ test("a hook that is broken at the start takes no other with it, and each that n
   await expectGuarded(live);
   const found = [
     /hook helper: unknown setting "timeuot"/,
-    /hook guard: it is to run after "helper", which is broken\. Fix "helper"; until then/,
-    /hook second: it is to run before "helper", which is broken/,
+    /hook guard: Hook "guard" is to run after "helper", which is broken\. Fix "helper"; until then/,
+    /hook second: Hook "second" is to run before "helper", which is broken/,
   ];
   const { code, err } = await runCli(["check"], { cwd: live.folder, env: { HOOKGATE_TOKEN: TOKEN } });
   expect(code).toBe(2);

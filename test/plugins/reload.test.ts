@@ -112,7 +112,7 @@ describe("reloading a plugin", () => {
     ["does not parse", "export default {"],
     ["throws in setup", `export default { id: "p", setup() { throw new Error("no"); } };`],
     ["names an unknown hook", `export default { id: "p", setup(api) { api.hooks.registerVoid("nope", () => {}); } };`],
-    ["depends on what is not there", answering("p", "two", `{ after: ["gone.x"] }`)],
+    ["waits for what waits for it", answering("p", "two", `{ after: ["q.inbound_claim"] }`)],
     ["has a bad option", answering("p", "two", "{ priority: 1.5 }")],
     [
       "fails half way into the registry",
@@ -122,7 +122,10 @@ describe("reloading a plugin", () => {
     } };`,
     ],
   ])("keeps the old version, whole, when the new one %s", async (_, source) => {
-    const rig = await pluginRig({ "p.mjs": answering("p", "one"), "q.mjs": answering("q", "q", "{ priority: 500 }") });
+    const rig = await pluginRig({
+      "p.mjs": answering("p", "one"),
+      "q.mjs": answering("q", "q", `{ after: ["p.inbound_claim"] }`),
+    });
     await rig.plugins.load();
     rig.write("p.mjs", source);
     const [info] = await rig.plugins.reload();
@@ -312,18 +315,20 @@ describe("reloading a plugin", () => {
         "two.mjs": claiming("two", "second", ', after: ["one.new"]'),
       };
       const [first = "", last = ""] = order;
-      const refused = await rig.plugins.reload({ file: rig.write(first, next[first] ?? "") });
-      expect(refused.find(({ module }) => module === first)?.reason).toMatch(
-        /previous one stays in place: Hook "two\.(first|second)" .* is to run after "one\.(old|new)", which is not registered/,
-      );
-      expect([await rig.claim("one"), await rig.claim("two")]).toMatchObject([{ reply: "old" }, { reply: "first" }]);
+      await rig.plugins.reload({ file: rig.write(first, next[first] ?? "") });
+      expect(rig.registry.validate().map(({ message }) => message)).toEqual([
+        expect.stringMatching(
+          /^Hook "two\.(first|second)" .* is to run after "one\.(old|new)", which is not registered/,
+        ),
+      ]);
       const infos = await rig.plugins.reload({ file: rig.write(last, next[last] ?? "") });
       expect(infos.map(({ reason }) => reason)).toEqual([undefined, undefined, expect.stringContaining("on its own")]);
+      expect(rig.registry.validate()).toEqual([]);
       expect([await rig.claim("one"), await rig.claim("two")]).toMatchObject([{ reply: "new" }, { reply: "second" }]);
     },
   );
 
-  it("puts in place together what depends on each other, without a version that depends on what is not there", async () => {
+  it("puts in place together what depends on each other, without a version that waits for what waits for it", async () => {
     const rig = await pluginRig({
       "one.mjs": claiming("one", "old"),
       "two.mjs": claiming("two", "first", ', after: ["one.old"]'),
@@ -332,11 +337,29 @@ describe("reloading a plugin", () => {
     await rig.plugins.load();
     rig.write("one.mjs", claiming("one", "new"));
     rig.write("two.mjs", claiming("two", "second", ', after: ["one.new"]'));
-    rig.write("three.mjs", claiming("three", "late", ', after: ["no.hook"]'));
+    rig.write("three.mjs", claiming("three", "late", ', after: ["two.second"], before: ["one.new"]'));
     const infos = await rig.plugins.reload();
-    expect(infos.map(({ reason }) => reason)).toEqual([undefined, undefined, expect.stringContaining('"no.hook"')]);
+    expect(infos.map(({ reason }) => reason)).toEqual([undefined, undefined, expect.stringContaining("wait for each")]);
     expect(rig.registry.order("inbound_claim").map(({ id }) => id)).toEqual(["one.new", "two.second", "three.alone"]);
     expect(rig.logged.filter(({ level }) => level === "error")).toHaveLength(1);
+  });
+
+  it("puts in place together versions that would each wait for what waits for them in the old version of the other", async () => {
+    const pair = (id: string, first: string, second: string) => `export default { id: "${id}", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", () => null, { id: "x" ${first} });
+      api.hooks.registerClaiming("inbound_claim", () => null, { id: "p" ${second} });
+    } };`;
+    const rig = await pluginRig({
+      "one.mjs": pair("one", "", ', after: ["two.p"]'),
+      "two.mjs": pair("two", ', after: ["one.x"]', ""),
+    });
+    await rig.plugins.load();
+    const one = rig.write("one.mjs", pair("one", ', after: ["two.x"]', ""));
+    const [refused] = await rig.plugins.reload({ file: one });
+    expect(refused?.reason).toContain("wait for each other");
+    const two = rig.write("two.mjs", pair("two", "", ', after: ["one.p"]'));
+    expect((await rig.plugins.reload({ file: two })).map(({ reason }) => reason)).toEqual([undefined, undefined]);
+    expect(rig.registry.order("inbound_claim").map(({ id }) => id)).toEqual(["one.p", "two.x", "one.x", "two.p"]);
   });
 
   it("tries a version again that was refused for a point or a command of another plugin, when that one has changed", async () => {

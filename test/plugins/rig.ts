@@ -89,7 +89,7 @@ export async function pluginRig(
   };
 }
 
-function listeningLogger(logged: PluginRig["logged"]): Logger {
+export function listeningLogger(logged: PluginRig["logged"]): Logger {
   const at = (level: string) => (facts: object, message?: string) =>
     void logged.push({ level, message: message ?? "", facts: { ...facts } });
   const logger: Logger = {
