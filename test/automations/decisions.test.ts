@@ -220,3 +220,27 @@ test("a module that returns false decides nothing, so a guard that is waited for
   });
   expect(await live.room()).not.toContain("a key");
 });
+
+test("a closed guard that decides in its log holds the message, and its log does not", async () => {
+  const warns = "(node:1) Warning: old" + String.raw`\n`;
+  const prints = (log: string) =>
+    `on_failure: closed, run: { shell: { command: [sh, -c, 'printf "$1" >&2', "-", '${log}'] } }`;
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:
+  - { id: logs, on: message_sending, ${prints(`${warns}INFO decision: pass`)} }
+  - { id: guard, on: message_sending, match: { when: 'payload.message.text == "a key"' }, ${prints(`${warns}{"decision":"block","reason":"a key"}`)} }
+`,
+  });
+  for (const text of ["a key", "hello"])
+    await live.app.gateway.send(
+      { platform: "web", botId: "web", chatId: "general" },
+      { text },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+  await until(async () => (await live.room()).includes("hello"), "the other message");
+  expect(await live.ended("guard")).toMatchObject({
+    status: "failed",
+    statusReason: "the decision is on standard error: print it on standard output",
+  });
+  expect(await live.room()).not.toContain("a key");
+});

@@ -79,8 +79,16 @@ const DECIDING: ReadonlySet<string> = new Set([
 ]);
 
 /** `decision: block`, `decision=block`, `<decision>block` at the start of a line. */
-const DECIDING_LINE = /^\W*decision\W*?[:=>]/im;
+const DECIDING_LINE = /^[^\w\n]*decision\W*?[:=>]/im;
 const DECIDING_WORD = /^\W*(?:block|modify|claim)(?:\s*[:.!]|\W*$)/i;
+
+/** `decision: block` at the start of a line, or within an object in it as JSON, JavaScript and Python print it. Not a `pass`, which logs may name. */
+const DECISION_IN_LOG = /(?:^[^\w\n]*|[{,]\s*\\?["']?)decision\\?["']?\s*[:=>]+\s*\\?["']?(?:block|modify|claim)\b/im;
+
+/** Whether a program decided in its log, where the decision has no effect. */
+export function decidesInLog(log: string): boolean {
+  return readDecision(log).kind === "decision" || DECISION_IN_LOG.test(log) || DECIDING_WORD.test(log.trim());
+}
 
 function withoutDecision(fields: [string, unknown][]): ReadDecision {
   const within = fields.find(([, field]) => typeof field === "object" && field !== null && "decision" in field);

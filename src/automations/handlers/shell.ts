@@ -20,7 +20,7 @@ import {
   scriptFaults,
 } from "../program.js";
 import type { RunContext } from "../run-context.js";
-import { readDecision } from "./decision.js";
+import { decidesInLog, readDecision } from "./decision.js";
 
 const shellOptions = z
   .strictObject({
@@ -87,7 +87,7 @@ function decided(end: ProgramEnd): HandlerResult {
     case "decision":
       return { kind: "decided", decision: read.decision };
     case "none":
-      if (readDecision(end.stderr).kind === "decision")
+      if (decidesInLog(end.stderr))
         return {
           kind: "failed",
           error: "the decision is on standard error: print it on standard output",

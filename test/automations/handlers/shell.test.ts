@@ -61,11 +61,46 @@ describe("the exit code decides", () => {
     expect(await sh(`printf %s '${quoted}'`)).toMatchObject({ kind: "failed", error: expect.stringContaining(error) });
   });
 
-  it("a decision on standard error is a failure", async () => {
-    expect(await sh(`echo '{"decision":"block","reason":"x"}' >&2`)).toMatchObject({
+  const BLOCK = '{"decision":"block","reason":"x"}';
+  it.each([
+    BLOCK,
+    '{\n  "decision": "block",\n  "reason": "x"\n}',
+    `hello\n${BLOCK}`,
+    `${BLOCK}\nbye`,
+    `(node:1) Warning: x\n${BLOCK}`,
+    `INFO ${BLOCK}`,
+    'hello\n{\n  "reason": "x",\n  "decision": "block"\n}',
+    `{"level":"info","msg":"checked","decision":"modify"}`,
+    JSON.stringify(BLOCK),
+    "WARNING {'decision': 'claim', 'reply': 'x'}",
+    "{ decision: 'block', reason: 'x' }",
+    "decision: block\nreason: no",
+    "warn\nDecision = block",
+    "block: no",
+  ])("a decision on standard error is a failure: %s", async (log) => {
+    expect(await run({ command: ["sh", "-c", 'printf "%s" "$1" >&2', "-", log] })).toMatchObject({
       kind: "failed",
       error: "the decision is on standard error: print it on standard output",
     });
+  });
+
+  it.each([
+    "checked 3 rules",
+    "2 blocks read\nblock 5 of 7",
+    "rules:\n  claim:\n    sub: 5",
+    "INFO decision: pass",
+    `INFO {"decision":"pass"}`,
+    `{"level":"info","decision":"allowed","reply":"none"}`,
+    "the last decision: block was taken back",
+    `{"action":"block","reason":"x"}`,
+  ])("other lines on standard error pass: %s", async (log) => {
+    expect(await run({ command: ["sh", "-c", 'printf "%s" "$1" >&2', "-", log] })).toMatchObject(
+      decided({ kind: "pass" }),
+    );
+  });
+
+  it("a decision on standard output holds, regardless of what is on standard error", async () => {
+    expect(await sh(`echo '${BLOCK}' >&2; echo '{"decision":"pass"}'`)).toMatchObject(decided({ kind: "pass" }));
   });
 
   it.each([
