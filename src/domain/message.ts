@@ -32,6 +32,8 @@ export const inboundMessage = z.object({
   /** True when another bot account or a webhook wrote it. */
   isBot: z.boolean().optional(),
   text: z.string(),
+  /** `plain`: no sign in the text is a mark, as on Telegram, and a copy shows each as it was written. Absent = the text is Markdown. */
+  format: z.literal("plain").optional(),
   /** People whom the text mentions by id (Discord), with their names. */
   mentioned: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
   attachments: z.array(attachment),

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { ChannelType } from "../fakes/discord/world.js";
 import type { FaultAction } from "../fakes/telegram/faults.js";
+import { seenOnDiscord } from "../lib/markdown/discord-viewer.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen } from "./platform.js";
 import { invoke, type Stack, startStack } from "./stack.js";
@@ -14,17 +15,28 @@ let discordRoom: Place;
 let telegramTopic: Place;
 /** Two channels of Discord, joined to each other. */
 let discordPair: readonly [Place, Place];
+/** A group of Telegram and a room of the web chat. */
+let telegramGroup: Place;
+const webRoom: Place = { chatId: "general" };
+const NOTED = {
+  id: "noted",
+  on: "message_received",
+  match: { when: 'payload.message.text.contains("to the desk") && payload.message.text.contains("__init__.py")' },
+  run: { chat: { to: "web:web:second", text: "**Noted**: {{ event.message.text }}" } },
+};
 
 beforeAll(async () => {
   stack = await startStack({
-    config: { gateway: { retry_first: "20ms", inbox_attempts: 3, outbox_attempts: 4 } },
+    config: { hooks: [NOTED], gateway: { retry_first: "20ms", inbox_attempts: 3, outbox_attempts: 4 } },
     plugins: ({ discord, telegram }) => {
       discordRoom = discord.places[0];
       telegramTopic = telegram.thread;
       const ends = [`discord::${discordRoom.chatId}`, `telegram::${telegramTopic.chatId}:${telegramTopic.threadId}`];
       discordPair = [discord.places[1], discord.thread];
       const pair = discordPair.map(({ chatId }) => `discord::${chatId}`);
-      return [{ module: BRIDGE, critical: true, config: { pairs: [ends, pair] } }];
+      telegramGroup = telegram.places[1];
+      const desk = [`telegram::${telegramGroup.chatId}`, `web::${webRoom.chatId}`];
+      return [{ module: BRIDGE, critical: true, config: { pairs: [ends, pair, desk] } }];
     },
   });
 });
@@ -93,12 +105,36 @@ it("shows where the links of a stranger lead, and code as it was written", async
   const { discord, telegram } = stack.platforms;
   const words = "[bank.com](https://evil.example/1), [your account](https://evil.example/2) and `a[0](b)`";
   const shown = "bank.com (https://evil.example/1), your account (https://evil.example/2) and ";
+  // Telegram shows this as it was typed.
   await telegram.say(telegramTopic, "guest", words);
-  expect((await find(discord, discordRoom, "bank.com")).text).toContain(`${shown}\`a[0](b)\``);
+  expect(seenOnDiscord((await find(discord, discordRoom, "bank.com")).text).text).toContain(words);
   await discord.say(discordRoom, "guest", words);
   const copy = await find(telegram, telegramTopic, `${shown}a[0](b)`);
   const sent = stack.telegram.world.chats.get(Number(telegramTopic.chatId))?.messages.get(Number(copy.id));
   expect(sent?.entities?.map(({ type }) => type)).toEqual(["bold", "code"]);
+});
+
+const PLAIN =
+  "5*3*2 = 30, see __init__.py, \\\\server\\share, C:\\*.txt and D:\\_x\\_y, `a`, ~b~ ||c|| [d](https://e.example/f_g_h)";
+
+it("shows what is plain on Telegram letter by letter elsewhere, also after an edit; hooks see it as it was written", async () => {
+  const { discord, telegram, web } = stack.platforms;
+  const id = await telegram.say(telegramTopic, "guest", `ask ${PLAIN}`);
+  const copy = await find(discord, discordRoom, "= 30");
+  expect(seenOnDiscord(copy.text).text).toContain(`ask ${PLAIN}`);
+  const lines = `say\n${PLAIN}\n- x\n24. Mai\n26. Mai\n    indented_a_b\n# y\n===`;
+  await telegram.edit(telegramTopic, "guest", id, lines);
+  const edited = await find(discord, discordRoom, "say");
+  expect(edited.id).toBe(copy.id);
+  for (const line of lines.split("\n")) expect(seenOnDiscord(edited.text).text).toContain(line.trim());
+  expect(stack.noted().map(({ text }) => text)).toContainEqual(`ask ${PLAIN}`);
+
+  // In the web chat, by the bridge and by a hook that quotes it in Markdown of its own; and back, where the page's text is Markdown.
+  await telegram.say(telegramGroup, "guest", `to the desk: ${PLAIN}`);
+  const onPage = await find(web, webRoom, `to the desk: ${PLAIN}`);
+  await find(web, { chatId: "second" }, `Noted: to the desk: ${PLAIN}`);
+  await web.say(webRoom, "guest", "*yes*, `5*3*2`", { replyToId: onPage.id });
+  await find(telegram, telegramGroup, "yes, 5*3*2");
 });
 
 it("carries every word to the other platform: behind a fence, beyond the head of a table, in references, and numbers of lines", async () => {

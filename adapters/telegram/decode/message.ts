@@ -25,6 +25,8 @@ export function decodeMessage(payload: MessagePayload, { self, receivedAt, raw }
     threadId,
     ...author,
     text: addressing.text,
+    // Marks that people type become entities before they are sent: what is left of them is meant as it is.
+    format: "plain",
     attachments,
     replyToId: reply?.messageId,
     replyToUserId: reply?.userId,

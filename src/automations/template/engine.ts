@@ -1,10 +1,14 @@
 /** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
-import type { Liquid } from "liquidjs";
+import type { Context, Liquid } from "liquidjs";
 import { quoteValue } from "../../domain/command.js";
 import { asData } from "../../lib/data-marks.js";
+import { literalMarkdown } from "../../lib/markdown/escape.js";
 import { once, packageOnFirstUse } from "../../lib/on-first-use.js";
 
 export const liquid = packageOnFirstUse<typeof import("liquidjs")>("liquidjs");
+
+/** The library calls it with what it renders in. */
+type OutputEscape = (this: { context: Context }, value: unknown) => string;
 
 const MAX_SOURCE_CHARACTERS = 100_000;
 export const MAX_OUTPUT_CHARACTERS = 1_000_000;
@@ -19,8 +23,13 @@ const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
 export const fencingEngine = once(() => createEngine((value) => asData(printed(value))));
-/** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. */
-export const linklessEngine = once(() => createEngine((value) => printed(value).replaceAll("](", "]\\(")));
+/** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. So is all of a message that is plain. */
+export const linklessEngine = once(() =>
+  createEngine(function (value) {
+    const text = printed(value);
+    return isOfPlainMessage(text, this.context) ? literalMarkdown(text) : text.replaceAll("](", "]\\(");
+  }),
+);
 /** What it prints is one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 
@@ -42,7 +51,14 @@ export const formEngine = once(() => {
 /** A half of a surrogate pair cannot be encoded. */
 const encoded = (value: unknown) => encodeURIComponent(printed(value).replace(/\p{Surrogate}/gu, "\uFFFD"));
 
-function createEngine(outputEscape: (value: unknown) => string): Liquid {
+/** The event's message is plain, and this is its text or a part of it. */
+function isOfPlainMessage(text: string, { environments }: Context): boolean {
+  const { event } = environments as { event?: { message?: { format?: unknown; text?: unknown } | null } | null };
+  const message = event?.message;
+  return message?.format === "plain" && typeof message.text === "string" && message.text.includes(text);
+}
+
+function createEngine(outputEscape: OutputEscape): Liquid {
   const { Liquid } = liquid();
   const engine = new Liquid({
     strictVariables: true,

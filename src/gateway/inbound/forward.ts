@@ -9,7 +9,7 @@ import { answerId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { escapeMarkdown } from "../../lib/markdown/escape.js";
+import { escapeMarkdown, literalMarkdown } from "../../lib/markdown/escape.js";
 import { shownName } from "../../lib/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress, takesCopies } from "../complete-address.js";
@@ -135,7 +135,8 @@ export function asCopy(
   const author = nameOf(message);
   const reachable = message.attachments.filter((file) => file.url !== "" || message.platform === to.platform);
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
-  const text = [readable ?? message.text, ...lost].filter((line) => line !== "").join("\n");
+  const written = message.format === "plain" ? literalMarkdown(message.text) : (readable ?? message.text);
+  const text = [written, ...lost].filter((line) => line !== "").join("\n");
   const place = isPlaced && !message.isDm ? ` in ${escapeMarkdown(roomOf(message, to, offers))}` : "";
   return {
     text: `**${escapeMarkdown(author)}**${place}:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,

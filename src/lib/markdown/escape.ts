@@ -3,6 +3,30 @@ export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]<>|~@]/g, "\\$&");
 }
 
+/**
+ * Plain text of any length as Markdown that shows it letter by letter. Words and addresses stay as they are where they can (`snake_case`), so that
+ * who looks for them finds them.
+ */
+export function literalMarkdown(text: string): string {
+  const marked = text.replace(MARKS, (sign, address: string | undefined, at: number) => {
+    if (address !== undefined) return SAFE_ADDRESS.test(address) ? address : brokenUp(address);
+    const isInWord = sign.startsWith("_") && /^[\p{L}\p{N}]_+[\p{L}\p{N}]/u.test(text.slice(Math.max(0, at - 1)));
+    return isInWord && at > 0 ? sign : escaped(sign);
+  });
+  return marked
+    .replace(/^[ \t]/gm, "\u00A0")
+    .replace(/^[-+=:#>]/gm, "\\$&")
+    .replace(/^(\d{1,9})([.)])/gm, "$1\\$2");
+}
+
+const MARKS = /(?<![a-z])((?:https?:\/\/|www\.)\S+)|_+|[\\`*~[<|]/giu;
+/** What the parser takes for one whole, marks included. */
+const SAFE_ADDRESS = /^https?:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?([/?#][^\\`*~[\]<|]*)?$/i;
+
+const escaped = (text: string) => text.replace(/[\\`*~[<|_]/g, "\\$&");
+/** In an address a backslash would be shown. This one is none to the parser, until its text is read without the backslashes. */
+const brokenUp = (address: string) => escaped(address).replace(/(https?|www)(?=[:.])/gi, "$1\\");
+
 /** Cut so that a table fits a phone and a paragraph stays a paragraph. */
 export function clip(text: string, maxCharacters: number): string {
   const characters = [...text];

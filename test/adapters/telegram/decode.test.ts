@@ -43,6 +43,7 @@ describe("messages", () => {
         username: "ada_lovelace",
         displayName: "Ada Lovelace",
         text: "hello there",
+        format: "plain",
         attachments: [],
         isDm: true,
         isGroupMention: false,

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { formatDiscord } from "../../../adapters/discord/format.js";
 import { formatTelegram } from "../../../adapters/telegram/format.js";
 import { formatWeb } from "../../../adapters/web/format.js";
+import { literalMarkdown } from "../../../src/lib/markdown/escape.js";
 import { seenOnDiscord } from "./discord-viewer.js";
 
 /** What is shown; with it the addresses behind links, and the language that is the colour of code. */
@@ -120,6 +121,46 @@ describe.each(Object.entries(SHOWN))("a text on %s", (_platform, show) => {
     ["words that are nested too deep to be marked", `${"*a _b ".repeat(120)}end${"_ *".repeat(120)}`],
   ])("keeps %s", (_, text) => {
     expect(missing(text, show(text)), show(text)).toEqual([]);
+  });
+});
+
+describe("plain text as Markdown", () => {
+  const shown = (text: string) => {
+    const markdown = literalMarkdown(text);
+    return (formatTelegram({ text: markdown }, { plain: false })[0]?.text ?? "").replaceAll("\u00A0", " ");
+  };
+
+  it("shows every sign as it was written, line by line", () => {
+    const sign = fc.constantFrom(..."\\\\`*_~[]()<>|#+-=:.!&@/ab1 ".split(""));
+    const part = fc.oneof(
+      { weight: 6, arbitrary: sign },
+      fc.constantFrom(
+        "https://a.example/",
+        "www.a.example/",
+        "http://_x/",
+        "a_b@c.example",
+        "```",
+        "__",
+        "**",
+        "1. ",
+        "- ",
+        "    ",
+      ),
+    );
+    const line = fc.array(part, { minLength: 1, maxLength: 14 }).map((parts) => `x${parts.join("")}y`.trim());
+    const start = fc.array(part, { maxLength: 6 }).map((parts) => `${parts.join("")}z`);
+    const text = fc.array(fc.oneof(line, start), { minLength: 1, maxLength: 4 }).map((all) => all.join("\n").trim());
+    fc.assert(
+      fc.property(text, (written) => {
+        expect(shown(written), literalMarkdown(written)).toBe(written);
+      }),
+      { numRuns: 1000, interruptAfterTimeLimit: 20_000 },
+    );
+  });
+
+  it("leaves words and addresses as they are", () => {
+    const text = "snake_case a_b@c.example https://a.example/x_y_z?d=(e) 2 + 2 = 4 - #tag";
+    expect(literalMarkdown(text)).toBe(text);
   });
 });
 
