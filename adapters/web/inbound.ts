@@ -163,12 +163,35 @@ interface Creation extends Place {
   replyToId?: number;
 }
 
+/** Refused before it is written: a message that stands in the chat is to be handled. `release` is called right before it is accepted. */
+async function inReserve<T>(
+  { gateway, userId, text }: { gateway: GatewayPort; userId: string; text?: string },
+  write: (release: () => void) => Promise<T>,
+): Promise<T> {
+  const release = gateway.reserve?.(userId, text) ?? (() => {});
+  try {
+    return await write(release);
+  } finally {
+    release();
+  }
+}
+
 async function create(deps: InboundDeps, person: WebPerson, creation: Creation): Promise<WebChatMessage> {
-  const { gateway, clock, offers } = deps.online();
+  const { gateway } = deps.online();
   const room = await deps.rooms.need(person, creation.roomId);
-  // Before it is written: a message that stands in the chat is to be handled.
-  const refusal = gateway.refusal?.(person.id, creation.text);
-  if (refusal) throw refusal;
+  return inReserve({ gateway, userId: person.id, text: creation.text }, (release) =>
+    createIn(room, deps, person, creation, release),
+  );
+}
+
+async function createIn(
+  room: WebRoom,
+  deps: InboundDeps,
+  person: WebPerson,
+  creation: Creation,
+  release: () => void,
+): Promise<WebChatMessage> {
+  const { clock, offers } = deps.online();
   await needPlace(deps, person, creation);
   const offer = offers.begin();
   let stored: WebChatChange;
@@ -193,7 +216,9 @@ async function create(deps: InboundDeps, person: WebPerson, creation: Creation):
   offer.stored(stored.seq);
   deps.feed.wake("messages");
   // From the row, not from what was sent: a page that tries again gets the row, and the event, of its first try.
-  await offer.accept(createdEvent(stored.message, await factsOf(deps, stored.message, room)));
+  const event = createdEvent(stored.message, await factsOf(deps, stored.message, room));
+  release();
+  await offer.accept(event);
   return stored.message;
 }
 
@@ -209,10 +234,8 @@ function change(
   messageId: number,
   apply: (row: WebChatMessage, room: WebRoom) => Promise<Changed>,
 ): Promise<WebChatMessage> {
-  return deps.serial(messageId, async () => {
-    const { gateway, offers } = deps.online();
-    const refusal = gateway.refusal?.(person.id);
-    if (refusal) throw refusal;
+  const changeIt = async (release: () => void) => {
+    const { offers } = deps.online();
     const { row, room } = await findMessage(deps, person, messageId);
     const offer = offers.begin();
     let changed: Changed;
@@ -227,10 +250,16 @@ function change(
       offer.stored(changed.stored.seq);
       deps.feed.wake("messages");
     }
-    if (changed.event) await offer.accept(changed.event(now, await factsOf(deps, now, room)));
-    else offer.dropped();
+    if (!changed.event) {
+      offer.dropped();
+      return now;
+    }
+    const event = changed.event(now, await factsOf(deps, now, room));
+    release();
+    await offer.accept(event);
     return now;
-  });
+  };
+  return deps.serial(messageId, () => inReserve({ gateway: deps.online().gateway, userId: person.id }, changeIt));
 }
 
 async function factsOf(deps: InboundDeps, row: WebChatMessage, room: WebRoom): Promise<RowFacts> {

@@ -56,10 +56,11 @@ export interface GatewayPort {
    */
   room?(): Promise<void> | undefined;
   /**
-   * Why `accept` would not take, or would keep waiting, what this person writes now, for a platform that can refuse it before it is
-   * written. Undefined: it is taken. `text`: a command is always taken. Absent: the same.
+   * For a platform that can refuse what this person writes before it is written. Throws why `accept` would not take it, or would keep it
+   * waiting; else it counts as one that waits, until the returned function is called (right before `accept`, or when it is not written).
+   * `text`: a command is always taken. Absent: everything is.
    */
-  refusal?(userId: string, text?: string): Error | undefined;
+  reserve?(userId: string, text?: string): () => void;
   /** Whether this gateway made the token of a button, for a platform that can refuse a press with another one. Absent: not known. */
   madeToken?(token: string): boolean;
   /** The platform asks for a pause of all requests, connecting included. It is stored, shown in /pauses, and can be lifted. */

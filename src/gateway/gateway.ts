@@ -439,7 +439,7 @@ class RunningGateway implements Gateway {
       paused: () => adapters.paused(platform),
       accept: (event) => accept(event, this.#intake, this.#in),
       room: () => this.#pressure.room(true),
-      refusal: (userId, text) => this.#refusal(platform, userId, text),
+      reserve: (userId, text) => this.#reserve(senderKey(platform, userId), text),
       madeToken: (token) => this.#in.tokens.isOurs(token),
       freshLink: async (file, signal) => adapters.get(file.platform ?? "")?.freshLink?.(file.url, signal),
       complete: (query) => complete(query, this.#commands, this.identify, this.#deps),
@@ -447,11 +447,13 @@ class RunningGateway implements Gateway {
     };
   }
 
-  #refusal(platform: string, userId: string, text: string | undefined): HookgateError | undefined {
-    if (text !== undefined && this.#commands.read(text)) return undefined;
-    const load = this.#pressure.overShare(senderKey(platform, userId));
-    if (load) return waitingTooMany(load);
-    return this.#pressure.isFull ? tooMuchWaiting() : undefined;
+  #reserve(sender: string, text: string | undefined): () => void {
+    if (text !== undefined && this.#commands.read(text)) return () => {};
+    const reserved = this.#pressure.reserve(sender);
+    if (typeof reserved !== "function") throw waitingTooMany(reserved);
+    if (!this.#pressure.isFull) return reserved;
+    reserved();
+    throw tooMuchWaiting();
   }
 
   /** Platforms are held back, and which conversation has most of what waits. */

@@ -24,6 +24,8 @@ interface Waiting {
 /** What one sender has unfinished. */
 export interface SenderLoad {
   unfinished: number;
+  /** Being written, and to be accepted next. */
+  reserved: number;
   /** The share was reached: nothing more is taken until half of it is free. */
   isOver: boolean;
   /** The sender was notified of that. */
@@ -75,6 +77,21 @@ export class Pressure {
     return load?.isOver ? load : undefined;
   }
 
+  /** Counts one more that this sender is about to hand in, until the returned function is called; or what keeps it out. */
+  reserve(sender: string): SenderLoad | (() => void) {
+    const load = this.#loadOf(sender);
+    if (load.isOver || load.unfinished + load.reserved >= this.#share) return load;
+    load.reserved++;
+    this.#senders.set(sender, load);
+    let isReserved = true;
+    return () => {
+      if (!isReserved) return;
+      isReserved = false;
+      load.reserved--;
+      this.#forgetIdle(sender, load);
+    };
+  }
+
   /** No more is let in, or a platform waits for long. */
   get held(): Held | undefined {
     const now = this.#clock.monotonic();
@@ -120,13 +137,21 @@ export class Pressure {
   /** Gives how many this sender has now; 0 for events without a sender. */
   #changeLoad(sender: string | undefined, change: 1 | -1): number {
     if (sender === undefined) return 0;
-    const load = this.#senders.get(sender) ?? { unfinished: 0, isOver: false, isNotified: false };
+    const load = this.#loadOf(sender);
     load.unfinished += change;
     if (load.unfinished >= this.#share) load.isOver = true;
     else if (load.unfinished <= this.#share / 2) Object.assign(load, { isOver: false, isNotified: false });
-    if (load.unfinished > 0) this.#senders.set(sender, load);
-    else this.#senders.delete(sender);
+    this.#senders.set(sender, load);
+    this.#forgetIdle(sender, load);
     return load.unfinished;
+  }
+
+  #loadOf(sender: string): SenderLoad {
+    return this.#senders.get(sender) ?? { unfinished: 0, reserved: 0, isOver: false, isNotified: false };
+  }
+
+  #forgetIdle(sender: string, { unfinished, reserved }: SenderLoad): void {
+    if (unfinished + reserved === 0) this.#senders.delete(sender);
   }
 
   #hasRoom(keepsBacklog: boolean): boolean {

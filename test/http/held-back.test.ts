@@ -58,6 +58,31 @@ const command = async (line: string): Promise<string> =>
   (await app.call(OWNER, "POST", "/api/command", { line })).body.text;
 const ready = async () => (await app.call(undefined, "GET", "/readyz")).body;
 
+it("a person who writes many messages at once gets 429 for those above the share, too", async () => {
+  gate.held = new Promise<void>((resolve) => {
+    gate.letHeldGo = resolve;
+  });
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => say(CAROL, "dm-3", `hold ${n}`)));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(refused.map(({ status, body }) => [status, body.error.code])).toEqual(
+    Array.from({ length: 20 }, () => [429, "TOO_MANY_WAITING"]),
+  );
+  // All that stands in the chat is handled.
+  const written = (await texts(CAROL, "dm-3")).filter((text) => text.startsWith("hold"));
+  expect(written).toHaveLength(10);
+  gate.letHeldGo?.();
+  await until(
+    async () => (await texts(CAROL, "dm-3")).filter((text) => text.startsWith("re hold")).length === 10,
+    "the answers",
+  );
+  expect((await say(CAROL, "dm-3", "one more")).status).toBe(201);
+  await until(async () => (await texts(CAROL, "dm-3")).includes("re one more"), "the answer to one more");
+  gate.held = new Promise<void>((resolve) => {
+    gate.letHeldGo = resolve;
+  });
+});
+
 it("a person with a whole share waiting gets 429 with a hint, for messages only, and all others are served", async () => {
   for (let n = 0; n < 10; n++) expect((await say(BOB, "dm-2", `hold ${n}`)).status).toBe(201);
   const refused = await say(BOB, "dm-2", "one more");

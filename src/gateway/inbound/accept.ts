@@ -44,18 +44,21 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   const lane = conversations.of(conversation).lane(laneOf(conversation, event, kind));
   const started = lane.expect() && intake.hasRoom();
   let stored: { id: number; duplicate: boolean };
+  // Before it is stored: others of the same sender come meanwhile.
+  pressure.add(holder);
   try {
     stored = await inbound.store.inbox.accept(event, lane.key, receivedAt, started);
   } catch (error) {
     lane.expectNot();
+    pressure.finished(holder);
     throw error;
   }
   if (stored.duplicate) {
     lane.expectNot();
+    pressure.finished(holder);
     await inbound.store.durable(); // the first one may be of this very moment
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
-  pressure.add(holder);
   lane.add(newLaneRow(stored.id, lane.key, conversation, event, receivedAt, started));
   conversations.wake(lane);
   inbound.observe.eventAccepted?.(event);

@@ -71,10 +71,10 @@ function noteFor(row: Parameters<typeof note>[0], { unfinished }: SenderLoad, in
 }
 
 /** What a platform answers that can refuse at once (the web chat). */
-export function waitingTooMany({ unfinished }: SenderLoad): HookgateError {
+export function waitingTooMany({ unfinished, reserved }: SenderLoad): HookgateError {
   return new HookgateError({
     code: "TOO_MANY_WAITING",
-    message: `you have ${unfinished} messages waiting for an answer, and no more are taken until half of them are handled`,
+    message: `you have ${unfinished + reserved} messages waiting for an answer, and no more are taken until half of them are handled`,
     hint: "Send it again later. Commands are answered meanwhile.",
     retryable: true,
     retryAfterMs: RETRY_MS,
