@@ -21,10 +21,11 @@ export async function clocksNamed(deps: CommandDeps, id: string): Promise<ClockV
 export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockView, now: number): string {
   if (clock.outcome === "unanswered" || clock.outcome === "withdrawn")
     return `${clock.outcome === "unanswered" ? "closed without an answer" : "withdrawn"}${clock.breachedAt === undefined ? "" : ", target missed"}`;
+  const by = clock.isByHook ? ", answered by a hook" : "";
   // In time by now, because people gave more time after the target was missed.
   if (clock.outcome === "late")
-    return leftMs < 0 ? `${formatDuration(Math.max(1_000, -leftMs))} late` : "late, then extended";
-  if (clock.state === "ended") return `${clock.outcome ?? "ended"} in ${formatDuration(usedMs)}`;
+    return `${leftMs < 0 ? `${formatDuration(Math.max(1_000, -leftMs))} late` : "late, then extended"}${by}`;
+  if (clock.state === "ended") return `${clock.outcome ?? "ended"} in ${formatDuration(usedMs)}${by}`;
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
   const left =
     leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} overdue`;

@@ -10,7 +10,7 @@ import type { Role } from "./identity.js";
 import type { WatchedEntity, WatchedType } from "./watched.js";
 
 /**
- * `deadline`: the entity's own date · `completion`: within a target from its creation or start · of conversations: the first
+ * `deadline`: the entity's own date · `completion`: within a target from its creation or start · of conversations: people's first
  * answer, each further answer, the end.
  */
 export const SLA_MEASURES = ["deadline", "completion", "first_response", "next_response", "resolution"] as const;
@@ -151,6 +151,8 @@ export interface ConversationSight {
   copiedFrom?: string;
   /** `said`: a hook did, on its own and not as the reply of its claim. */
   byHook?: boolean;
+  /** `said`: the row of the inbox that brought it; for what a hook says on its own, the newest one by then. An answer answers no later row. */
+  inboxId?: number;
   /** `moved`: where to. */
   toChatId?: string;
 }
@@ -170,8 +172,12 @@ export interface CaseTurn {
   messageId: string;
   by: "customer" | "us";
   at: number;
-  /** The name of the member of staff; absent where a hook did it. */
+  /** The name of its author; absent where a hook answered. */
   name?: string;
+  /** The customer's: who wrote it, what, and which row of the inbox brought it. */
+  userId?: string;
+  words?: string;
+  inboxId?: number;
 }
 
 /** A customer's matter in a conversation: from their first message to its end. */
@@ -189,13 +195,11 @@ export interface SlaCase {
   turns: CaseTurn[];
   /** Kept when the answer is no longer among the turns. */
   firstAnsweredAt?: number;
+  /** Only hooks gave those answers that are no longer among the turns. */
   firstAnsweredByHook?: boolean;
   customer: { userId: string; name?: string };
   /** The member of staff who spoke last. */
   owner?: string;
-  lastWords?: string;
-  /** The author of those words; in a group it may be another person than the customer. */
-  lastWordsBy?: { userId: string; name?: string };
   endedAt?: number;
   endedBy?: string;
   abandoned?: boolean;

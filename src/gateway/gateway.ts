@@ -534,7 +534,7 @@ class RunningGateway implements Gateway {
       visibleTo,
       urgency,
     };
-    if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
+    if (watch?.hearsHooks()) delivery.sight = await sightOfHook(delivery, now, store);
     if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#deps);
     const [seq = 0] = await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.

@@ -41,7 +41,9 @@ const policyConfig = z
     measure: z
       .enum(["first_response", "next_response", "resolution"])
       .optional()
-      .describe("For conversations: what must happen within the target."),
+      .describe(
+        "For conversations: what must happen within the target. Each message waits under one of the first two: `first_response` until a person has answered for the first time, `next_response` from then on. When a hook answers first, the `first_response` clock ends, and runs again from the next message that waits for people; reports count it once, by how it ends last (a target that was missed stays late).",
+      ),
     from: z
       .enum(["created", "started"])
       .default("created")
@@ -127,7 +129,7 @@ const conversationsConfig = z.strictObject({
     .enum(["answered", "ignored"])
     .default("answered")
     .describe(
-      "A message that a hook claimed: taken care of, or answered by its reply once that is sent (reports count such answers apart); or as if no hook had been there. What the customer wrote besides, and no hook claimed, still waits for people.",
+      "A message that a hook claimed: taken care of, or answered by its reply once that is sent (reports count such answers apart); or as if no hook had been there. What the customer wrote besides, before or after, and no hook claimed, still waits for people.",
     ),
   hooks: z
     .enum(["answered", "ignored"])

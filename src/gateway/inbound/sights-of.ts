@@ -46,6 +46,7 @@ export function withCopySight(row: LaneRow, message: InboundMessage, copy: NewDe
     kind: "said",
     copiedFrom: message.platform,
     messageId,
+    inboxId: row.id,
   };
   return { ...copy, sight };
 }
@@ -100,6 +101,7 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
     address: messageAddress(message),
     kind: "said",
     ...facts(message, inbound),
+    inboxId: row.id,
     outcome,
     claimedBy: isPassedOn || isReplied ? undefined : claimedBy,
     // A reply to a message of ours is no customer's; nor is what is said where the copies go.

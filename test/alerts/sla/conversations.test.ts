@@ -11,6 +11,7 @@ import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { pluginsConfig } from "../../../src/plugins/config.js";
 import { createPlugins } from "../../../src/plugins/plugins.js";
+import type { Scripted } from "../../gateway/loopback-adapter.js";
 import { messageOf, type Rig, type RigOptions, startRig } from "../../gateway/rig.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
@@ -448,12 +449,59 @@ describe("a conversation's clocks", () => {
     await say("hook", { deliveryId: "d_once" });
     await desk.pass(MINUTE);
     expect(await desk.clocks()).toContain(expected);
-    // The same message once more answers no later question.
+    // The same message once more answers no later question, which waits for people as the first one did.
     await desk.customer("I have", { chatId: "dm-7" });
     await say("hook", { deliveryId: "d_once" });
     await desk.pass(MINUTE);
-    expect((await desk.clocks()).includes("next running")).toBe(hooks === "answered");
+    expect((await desk.clocks()).filter((clock) => clock.includes("running"))).toEqual(
+      hooks === "answered" ? ["solved running", "first running"] : ["first running", "solved running"],
+    );
   });
+
+  it.each([
+    ["alone", POLICIES.slice(0, 1)],
+    ["with a next response, which comes after people's first answer", POLICIES.slice(0, 2)],
+  ])("wait for people's first response after a hook's answer: %s", async (_, policies) => {
+    const desk = await support({
+      sla: { policies },
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message: { text } }) =>
+          text === "hello" ? { handled: true, reply: "Hello!" } : null,
+        ),
+    });
+    await desk.customer("hello");
+    expect(await desk.clocks()).toEqual(["first ended met 0"]);
+    await desk.pass(MINUTE);
+    await desk.customer("Do you sell ink?");
+    expect(await desk.clocks()).toEqual(["first running"]);
+    // A hook answers these alone.
+    await desk.customer("hello");
+    await desk.pass(16 * MINUTE);
+    const alert = desk.signals.findLast(({ state }) => state === "firing");
+    expect(alert).toMatchObject({ entity: { lastWords: "Do you sell ink?" }, clock: { elapsedMs: 15 * MINUTE } });
+    await desk.staff("Yes, black and blue.");
+    expect(await desk.clocks()).toEqual(["first ended late 16"]);
+    // One conversation counts once.
+    const report = await desk.sla.desk.report(at("2026-11-20T00:00:00Z"), at("2026-11-21T00:00:00Z"));
+    expect(report[0]).toMatchObject({ met: 0, metByHook: 0, late: 1, medianMs: 16 * MINUTE });
+    await desk.customer("And green?");
+    expect((await desk.clocks()).filter((clock) => !clock.startsWith("first"))).toEqual(
+      policies.length === 1 ? [] : ["next running"],
+    );
+  });
+
+  it("wait since the first of more messages than are kept", async () => {
+    const desk = await support();
+    await desk.customer("hello");
+    await desk.staff("hello");
+    const started = desk.clock.now();
+    for (let i = 0; i < 105; i++) {
+      await desk.customer(`line ${i}`);
+      await desk.clock.advance(1_000);
+    }
+    const [next, ...others] = await desk.rig.store.sla.list({ policyId: "next", limit: 10 });
+    expect([next?.state, next?.startedAt, others]).toEqual(["running", started, []]);
+  }, 60_000);
 
   it("see an answer that comes back through a bridge where the customer is", async () => {
     const desk = await support({
@@ -662,6 +710,110 @@ it("a policy that names a chat by the id that it had before it moved is about th
   await desk.rig.receive({ kind: "moved", eventId: "mv", address, toChatId: "-1005", at: desk.clock.now() });
   await desk.customer("hello", { chatId: "-1005", isDm: false });
   expect((await desk.clocks()).map((line) => line.split(" ")[0])).toEqual(["group"]);
+});
+
+describe("an answer that is on its way while the customer writes again", () => {
+  const FORWARD = { gateway: { default_route: { forward: "loop:bot:desk" } } };
+  const DM = { platform: "loop", botId: "bot", chatId: "dm-7" };
+
+  async function write(desk: SupportRig, text: string, facts: Partial<InboundMessage>): Promise<void> {
+    const message = messageOf(text, { isDm: true, chatId: "dm-7", receivedAt: desk.clock.now(), ...facts });
+    await desk.rig.receive({ kind: "message", eventId: message.messageId, message });
+    await desk.rig.settled(message.messageId, message.chatId);
+  }
+
+  /** 4 min after FIRST it is written, 1 min later SECOND comes; the platform lets it wait for 6 min. */
+  async function crossing(end: Scripted | undefined): Promise<SupportRig> {
+    const desk = await support(FORWARD);
+    await desk.customer("FIRST", { chatId: "dm-7" });
+    await desk.pass(4 * MINUTE);
+    const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
+    let tries = 0;
+    desk.rig.platform.script = ({ address }) => {
+      if (address.chatId !== "dm-7") return undefined;
+      return tries++ === 0 ? { kind: "retry", error: "slow down", afterMs: 6 * MINUTE, scope: "chat" } : end;
+    };
+    const staff = { userId: "1", displayName: "Olga", chatId: "desk", isDm: false, replyToId: copy?.id };
+    await write(desk, "the answer", staff);
+    await until(() => tries === 1, "the first attempt");
+    await desk.clock.advance(MINUTE);
+    await write(desk, "SECOND", { userId: "7" });
+    return desk;
+  }
+  async function confirmed(desk: SupportRig): Promise<void> {
+    await desk.clock.advance(6 * MINUTE);
+    await desk.pass(1);
+  }
+  const waiting = (desk: SupportRig) =>
+    desk.rig.store.sla
+      .list({ state: "open", limit: 9 })
+      .then((all) => all.flatMap(({ policyId, startedAt }) => (policyId === "solved" ? [] : [[policyId, startedAt]])));
+
+  it("answers what had reached us before it was written; what came later waits since then, and is what is quoted", async () => {
+    const desk = await crossing(undefined);
+    const second = desk.clock.now();
+    expect(await waiting(desk)).toEqual([["first", second - 5 * MINUTE]]);
+    await confirmed(desk);
+    expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
+    expect(await waiting(desk)).toEqual([["next", second]]);
+    const [answered] = await desk.rig.store.sla.list({ state: "ended", limit: 1 });
+    expect(answered).toMatchObject({ policyId: "first", outcome: "met", entity: { lastWords: "FIRST" } });
+    await desk.pass(25 * MINUTE);
+    const alert = desk.signals.findLast(({ state }) => state === "firing");
+    expect(alert).toMatchObject({ source: { policyId: "next" }, entity: { lastWords: "SECOND", status: "waiting" } });
+    // Nobody was silent: the customer is the one who waits.
+    await desk.pass(48 * HOUR);
+    expect(await waiting(desk)).toEqual([["next", second]]);
+  });
+
+  it("answers the same after a restart", async () => {
+    const before = await crossing(undefined);
+    const second = before.clock.now();
+    await before.rig.crash();
+    const { file, platform } = before.rig;
+    const desk = await support({ ...FORWARD, file, clock: before.clock, platforms: [platform] });
+    await confirmed(desk);
+    expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
+    expect(await waiting(desk)).toEqual([["next", second]]);
+  });
+
+  it("answers nothing when it is refused in the end", async () => {
+    const desk = await crossing({ kind: "permanent", error: "the chat is gone" });
+    const first = desk.clock.now() - 5 * MINUTE;
+    await confirmed(desk);
+    expect(await waiting(desk)).toEqual([["first", first]]);
+  });
+
+  it("goes on so when the customer edits what it answers", async () => {
+    const desk = await crossing(undefined);
+    const second = desk.clock.now();
+    const [row] = await desk.rig.store.inbox
+      .list({ limit: 9 })
+      .then((rows) => rows.filter(({ event }) => "message" in event && event.message.text === "FIRST"));
+    const messageId = row && "message" in row.event ? row.event.message.messageId : "none";
+    const message = messageOf("FIRST, put otherwise", { messageId, isEdit: true, isDm: true, chatId: "dm-7" });
+    await desk.rig.receive({ kind: "edited", eventId: "ed1", message });
+    await confirmed(desk);
+    expect(await waiting(desk)).toEqual([["next", second]]);
+    const [answered] = await desk.rig.store.sla.list({ state: "ended", limit: 1 });
+    expect(answered?.entity.lastWords).toBe("FIRST, put otherwise");
+  });
+
+  it("answers what had come in when a hook sent it on its own", async () => {
+    const desk = await support({ sla: { conversations: { hooks: "answered" } } });
+    await desk.customer("FIRST", { chatId: "dm-7" });
+    let tries = 0;
+    desk.rig.platform.script = () =>
+      tries++ === 0 ? { kind: "retry", error: "slow down", afterMs: 6 * MINUTE, scope: "chat" } : undefined;
+    await desk.rig.gateway.send(DM, { text: "Try again." }, { cause: { kind: "hook", id: "1", depth: 1 } });
+    await until(() => tries === 1, "the first attempt");
+    await desk.clock.advance(MINUTE);
+    const second = desk.clock.now();
+    await write(desk, "SECOND", { userId: "7" });
+    await confirmed(desk);
+    expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
+    expect(await waiting(desk)).toEqual([["first", second]]);
+  });
 });
 
 describe("what the gateway saw", () => {

@@ -247,6 +247,12 @@ sla:
   expect(report).toMatch(/policy +met +answered by a hook +late +open\n/);
   expect(report).toMatch(/^first +0 +1 +0 +0$/m);
   expect(report).toContain("Answered by a hook: within the target; not in the shares and times");
+  const { text: listed } = await invoke(live.app.url, "/sla list ended", LIVE_TOKEN);
+  expect(listed).toMatch(/first response, met in .*, answered by a hook/);
+  const { clocks } = (await invoke(live.app.url, "/sla list ended", LIVE_TOKEN)).data as Listed;
+  const { text: shown } = await invoke(live.app.url, `/sla show ${clocks[0]?.id}`, LIVE_TOKEN);
+  expect(shown).toMatch(/status: met in .*, answered by a hook/);
+  expect(shown).toMatch(/met: first response by a hook in .* of 1 h/);
 });
 
 it("says first how many were closed without an answer: no share has them", async () => {

@@ -55,7 +55,7 @@ export function follow(situation: Situation): Step | undefined {
     targetMs: frame.targetMs,
     dueAt: frame.dueAt,
     pausedFor,
-    entity,
+    entity: { ...entity, ...span.quote },
   };
   noteExtension(clock, situation);
   const announced: ClockNews[] = [];

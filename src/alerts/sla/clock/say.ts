@@ -113,7 +113,7 @@ function reasonOf(news: ClockNews, { clock, frame, now }: About): string {
     case "violated":
       return clock.measure === "deadline" ? "the deadline has passed" : `no ${what} within ${target}`;
     case "met":
-      return `${what} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
+      return `${what}${clock.isByHook ? " by a hook" : ""} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
     case "cleared":
       return clock.outcome === "late" && clock.endedAt !== undefined && clock.dueAt !== undefined
         ? `${news.reason}, ${formatDuration(clock.endedAt - clock.dueAt)} late`

@@ -19,6 +19,8 @@ export interface Span {
   deadline?: number;
   /** Why it ended, for people: `answered`, `cancelled`. */
   how?: string;
+  /** What its entity is called and quotes for it: the words that it is about, and not those of a later span. */
+  quote?: Pick<WatchedEntity, "title" | "lastWords">;
 }
 
 /** The spans of a task or a mission. */

@@ -36,7 +36,7 @@ export function ended(known: SlaCase, at: number, by: string, isAbandoned = fals
 }
 
 /** Since which message the customer waits for us; undefined when we spoke last. */
-export function waitingSince({ turns }: Pick<SlaCase, "turns">): CaseTurn | undefined {
+export function waitingSince({ turns }: { turns: readonly CaseTurn[] }): CaseTurn | undefined {
   return turns[turns.findLastIndex(({ by }) => by === "us") + 1];
 }
 
@@ -65,7 +65,11 @@ function afterWords(
   if (sight.outcome === "denied" || sight.isInternal || sight.copiedFrom !== undefined) return known;
   if (config.claims === "answered" && sight.claimedBy !== undefined) return known;
   const { closesAt: _, ...before } = known ?? opened(sight);
-  return withTurn(withWords(before, sight), { messageId: sight.messageId, by: "customer", at: sight.at });
+  return withTurns(before, [...before.turns, turnOf(sight)]);
+}
+
+function turnOf({ messageId, at, userId, name, text, inboxId }: ConversationSight): CaseTurn {
+  return { messageId, by: "customer", at, userId, name, words: text?.slice(0, MAX_WORDS), inboxId };
 }
 
 /** A hook answers the message that it claimed. What else the customer wrote and no hook claimed still waits for people. */
@@ -92,25 +96,37 @@ function opened(sight: ConversationSight): SlaCase {
   };
 }
 
+/** It takes its place before what the customer wrote after it, while it was on its way. */
 function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
-  const { messageId, at } = sight;
-  const turned = withTurn(known, { messageId, by: "us", at, name: owner });
-  return { ...turned, closesAt: at + config.resolved_after, owner: owner ?? turned.owner };
+  const { messageId, at, inboxId = Number.POSITIVE_INFINITY } = sight;
+  const { turns } = known;
+  const waiting = turns.findLastIndex(({ by }) => by === "us") + 1;
+  const later = turns.findIndex((turn, i) => i >= waiting && (turn.inboxId ?? 0) > inboxId);
+  // Nothing that waits is older than it.
+  if (later === waiting) return known;
+  const place = later < 0 ? turns.length : later;
+  const turned = withTurns(known, turns.toSpliced(place, 0, { messageId, by: "us", at, name: owner }));
+  const closesAt = later < 0 ? at + config.resolved_after : undefined;
+  return { ...turned, closesAt, owner: owner ?? turned.owner };
 }
 
-function withTurn(known: SlaCase, turn: CaseTurn): SlaCase {
-  const all = [...known.turns, turn];
-  if (all.length <= MAX_TURNS) return { ...known, turns: all };
-  const trimmed: SlaCase = { ...known, turns: all.slice(-MAX_TURNS) };
-  const first = all.find(({ by }) => by === "us");
-  if (known.firstAnsweredAt !== undefined || first === undefined) return trimmed;
-  return { ...trimmed, firstAnsweredAt: first.at, firstAnsweredByHook: first.name === undefined };
+function withTurns(known: SlaCase, all: readonly CaseTurn[]): SlaCase {
+  const turns = all.slice(-MAX_TURNS);
+  // Clocks start with it, however much the customer wrote since.
+  const since = waitingSince({ turns: all });
+  if (since && !turns.includes(since)) turns[0] = since;
+  const lost = all.slice(0, -MAX_TURNS).filter(({ by }) => by === "us");
+  const { firstAnsweredAt = lost[0]?.at, firstAnsweredByHook = true } = known;
+  if (firstAnsweredAt === undefined) return { ...known, turns };
+  const isByHook = firstAnsweredByHook && lost.every(({ name }) => name === undefined);
+  return { ...known, turns, firstAnsweredAt, firstAnsweredByHook: isByHook };
 }
 
 /** Another text of the same message is no new question. */
 function afterEdit(known: SlaCase, sight: ConversationSight): SlaCase {
-  const last = known.turns.findLast(({ by }) => by === "customer");
-  return last?.messageId === sight.messageId ? withWords(known, sight) : known;
+  const isEdited = ({ by, messageId }: CaseTurn) => by === "customer" && messageId === sight.messageId;
+  const { words } = turnOf(sight);
+  return { ...known, turns: known.turns.map((turn) => (isEdited(turn) ? { ...turn, words } : turn)) };
 }
 
 /** When the case was opened, without the turns that are missing: the first one counts, unless earlier turns were not kept. */
@@ -133,10 +149,4 @@ function afterDeletion(known: SlaCase, { messageId, at }: ConversationSight, con
     openedAt: openedBy(known, turns),
     closesAt: last?.by === "us" ? last.at + config.resolved_after : undefined,
   };
-}
-
-function withWords(known: SlaCase, { text, userId = "", name }: ConversationSight): SlaCase {
-  if (text === undefined || text === "") return known;
-  const lastWordsBy = name === undefined ? { userId } : { userId, name };
-  return { ...known, lastWords: text.slice(0, MAX_WORDS), lastWordsBy };
 }

@@ -28,17 +28,15 @@ export interface Links {
 
 /** In a DM, which no one else can read, the link leads to the person; without any link, the address shows where it is. */
 export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): WatchedEntity {
-  const { id, address, openedAt, endedAt, abandoned, owner, lastWords, customer } = one;
+  const { id, address, openedAt, endedAt, abandoned, owner, customer } = one;
   const waiting = waitingSince(one);
   const isWaiting = waiting !== undefined;
   const messageId = (waiting ?? one.turns[0])?.messageId;
   const answeredAt = firstAnswer(one);
-  // The title stands over the last words, so it names who wrote them.
-  const speaker = one.lastWordsBy ?? customer;
   return {
     type: "conversation",
     id,
-    title: [speaker.name ?? speaker.userId, placeOf(one), `on ${address.platform}`].filter(Boolean).join(" "),
+    ...quoteOf(one, one.turns),
     status: abandoned ? "withdrawn" : endedAt !== undefined ? "resolved" : isWaiting ? "waiting" : "answered",
     createdAt: openedAt,
     startedAt: answeredAt,
@@ -50,7 +48,6 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
       (messageId !== undefined && linkTo(address, messageId, one.guildId)) ||
       (one.isDm && linkToPerson(address.platform, customer.userId)) ||
       formatAddress(address),
-    lastWords,
     facts: {
       platform: address.platform,
       chat: address.chatId,
@@ -61,13 +58,23 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
   };
 }
 
+/**
+ * The customer's newest words among these. Those that a hook answered while others wait are no turns, and so are not quoted. The title
+ * stands over them, so it names who wrote them.
+ */
+function quoteOf(one: SlaCase, turns: readonly CaseTurn[]): NonNullable<Span["quote"]> {
+  const said = turns.findLast(({ by, words }) => by === "customer" && words);
+  const author = said?.name ?? said?.userId ?? one.customer.name ?? one.customer.userId;
+  const title = [author, placeOf(one), `on ${one.address.platform}`].filter(Boolean).join(" ");
+  return { title, lastWords: said?.words };
+}
+
 /** At most one a measure: the one that is open, or was open last. */
 export function spansOf(one: SlaCase, { measure }: Policy): Span[] {
   switch (measure) {
     case "first_response":
-      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, firstResponse(one)) }];
     case "next_response":
-      return nextResponse(one);
+      return responses(one, measure);
     case "resolution":
       return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, undefined) }];
     default:
@@ -76,10 +83,8 @@ export function spansOf(one: SlaCase, { measure }: Policy): Span[] {
 }
 
 function firstAnswer({ firstAnsweredAt, turns }: SlaCase): number | undefined {
-  return firstAnsweredAt ?? firstTurn({ turns })?.at;
+  return firstAnsweredAt ?? turns.find(({ by }) => by === "us")?.at;
 }
-
-const firstTurn = ({ turns }: Pick<SlaCase, "turns">) => turns.find(({ by }) => by === "us");
 
 /** An answer that is waited for; `at`: absent until it is there. */
 interface Answer {
@@ -88,30 +93,30 @@ interface Answer {
   isByHook?: boolean;
 }
 
-function firstResponse(one: SlaCase): Answer {
-  if (one.firstAnsweredAt === undefined) return answerOf(firstTurn(one));
-  const { firstAnsweredAt: at, firstAnsweredByHook: isByHook = false } = one;
-  return { at, how: isByHook ? BY_HOOK : "answered", isByHook };
-}
-
 function answerOf(turn: CaseTurn | undefined): Answer {
   if (turn === undefined) return { how: "answered" };
   const { at, name } = turn;
-  return name === undefined ? { at, how: BY_HOOK, isByHook: true } : { at, how: `answered by ${name}` };
+  return name === undefined ? { at, how: "answered by a hook", isByHook: true } : { at, how: `answered by ${name}` };
 }
 
-const BY_HOOK = "answered by a hook";
-
-/** The last stretch of a customer's messages after an answer, with the answer that ended it. */
-function nextResponse(one: SlaCase): Span[] {
-  const { turns } = one;
+/**
+ * The last stretch of a customer's messages, with the answer that ended it. Up to people's first answer it is the first response that is
+ * waited for, also after answers of hooks: that clock then goes on, from the first message that waits, so that it counts once.
+ */
+function responses(one: SlaCase, measure: "first_response" | "next_response"): Span[] {
+  const isLost = one.firstAnsweredAt !== undefined && one.firstAnsweredByHook !== true;
+  const firstOfPeople = isLost ? -1 : one.turns.findIndex(({ by, name }) => by === "us" && name !== undefined);
+  const split = isLost ? 0 : firstOfPeople < 0 ? one.turns.length : firstOfPeople + 1;
+  const turns = measure === "first_response" ? one.turns.slice(0, split) : one.turns.slice(split);
   const lastOfCustomer = turns.findLastIndex(({ by }) => by === "customer");
-  const before = turns.slice(0, lastOfCustomer + 1).findLastIndex(({ by }) => by === "us");
-  const first = turns[before + 1];
-  // Nothing was answered before it: that is the first response's.
-  if (first?.by !== "customer" || (before < 0 && one.firstAnsweredAt === undefined)) return [];
+  const asked = turns.slice(0, lastOfCustomer + 1);
+  const first = asked[asked.findLastIndex(({ by }) => by === "us") + 1];
+  // The question of a first response may be deleted.
+  if (first === undefined && (isLost || measure === "next_response")) return [];
+  const { messageId = "", at: startedAt = one.openedAt } = first ?? {};
+  const cycle = measure === "first_response" ? "" : messageId;
   const end = ending(one, answerOf(turns[lastOfCustomer + 1]));
-  return [{ measure: "next_response", cycle: first.messageId, startedAt: first.at, ...end }];
+  return [{ measure, cycle, startedAt, quote: quoteOf(one, asked), ...end }];
 }
 
 /** A case that ends ends what was waited for in it. Without an answer it meets no target; a resolution needs one answer at least. */
