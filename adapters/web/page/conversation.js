@@ -148,10 +148,9 @@ function noticeOf({ gatewayName, role }, { isDm, listens, takesCopies }, { autho
   if (author) return `What you write here is sent to ${author}.`;
   const mention = listens === "mention" ? `Mention @${gatewayName} to talk to it here.` : "";
   const how = takesCopies ? `To answer a copied message, reply to it. ${mention}`.trim() : mention;
-  // Where everyone may write privately, no one needs a role to be answered.
-  if (role !== null || (isDm && listens === "always")) return how;
-  const answers = listens === "never" ? "does not answer you here" : "may not answer you";
-  return `${how} You have no role, so ${gatewayName} ${answers}: send /whoami and pass the answer on to the person who runs it.`.trim();
+  // In a room that is listed, and where everyone may write privately, no one needs a role to be answered.
+  if (role !== null || listens !== "never") return how;
+  return `${how} You have no role, so ${gatewayName} does not answer you here: send /whoami and pass the answer on to the person who runs it.`.trim();
 }
 
 /** What an empty room shows: how to talk to the gateway here, and only what this person may use. */
