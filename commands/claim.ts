@@ -75,7 +75,7 @@ const WHERE =
 
 const REFUSALS: Record<Exclude<ClaimResult, "claimed">, { message: string; hint: string }> = {
   wrong: {
-    message: "That is not the current code. Each start of the gateway makes a new one.",
+    message: "That is not the current code. A code holds until the gateway stops or a newer one is printed.",
     hint: "Check it letter by letter. `npx hookgate claim` on the gateway's machine prints a new one.",
   },
   limited: {

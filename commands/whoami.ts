@@ -51,7 +51,7 @@ export const whoami = defineCommand({
   },
 });
 
-const OWN_GATEWAY = `If you run the gateway yourself: ${code("/claim CODE")} makes you an owner at once. The start of the gateway prints the code, and ${code("npx hookgate claim")} prints another.`;
+const OWN_GATEWAY = `If you run the gateway yourself: ${code("/claim CODE")} makes you an owner at once. ${code("npx hookgate claim")} on its machine prints the code.`;
 
 /** Who has a role is not offered one. */
 function whatFor(role: Role | undefined): string {

@@ -207,7 +207,9 @@ export function introduction(message: InboundMessage, inbound: Inbound): string 
   const who = `I am ${nameOn(message, inbound)}, an automatic account.`;
   // The first to write is mostly the person who has just started it.
   const isUnclaimed = message.isDm && claims?.hasCode === true && claims.owners.size === 0;
-  const toOwner = isUnclaimed ? " If you run me, send `/claim CODE` with the code that was printed on my machine." : "";
+  const toOwner = isUnclaimed
+    ? " If you run me, send `/claim CODE` with the code that `npx hookgate claim` prints on my machine."
+    : "";
   if (access[message.platform]?.dms !== "everyone")
     return `${who} I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.${toOwner}`;
   const where = message.isDm ? "Write your message here" : "Write to me in a direct message";
