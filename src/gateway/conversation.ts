@@ -139,8 +139,8 @@ export class Lane extends Key {
     return this;
   }
 
-  /** The row that is to be handled next; undefined when the lane is empty. A promise when it has to be read. */
-  next(): LaneRow | undefined | Promise<LaneRow | undefined> {
+  /** The row that is to be handled next; undefined when the lane is empty. */
+  async next(): Promise<LaneRow | undefined> {
     return this.#rows.length === 0 && this.#hasMore ? this.#readOn() : this.#rows[0];
   }
 
@@ -218,8 +218,8 @@ export class Queue extends Key {
     return this;
   }
 
-  /** The delivery that comes next. A promise when it has to be read. */
-  next(): Delivery | undefined | Promise<Delivery | undefined> {
+  /** The delivery that comes next. */
+  async next(): Promise<Delivery | undefined> {
     return this.#isFromStore ? this.#readNext() : this.#deliveries[0];
   }
 

@@ -97,8 +97,7 @@ async function handleMessage(
     return slip ?? denied(row, message, sender, inbound);
   }
 
-  const offered = offer(row, message, verdict, inbound);
-  const claimed = offered instanceof Promise ? await offered : offered;
+  const claimed = await offer(row, message, verdict, inbound);
   if (claimed) return claimed;
   const origin = await originOf(message, inbound);
   const unknown = isPressed ? undefined : unknownCommand(row, message, operator, origin !== undefined, inbound);

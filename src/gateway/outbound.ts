@@ -36,8 +36,7 @@ export function sendNext(queue: Queue, out: Outbound, first?: ReplyAtOnce): Prom
 async function sendInOrder(queue: Queue, first: ReplyAtOnce | undefined, out: Outbound): Promise<number | undefined> {
   let reply = first;
   for (let n = 0; n < IN_A_ROW && (reply || !out.isStopping()); n++) {
-    const next = reply?.delivery ?? queue.next();
-    const delivery = next instanceof Promise ? await next : next;
+    const delivery = reply?.delivery ?? (await queue.next());
     if (!delivery) return undefined;
     let then: Then;
     try {
@@ -56,7 +55,7 @@ async function sendInOrder(queue: Queue, first: ReplyAtOnce | undefined, out: Ou
   return out.clock.now();
 }
 
-function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
+async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
   const way = wayOf(delivery, out);
   if (typeof way === "function") return way();
   if (delivery.operation === "edit") return sendEdit(delivery, way, out);
@@ -64,7 +63,7 @@ function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
 }
 
 /** Its adapter when it may go now; else what is to be done instead. */
-function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Then | Promise<Then>) {
+function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then>) {
   const now = out.clock.now();
   if (isExpired(delivery, now)) return () => expire(delivery, now, out);
   // A time further off was set under another clock; what a platform asked for is a pause, but for what waits apart.
@@ -74,17 +73,17 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Then | Promi
   const adapter = out.adapters.online(at.platform);
   // Before its next try is due, so that newer ones in the new chat wait behind it.
   if (adapter && at !== delivery.address) return () => followMove(delivery, at, adapter, out);
-  if (delivery.dueAt > now && isBounded) return () => orExpiry(delivery, delivery.dueAt);
+  if (delivery.dueAt > now && isBounded) return async () => orExpiry(delivery, delivery.dueAt);
   if (!adapter) {
     const isUnknown = out.adapters.get(at.platform) === undefined;
     // One from before this start waits: its platform may be switched on again.
     if (isUnknown && delivery.createdAt >= out.startedAt)
       return () => finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
-    return () => park(delivery, out);
+    return async () => park(delivery, out);
   }
   if (isOtherAccount(delivery, out)) return () => finish(delivery, "dead", "it belongs to another bot account", out);
   const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
-  return pausedUntil > now ? () => orExpiry(delivery, pausedUntil) : adapter;
+  return pausedUntil > now ? async () => orExpiry(delivery, pausedUntil) : adapter;
 }
 
 /** Also why it was not tried, where it waited for the end of a pause. */

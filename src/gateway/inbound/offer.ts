@@ -21,32 +21,27 @@ type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
 
 const ECHO = "routeTo: the message came from there, so it would reach no one: answer with reply";
 
-/** A promise only when something has to be waited for. */
-export function offer(
+export async function offer(
   row: LaneRow,
   message: InboundMessage,
   verdict: Verdict,
   inbound: Inbound,
-): Offered | Promise<Offered> {
+): Promise<Offered> {
   const options = fireOptions(row, "inbound_claim", message.messageId, verdict);
   options.refuseClaim = (given) =>
     inbound.refuseClaim?.(given) ??
     (given.routeTo !== undefined && isEcho(message, given.routeTo as Address, inbound) ? ECHO : undefined);
-  const claim = inbound.registry.claim("inbound_claim", { message }, options);
-  return claim instanceof Promise
-    ? claim.then((late) => take(late, row, message, inbound))
-    : take(claim, row, message, inbound);
+  return take(await inbound.registry.claim("inbound_claim", { message }, options), row, message, inbound);
 }
 
-function take(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Offered | Promise<Offered> {
+async function take(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {
   if (!claim.handled) return undefined;
   if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
   // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
   const answers = claim.reply === undefined ? [] : reply(row, message, immutable(claim.reply), inbound);
   if (!claim.routeTo) return settled("claimed", withReplySight(row, answers, inbound), claim.claimedBy);
-  return forward(row, message, claim.routeTo, inbound).then((copy) =>
-    settled("claimed", copy ? [...answers, copy] : answers, claim.claimedBy),
-  );
+  const copy = await forward(row, message, claim.routeTo, inbound);
+  return settled("claimed", copy ? [...answers, copy] : answers, claim.claimedBy);
 }
 
 async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {

@@ -27,8 +27,7 @@ const IN_A_ROW = 20;
 /** Gives the time of the next pass, if one is needed. */
 export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
-    const head = lane.next();
-    const row = head instanceof Promise ? await head : head;
+    const row = await lane.next();
     if (!row) return undefined;
     const leftMs = leftOf(row, inbound);
     if (leftMs > 0) return inbound.clock.now() + leftMs;

@@ -53,19 +53,17 @@ async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbo
   const { registry } = out;
   const attempt = Math.max(1, delivery.asked);
   try {
-    const claim = registry.claim(
+    const dispatch = await registry.claim(
       "before_dispatch",
       withTarget({ text: readableText(message) }, delivery, out),
       fireOptions(delivery, "before_dispatch", attempt),
     );
-    const dispatch = claim instanceof Promise ? await claim : claim;
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
-    const change = registry.modify(
+    const sending = await registry.modify(
       "message_sending",
       withTarget({ message: isolate(message) }, delivery, out),
       fireOptions(delivery, "message_sending", attempt),
     );
-    const sending = change instanceof Promise ? await change : change;
     if (sending.cancel) {
       const reason = typeof sending.cancel === "string" ? sending.cancel : "a hook cancelled it";
       return { kind: "cancelled", reason };

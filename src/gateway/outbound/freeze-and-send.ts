@@ -80,12 +80,12 @@ export function giveBack({ isInGate }: Prepared, out: Outbound): void {
 }
 
 /** It is stored, and durable. */
-export function sendPrepared(
+export async function sendPrepared(
   delivery: Delivery,
   { message, parts, ticket, goes, isInGate }: Prepared,
   adapter: Adapter,
   out: Outbound,
-): Then | Promise<Then> {
+): Promise<Then> {
   // The flow's own copy of the row.
   delivery.status = "sending";
   delivery.parts = parts;
