@@ -4,13 +4,12 @@
  */
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
-import { type CommandSpec, choiceText, type OptionSpec } from "../../src/domain/command.js";
+import { type CommandSpec, choiceText, MAX_CHOICES, type OptionSpec } from "../../src/domain/command.js";
 import type { Caller } from "./caller.js";
 
 const OPTION_TYPE = { string: 3, integer: 4, boolean: 5 } as const;
 const CHAT_INPUT = 1;
 const MAX_DESCRIPTION = 100;
-const MAX_CHOICES = 25;
 
 interface SlashOption {
   type: number;

@@ -2,9 +2,11 @@
  * Takes each frame of a shard as it comes. The shard itself sees only what it needs for its connection, and nothing that would
  * make its handler stumble.
  */
+
 import type { SessionInfo, WebSocketShard } from "@discordjs/ws";
 import { GatewayDispatchEvents, type GatewayDispatchPayload, GatewayOpcodes } from "discord-api-types/v10";
 import { HookgateError } from "../../src/lib/errors.js";
+import { isRecord } from "./codes.js";
 import { pause } from "./pause.js";
 
 export interface FrameEvents {
@@ -120,8 +122,4 @@ function problemOf(payload: unknown): string | undefined {
     default:
       return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

@@ -2,9 +2,11 @@
  * Slash commands, presses, modals and completion. An interaction must be acknowledged within 3 seconds, and is acknowledged
  * only after it is on disk. https://discord.com/developers/docs/interactions/receiving-and-responding
  */
+
 import { Routes } from "discord-api-types/v10";
 import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
 import type { Choice } from "../../src/domain/command.js";
+import { MAX_CHOICE_LENGTH, MAX_CHOICES } from "../../src/domain/command.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { Form } from "../../src/domain/message.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
@@ -13,6 +15,7 @@ import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
+import { EPHEMERAL } from "./codes.js";
 import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "./decode/interaction.js";
 import type { Self } from "./decode/message.js";
 import { Limited, Refusal } from "./errors.js";
@@ -26,16 +29,12 @@ interface Callback {
   type: (typeof CallbackType)[keyof typeof CallbackType];
   data?: object;
 }
-const EPHEMERAL = 64;
 /** After this, another try at acknowledging would come too late. */
 const TRY_WITHIN_MS = 2500;
 /** After this, Discord takes no acknowledgement: no answer to one is waited for. */
 const GIVE_UP_AFTER_MS = 3000;
 const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 250;
-/** https://discord.com/developers/docs/interactions/application-commands#autocomplete */
-const MAX_CHOICES = 25;
-const MAX_CHOICE_LENGTH = 100;
 /** 10062: too late. 40060: acknowledged before (a replay). */
 const SETTLED_CODES: ReadonlySet<number | string> = new Set([10062, 40060]);
 

@@ -2,10 +2,12 @@
  * What a failed REST request means for the gateway. Codes:
  * https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
  */
+
 import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import { MISSING_PERMISSIONS } from "./codes.js";
 import { Limited, OwnLimit, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { InvalidRequestPause } from "./refusals.js";
 
@@ -26,7 +28,6 @@ export interface Sent {
 
 const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
-const MISSING_PERMISSIONS = 50013;
 const TOO_LARGE = 413;
 /** A file, or all that is uploaded together, is too large. */
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);

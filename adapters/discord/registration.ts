@@ -1,9 +1,11 @@
 /** Registers the slash commands beside the traffic. A failure leaves the old table in place, is reported, and is tried again. */
+
 import type { AdapterContext, AdapterState } from "../../src/domain/adapter.js";
 import type { CommandSpec } from "../../src/domain/command.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import type { Caller } from "./caller.js";
+import { FORBIDDEN } from "./codes.js";
 import { registerCommands } from "./commands.js";
 import { Refusal } from "./errors.js";
 import { inviteUrl } from "./invite.js";
@@ -14,8 +16,6 @@ const QUICK_ATTEMPTS = 6;
 const QUICK_PAUSE = { firstMs: 2_000, maxMs: 60_000 };
 /** Each registration counts against a daily limit. */
 const REFUSED_PAUSE_MS = 3_600_000;
-/** The bot was added without the scope for commands. */
-const NO_ACCESS: ReadonlySet<number | string> = new Set([50001, 50013]);
 /** https://discord.com/developers/docs/interactions/application-commands#registering-a-command */
 const DAILY_LIMIT = 30034;
 
@@ -69,7 +69,7 @@ function troubleOf(error: unknown, commands: readonly CommandSpec[], application
   if (!(error instanceof Refusal) || !isRefused(error))
     return { reason: `the slash commands are not registered: ${describeFailure(error)}`, hint: again };
   const { code } = error;
-  if (NO_ACCESS.has(code))
+  if (FORBIDDEN.has(code))
     return {
       reason: `Discord refuses the slash commands: missing access (${code})`,
       hint: `Add the bot to its server again by this link, which has the scope applications.commands: ${inviteUrl(applicationId)} ${again}`,

@@ -4,6 +4,7 @@
  * A public answer beyond the first goes to the channel with a nonce, not through the interaction's webhook: follow-ups have
  * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
  */
+
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
@@ -11,6 +12,7 @@ import type { InteractionRef } from "../../src/domain/event.js";
 import type { Aborts } from "../../src/fast/aborts.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
+import { EPHEMERAL, FORBIDDEN, MAX_THREAD_NAME } from "./codes.js";
 import { DM_PREFIX } from "./dm.js";
 import { idOf, Refusal } from "./errors.js";
 import type { FileAccess } from "./files.js";
@@ -27,7 +29,6 @@ import {
   whole,
 } from "./upload.js";
 
-const EPHEMERAL = 64;
 /** Cannot send messages in a non-text channel: a forum takes threads. */
 const NOT_A_TEXT_CHANNEL = 50008;
 /** Cannot reply without permission to read message history. */
@@ -37,9 +38,6 @@ const TAG_REQUIRED = 40067;
 const ARCHIVED = 50083;
 /** Cannot edit a message of another author. */
 const NOT_OURS = 50005;
-/** Missing access, missing permissions: where the interaction may still speak. */
-const MAY_NOT_POST: ReadonlySet<number | string> = new Set([50001, 50013]);
-const MAX_THREAD_NAME = 100;
 
 export interface SendContext {
   caller: Caller;
@@ -173,7 +171,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     }
     const outcome = () => failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
     if (isArchived(error)) return reopened(context, chatId, () => post(context, operation, upload), outcome);
-    if (operation.interaction && mayGoAnotherWay && MAY_NOT_POST.has(error.code))
+    if (operation.interaction && mayGoAnotherWay && FORBIDDEN.has(error.code))
       return followUp(context, operation.interaction, upload);
     const less = lighter(upload, error);
     if (less) return post(context, operation, less);
@@ -211,7 +209,7 @@ async function answer(
     const again = () => answer(context, operation, interaction, upload);
     if (isArchived(error)) return reopened(context, address.chatId, again, () => outcome);
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
-    const isForbidden = error instanceof Refusal && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";
+    const isForbidden = error instanceof Refusal && FORBIDDEN.has(error.code) && outcome.kind === "permanent";
     if (!isForbidden || mayHaveArrived) return outcome;
     return answerApart(context, interaction, upload);
   }

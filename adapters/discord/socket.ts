@@ -8,6 +8,7 @@
  * That needs members of the shard that its types call private (`frames.ts`). The package is pinned exactly, and a missing member is
  * refused at connect.
  */
+
 import {
   type CreateWebSocketManagerOptions,
   type IShardingStrategy,
@@ -20,6 +21,7 @@ import {
   WebSocketShardEvents,
 } from "@discordjs/ws";
 import type { Caller } from "./caller.js";
+import { isRecord } from "./codes.js";
 import { type FrameEvents, tapFrames } from "./frames.js";
 
 export interface SocketEvents extends FrameEvents {
@@ -138,8 +140,4 @@ function cutOff(shard: WebSocketShard): void {
   if (!isRecord(connection) || typeof connection.terminate !== "function") return;
   connection.onerror = () => {}; // being cut off while opening is an error event
   connection.terminate();
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

@@ -1,4 +1,5 @@
 /** The thread under a message. It has the message's own id, so that opening it twice finds it. https://discord.com/developers/docs/resources/channel#start-thread-from-message */
+
 import { Routes } from "discord-api-types/v10";
 import type { Address } from "../../src/domain/address.js";
 import { THREAD_NOT_OPENED, threadRefused } from "../../src/domain/thread.js";
@@ -7,16 +8,14 @@ import { type Clock, wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
+import { FORBIDDEN, MAX_THREAD_NAME } from "./codes.js";
 import { Limited, Refusal } from "./errors.js";
 import { describeFailure, isDiscordsOwn, isTokenRefused } from "./outcome.js";
 
 const ALREADY_OPEN = 160004;
 /** This kind of channel has no threads, such as a direct conversation; or the request does not fit it. */
 const OTHER_KIND: ReadonlySet<number | string> = new Set([50024, 50035]);
-/** Missing access, missing permissions. */
-const FORBIDDEN: ReadonlySet<number | string> = new Set([50001, 50013]);
 const TOO_MANY_THREADS = 160006;
-const MAX_THREAD_NAME = 100;
 const MAX_TRIES = 3;
 /** A run of a hook waits for the thread. A message in the channel itself is better than one that comes late or never. */
 const MAX_WAIT_MS = 10_000;

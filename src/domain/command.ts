@@ -112,6 +112,11 @@ export function quoteValue(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
+/** Discord shows no more: https://discord.com/developers/docs/interactions/application-commands#autocomplete */
+export const MAX_CHOICES = 25;
+/** Characters. */
+export const MAX_CHOICE_LENGTH = 100;
+
 export interface Choice {
   name: string;
   value: string;

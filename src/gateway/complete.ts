@@ -1,14 +1,17 @@
 /** Values for an option while a person types it. Only for people who may run the command: names of hooks are private. */
-import { type Choice, type CompletionQuery, choiceText, mayUse } from "../domain/command.js";
+import {
+  type Choice,
+  type CompletionQuery,
+  choiceText,
+  MAX_CHOICE_LENGTH,
+  MAX_CHOICES,
+  mayUse,
+} from "../domain/command.js";
 import { best } from "./choices/best.js";
 import { listOf, same, valuesOf } from "./choices/values.js";
 import type { Deps } from "./deps.js";
 import type { Identify } from "./identity.js";
 import type { CommandTable } from "./inbound/parse-command.js";
-
-/** Discord shows no more: https://discord.com/developers/docs/interactions/application-commands#autocomplete */
-const MAX_CHOICES = 25;
-const MAX_CHARACTERS = 100;
 
 export async function complete(
   { operator: { roleIds, ...person }, command: name, option: optionName, typed, given = {} }: CompletionQuery,
@@ -32,8 +35,8 @@ export async function complete(
   // What is there comes first: a word such as `failing` is known by who types its beginning.
   const all = [...choices.map((value) => ({ name: choiceText(option, value), value })), ...values, ...words.map(same)];
   return best(
-    all.filter(({ value }) => value.length <= MAX_CHARACTERS),
+    all.filter(({ value }) => value.length <= MAX_CHOICE_LENGTH),
     typed,
     MAX_CHOICES,
-  ).map(({ name: shown, value }) => ({ name: Array.from(shown).slice(0, MAX_CHARACTERS).join(""), value }));
+  ).map(({ name: shown, value }) => ({ name: Array.from(shown).slice(0, MAX_CHOICE_LENGTH).join(""), value }));
 }

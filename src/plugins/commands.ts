@@ -1,7 +1,7 @@
 /** The commands of a plugin: slash commands like the product's own, for as long as the plugin is loaded. */
 import { z } from "zod";
 import type { CommandSpec, OptionSpec } from "../domain/command.js";
-import { OPTION_TYPES } from "../domain/command.js";
+import { MAX_CHOICES, OPTION_TYPES } from "../domain/command.js";
 import { ROLES } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Command, CommandAnswer, CommandContext } from "../gateway/commands.js";
@@ -69,7 +69,6 @@ const OPTION_KEYS = Object.keys({
 /** Limits of Discord, which refuses the whole list of commands for one that exceeds them; Telegram takes 100 commands, too. */
 const MAX_COMMANDS = 100;
 const MAX_OPTIONS = 25;
-const MAX_CHOICES = 25;
 const MAX_TEXT = 100;
 const MAX_TOTAL = 8_000;
 
