@@ -86,14 +86,6 @@ export const gatewayConfig = z.strictObject({
   shutdown_timeout: duration("10s").describe(
     "How long a stop waits for what is under way. Messages that a platform has not answered yet are waited for up to `send_timeout`; a second signal ends the process at once.",
   ),
-  max_refused: z
-    .int()
-    .min(10)
-    .max(9_000)
-    .default(2_000)
-    .describe(
-      "Refused requests (401, 403, 429 and the like) to one platform in 10 minutes after which sending to it pauses; Discord bans at 10,000.",
-    ),
 });
 export type GatewayConfig = z.output<typeof gatewayConfig>;
 

@@ -41,7 +41,6 @@ import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
 import { whereTo } from "./outbound/plan-parts.js";
 import { RateLimiter } from "./outbound/rate-limit.js";
-import { Refusals } from "./outbound/refusals.js";
 import { reportSent } from "./outbound/report-sent.js";
 import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
@@ -205,7 +204,6 @@ class RunningGateway implements Gateway {
       checkLine: lineCheck(this.#commands, this.#deps.logger),
       limiter: new RateLimiter(),
       pauses: await Pauses.load(store.pauses, this.#deps.clock.now()),
-      refusals: new Refusals(this.#deps.config.max_refused),
       requests: this.#requests,
       parking: this.#parking,
       unsaved: new Map(),

@@ -1066,20 +1066,6 @@ describe("other ways out", () => {
     });
   });
 
-  it("too many refused requests pause the platform, and its state says so", async () => {
-    const rig = await startRig({ gateway: { max_refused: 10 } });
-    rig.platform.script = () => ({ kind: "permanent", error: "403" });
-    for (let i = 0; i < 20; i++) await send(rig, String(i), {}, `chat${i}`);
-    await until(async () => (await rig.gateway.status()).adapters[0]?.pausedUntil !== undefined);
-    await until(async () => (await rig.gateway.status()).sending.active === 0);
-    expect(rig.platform.requests.length).toBeLessThan(20);
-    expect((await rig.gateway.status()).adapters[0]?.pauseReason).toContain("refused");
-    rig.platform.script = () => undefined;
-    await rig.clock.advance(11 * 60_000);
-    await rig.idle();
-    expect(rig.platform.texts().length + (await rig.store.outbox.counts()).dead).toBe(20);
-  });
-
   it("a platform that is not switched on, and a delivery that nobody knows, are refused", async () => {
     const rig = await startRig();
     await expect(rig.gateway.send({ ...at, platform: "irc" }, { text: "x" }, { cause })).rejects.toMatchObject({

@@ -54,8 +54,7 @@ export async function sendParts(
         const startedMs = out.clock.monotonic();
         out.limiter.writing(ticket, startedMs);
         const result = await out.requests.send(adapter, operationOf(delivery, part, out));
-        const tooMany = noteResult(delivery, result, startedMs, out);
-        if (tooMany) await tooMany;
+        noteResult(delivery, result, startedMs, out);
         if (result.kind === "sent") messageId = result.messageId;
         else if (result.kind === "gone" && part.operation === "delete")
           messageId = part.messageId ?? ""; // as was wanted
@@ -134,21 +133,9 @@ function isClosing({ interaction }: Delivery, now: number): boolean {
   return interaction !== undefined && interaction.expiresAt - CLOSING_MS <= now;
 }
 
-/** A promise when so many were refused that sending pauses. */
-function noteResult(
-  { address }: Delivery,
-  result: SendResult,
-  startedMs: number,
-  out: Outbound,
-): Promise<void> | undefined {
-  if (result.kind === "retry" && result.isUntried) return undefined;
-  const { platform } = address;
-  const now = out.clock.now();
-  out.observe.requestAnswered?.(platform, result.kind, out.clock.monotonic() - startedMs);
-  const quietUntil = out.refusals.note(platform, result, now);
-  if (quietUntil === undefined) return undefined;
-  out.logger.error({ platform, until: quietUntil }, "too many refused requests: sending pauses");
-  return out.pauses.set(address, "bot", quietUntil - now, "too many refused requests in 10 minutes", now);
+function noteResult({ address }: Delivery, result: SendResult, startedMs: number, out: Outbound): void {
+  if (result.kind === "retry" && result.isUntried) return;
+  out.observe.requestAnswered?.(address.platform, result.kind, out.clock.monotonic() - startedMs);
 }
 
 function operationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): SendOperation {

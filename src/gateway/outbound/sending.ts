@@ -8,13 +8,11 @@ import type { SendGate } from "../send-gate.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
 import type { RateLimiter } from "./rate-limit.js";
-import type { Refusals } from "./refusals.js";
 import type { Requests } from "./request.js";
 
 export interface Outbound extends Deps {
   limiter: RateLimiter;
   pauses: Pauses;
-  refusals: Refusals;
   requests: Requests;
   parking: Parking;
   tokens: ActionTokens;

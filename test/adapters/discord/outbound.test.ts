@@ -806,9 +806,11 @@ describe("trouble", () => {
     const wall = await startFakeDiscord();
     const careful = await startRig(wall, { options: { maxInvalidRequests: 10 } });
     const hidden = Array.from({ length: 12 }, () => wall.world.addChannel({ type: 0, isHidden: true }).id);
-    const kinds = [];
-    for (const chatId of hidden) kinds.push((await careful.say({ text: "x" }, { chatId })).kind);
-    expect(kinds).toEqual([...Array(10).fill("permanent"), "retry", "retry"]);
+    const results = [];
+    for (const chatId of hidden) results.push(await careful.say({ text: "x" }, { chatId }));
+    expect(results.map(({ kind }) => kind)).toEqual([...Array(10).fill("permanent"), "retry", "retry"]);
+    const why = expect.stringContaining("too many refused requests in ten minutes");
+    expect(results.at(-1)).toMatchObject({ scope: "bot", isUntried: true, error: why });
     expect(wall.calls.filter((call) => call.status === 403)).toHaveLength(10);
     await careful.stop();
     await wall.stop();
