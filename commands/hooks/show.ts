@@ -10,6 +10,7 @@ import { definitionData, gatesText, pipelineText, placeText, triggerText } from 
 import { effectData, lastEffect } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
+import { endingText } from "../journey/cut-off-points.js";
 import { isHookOrPoint, resolveHook } from "../resolve.js";
 import { ago, clip, code, count, plain } from "../text.js";
 import { brokenData, brokenText } from "./broken.js";
@@ -61,6 +62,8 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
     fields.push(field("waiting", `${count(waiting, "run")} ${waiting === 1 ? "waits" : "wait"} to be started`));
   if (definition) fields.push(...definitionFields(deps, definition));
   const stuck = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
+  // Where it is the last firing, that says so.
+  const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
   const unawaited = deps.registry.unawaited().filter(({ ids }) => ids[0] === hook.id);
   return answer({
@@ -69,6 +72,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       ...[...[...problems, ...stuck, ...unawaited].map(({ message }) => message), ...(remark ? [remark] : [])].map(
         (text) => `⚠ ${plain(text)}`,
       ),
+      ending && `⚠ ${ending}`,
     ],
     card: {
       title: hook.id,

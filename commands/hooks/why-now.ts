@@ -12,7 +12,7 @@ import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
-import { crashedAt, crashText, cutOffAfter } from "../journey/cut-off-points.js";
+import { crashedAt, crashText, cutOffAfter, endingText } from "../journey/cut-off-points.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
 import { newestDispatches } from "../newest-dispatches.js";
 import { isByHand } from "../payload.js";
@@ -256,6 +256,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const then = cutOffSince(row, recorded) ?? recorded;
   const off = await offAfter(deps, hook, then);
   const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;
+  const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
   const waits = gates?.wait?.until;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
@@ -289,6 +290,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       plugin?.reason !== undefined && `⚠ plugin ${code(plugin.id ?? plugin.module)}: ${plain(plugin.reason)}`,
       broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,
       fired,
+      ending !== cut && ending && `⚠ ${ending}`,
       next &&
         hook.enabled &&
         (next.at <= now

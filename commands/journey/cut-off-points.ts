@@ -102,16 +102,22 @@ export const idsOf = ({ id, deliveries }: Pick<Journey, "id" | "deliveries">): s
   ...deliveries.map((one) => one.id),
 ];
 
-/** What hooks were not notified of at the ends of the journey's deliveries: a line each. */
-export async function givenUpEnds(deps: CommandDeps, journey: Pick<Journey, "id" | "deliveries">) {
-  const ids = idsOf(journey);
-  const crashed = await Promise.all(DELIVERY_ENDS.map((point) => crashedAt(point, deps, { ids })));
-  const givenUp = crashed.flat().filter(({ endedBy }) => endedBy === undefined);
-  return givenUp.map((one) => {
-    const at = one.givenUp?.at ?? deps.clock.now();
-    const text = `${clockTime(at, deps.clock.now())} hooks at ${code(one.point)} crashed the gateway ${timesText(one)} for ${code(idOf(one))}, and are not called again`;
-    return { at, text };
-  });
+/** What hooks were not notified of at the ends of the journey's deliveries, and hooks that ended the process for it: a line each. */
+export async function crashLines({ attempts, clock }: CommandDeps, journey: Journey) {
+  const ids = [...idsOf(journey), ...journey.changes.map(({ id }) => `m${id}`)];
+  const now = clock.now();
+  return ((await attempts?.crashed()) ?? [])
+    .filter((one) => ids.includes(idOf(one)) && (one.endedBy !== undefined || DELIVERY_ENDS.includes(one.point)))
+    .map((one) => {
+      const { endedBy, point, givenUp: { at } = { at: now } } = one;
+      const what = `hooks at ${code(point)} crashed the gateway ${timesText(one)} for ${code(idOf(one))}, and are not called again`;
+      return {
+        at,
+        text: `${clockTime(at, now)} ${endedBy === undefined ? what : crashesText(one)}`,
+        id: idOf(one),
+        endedBy,
+      };
+    });
 }
 
 const timesText = ({ crashes }: CrashedDispatch) => (crashes === 1 ? "once" : `${crashes} times in a row`);
@@ -139,6 +145,12 @@ export async function endingsByHook({ attempts }: CommandDeps): Promise<Readonly
       : [[one.endedBy.hookId, { id: idOf(one), at: one.givenUp.at, exitCode: one.endedBy.exitCode }]],
   );
   return new Map(endings);
+}
+
+/** The last time that the hook ended the process: sentences, in Markdown. */
+export async function endingText(deps: CommandDeps, hookId: string): Promise<string | undefined> {
+  const last = (await deps.attempts?.crashed())?.findLast(({ endedBy }) => endedBy?.hookId === hookId);
+  return last && crashText(last, deps);
 }
 
 export interface Ending extends Pick<CutOff, "id" | "at"> {

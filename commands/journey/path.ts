@@ -18,7 +18,7 @@ import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { backgroundLines, hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf, mayBeKilled } from "./cut-off.js";
-import { givenUpEnds } from "./cut-off-points.js";
+import { crashLines } from "./cut-off-points.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
 import { journalLines } from "./journal-lines.js";
@@ -38,12 +38,13 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
   const now = deps.clock.now();
   const failures = failureLines(journey, now);
   const refused = refusedLines(journey, now);
+  const crashes = await crashLines(deps, journey);
   const lines = [
     ...(own && origin ? [`${own.status === "sent" ? "sent" : "made"} by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
     ...(row || own ? [] : journalLines(asked, taskId, dispatches, now)),
     ...inOrder([
-      ...(row ? inboundEnd(deps, journey, row, now) : []),
+      ...(row ? inboundEnd(deps, journey, row, { crashes, now }) : []),
       ...decisions.map((one) => ({
         at: decidedAt(one, journey),
         text: `${clockTime(one.at, now)} ${decisionText(one, journey)}`,
@@ -54,7 +55,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...backgroundLines(journey.stored, now),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
-      ...(await givenUpEnds(deps, journey)),
+      ...crashes,
       ...changeLines(deps, journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
         at: delivery.settledAt ?? Number.POSITIVE_INFINITY,
@@ -259,13 +260,21 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
 }
 
 /** How handling ended, at its time. Hooks may see an answer a moment before that is on disk, so it comes before what is sent. */
-function inboundEnd(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): Happening[] {
+function inboundEnd(
+  deps: CommandDeps,
+  journey: Journey,
+  row: InboxRow,
+  { crashes, now }: { crashes: Awaited<ReturnType<typeof crashLines>>; now: number },
+): Happening[] {
   const { deliveries, dispatches, gone } = journey;
   const open = whyUnhandled(journey, now);
-  const unknown =
-    row.status === "dead" && cutOffsOf(row) > 0 ? " Which hooks had started by then was not recorded." : "";
-  const again =
-    row.status === "dead" && !row.isUnreadable ? ` ${code(`/outbox retry m${row.id}`)} has it handled again.` : "";
+  const isDead = row.status === "dead";
+  const endedBy = crashes.findLast(({ id }) => id === `m${row.id}`)?.endedBy;
+  const ender =
+    endedBy &&
+    ` ${code(endedBy.hookId)} ended the process with exit code ${endedBy.exitCode}: correct that hook first.`;
+  const unknown = isDead && cutOffsOf(row) > 0 ? (ender ?? " Which hooks had started by then was not recorded.") : "";
+  const again = isDead && !row.isUnreadable ? ` ${code(`/outbox retry m${row.id}`)} has it handled again.` : "";
   if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: `${open}${unknown}${again}` }];
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);

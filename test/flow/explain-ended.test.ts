@@ -17,6 +17,14 @@ export default { id: "g", setup({ hooks }) {
   for (const point of ["message_edited", "message_deleted", "reaction_added", "command_invoked", "config.reloaded", "hook_run_completed"])
     hooks.registerVoid(point, () => end(point), { id: point });
   hooks.registerVoid("config.reloaded", () => {}, { id: "other", priority: 1000 });
+  hooks.registerClaiming("inbound_claim", ({ message: { text } }) => {
+    if (text === "DIE") process.exit(8);
+    return text === "ONCE" ? { handled: true, reply: text } : null;
+  }, { id: "in" });
+  hooks.registerClaiming("before_dispatch", ({ text }, { attempt }) => {
+    if (text === "ONCE" && attempt === 1) process.exit(9);
+    return null;
+  }, { id: "out" });
   hooks.register({ hook: "orchestrator:shutdown", phase: "before", id: "orchestrator:shutdown", handler: () => end("orchestrator:shutdown") });
 } };`;
 
@@ -172,4 +180,32 @@ it.each(ENDINGS)("a hook that ended the process at %s is on record", async (poin
   expect(status).toMatch(/Up, but.*hooks? ended the gateway in 24 h/);
   expect(status).not.toMatch(new RegExp(`never fired:.*${id}`));
   if (point === "config.reloaded") expect(await ask("/hooks show g.other")).toContain("whether it ran is not known");
+});
+
+it("a hook that ended the process is said to have done so after its next try passed, for the hook and for the message", async () => {
+  await endingBy(() => say("ONCE"), 1);
+  const shown = await until(async () => {
+    const now = await ask("/hooks show g.out");
+    return now.includes("✓ passed") && now;
+  }, "the try that passed");
+  const [ended = "", row] =
+    /⚠ (g\.out ended the process with exit code 9 at before_dispatch, for d_(m\d+)r), (?:just now|.* ago);/
+      .exec(shown)
+      ?.slice(1) ?? [];
+  expect(row, shown).toBeDefined();
+  expect(await ask("/hooks why g.out")).toContain(`⚠ ${ended}`);
+  await until(async () => (await ask(`/hooks why ${row}`)).includes("sent"), "the answer");
+  expect(await ask(`/hooks why ${row}`)).toMatch(new RegExp(`\\d:\\d\\d ${ended}`));
+});
+
+it("the path of a message that was given up names the hook that ended the process, and its exit code", async () => {
+  await ask("/outbox purge dead yes=true");
+  await endingBy(() => say("DIE"), 2);
+  const row = await deadRow();
+  const path = await ask(`/hooks why ${row}`);
+  expect(path).toContain(`g.in ended the process with exit code 8 at inbound_claim, for ${row}`);
+  expect(path).toContain(
+    `g.in ended the process with exit code 8: correct that hook first. /outbox retry ${row} has it handled again.`,
+  );
+  expect(path).not.toContain("was not recorded");
 });
