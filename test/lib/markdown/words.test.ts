@@ -98,7 +98,8 @@ describe.each(Object.entries(SHOWN))("a text on %s", (_platform, show) => {
   it("shows every letter and digit of its source, whatever Markdown it is made of", () => {
     fc.assert(
       fc.property(written, (text) => {
-        expect(missing(text, show(text)), `${text}\n=>\n${show(text)}`).toEqual([]);
+        // It may stand in a table, where it breaks the line.
+        expect(missing(text.replaceAll("<br>", ""), show(text)), `${text}\n=>\n${show(text)}`).toEqual([]);
       }),
       { numRuns: 150, interruptAfterTimeLimit: 10_000 },
     );
