@@ -95,7 +95,7 @@ async function commit(plan: Plan, { store, inhibitors, wakePlace, wakeAt, wakeAl
   if (change === undefined) return true;
   if (!(await store.commit(change))) return false;
   const { alert } = change;
-  const concerned = [...plan.destinations, ...[...change.notices, ...change.left].map((one) => one.destination)];
+  const concerned = [...plan.knownPlaces, ...change.places, ...change.notices].map(({ destination }) => destination);
   for (const destination of new Set(concerned)) wakePlace(destination);
   if (alert.nextAt !== undefined) wakeAt(alert.nextAt);
   if (inhibitors.note(alert)) wakeAll();

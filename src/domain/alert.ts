@@ -316,8 +316,8 @@ export interface AlertStore {
     made: readonly AlertCard[],
   ): Promise<void>;
   placesOf(alertId: string): Promise<KnownPlace[]>;
-  /** Alerts that a card told before they moved, and where to; newest episode first, ten at most. */
-  movedFrom(cardId: string): Promise<{ alert: Alert; movedTo: string[] }[]>;
+  /** Alerts that a card told before they moved, and where to; newest episode first. */
+  movedFrom(cardId: string, limit: number): Promise<{ alert: Alert; movedTo: string[] }[]>;
   card(id: string): Promise<AlertCard | undefined>;
   /** The newest card with this key at a destination. */
   cardOf(destination: string, kind: AlertCard["kind"], key: string): Promise<AlertCard | undefined>;

@@ -15,11 +15,48 @@ it("a card follows its alert to another chat, and the old one says where it went
   expect(on.posted()[0]?.text).toMatch(/Reply to Bob[\s\S]*Moved to `loop:bot:ops`/);
   expect(on.posted()[0]?.body.buttons ?? []).toEqual([]);
   expect((await on.alerts.history(id)).at(-1)).toMatchObject({ event: "move", actor: { id: "rule" } });
-  const edits = on.posted()[0]?.edits;
   await on.alerts.act(id, { kind: "ack" }, ANN);
-  await on.advance(2 * HOUR);
+  await on.advance(3_000);
   expect(on.posted(OPS)[0]?.text).toContain("Acknowledged by Ann");
+  const edits = on.posted()[0]?.edits;
+  await on.alerts.act(id, { kind: "assign" }, ANN);
+  await on.advance(2 * HOUR);
   expect(on.posted()[0]?.edits).toBe(edits);
+  expect(on.posted()[0]?.text).toContain("Moved to `loop:bot:ops`");
+});
+
+it.each([
+  ["of its own", {}],
+  ["of many", { alone: 0 }],
+])("pages that were posted beside a card %s show what happens to their alert after it moved", async (_, settings) => {
+  const escalate = [{ after: "10m", mention: ["loop:7"] }];
+  const at = (place: string) => ({
+    routes: { default: { to: [place], remind: { times: 0 }, escalate, ...settings } },
+    keep: "1h",
+  });
+  const on = await watch(at(ROOM));
+  const { id } = await on.raise();
+  const { id: other } = await on.raise({ fingerprint: "b", title: "Reply to Cid" });
+  await on.advance(11 * MINUTE);
+  const isPage = on.posted().map(({ body }) => body.mentions !== undefined);
+  expect(isPage).toContain(true);
+  const pages = () => on.posted().filter((_, index) => isPage[index]);
+  const shows = (words: RegExp) => pages().some(({ text }) => words.test(text));
+  await on.reload(at(OPS));
+  await on.advance(MINUTE);
+  await on.alerts.act(other, { kind: "resolve", reason: "done" }, ANN);
+  await on.advance(MINUTE);
+  expect(shows(/Reply to Cid\*\*\n.*Resolved/)).toBe(true);
+  await on.crash(2 * HOUR);
+  // The rows of the ended alert are removed.
+  await on.alerts.sweep(on.clock.now());
+  await on.alerts.act(id, { kind: "ack" }, ANN);
+  await on.advance(MINUTE);
+  expect(shows(/Reply to Bob\*\*\n.*Acknowledged by Ann/)).toBe(true);
+  await on.raise({ state: "resolved", reason: "the work ended" });
+  await on.advance(MINUTE);
+  expect(shows(/Reply to Bob\*\*\n.*Resolved/)).toBe(true);
+  expect(pages().flatMap(({ body }) => body.buttons ?? [])).toEqual([]);
 });
 
 it("so it does when somebody has it, after a restart with other settings, and back again", async () => {

@@ -15,7 +15,7 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   if (card.kind !== "alert") return (await onlyOne(card, alerts, telling)) ?? listCard(card, telling);
   // The newest episode is what it is about.
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
-  const [moved] = await telling.store.movedFrom(card.id);
+  const [moved] = await telling.store.movedFrom(card.id, 1);
   if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo);
   if (alert === undefined) return withoutAlert(card, telling);
   return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
@@ -39,7 +39,7 @@ async function onlyOne(
   telling: Telling,
 ): Promise<OutboundMessage | undefined> {
   if (alert === undefined || another !== undefined) return undefined;
-  if ((await telling.store.movedFrom(card.id)).length > 0) return undefined;
+  if ((await telling.store.movedFrom(card.id, 1)).length > 0) return undefined;
   const message = alertCard(alert, await factsOf(alert, card.destination, [alert], telling), telling);
   const title = `${markOfCard(card)} ${message.card?.title ?? ""}`.slice(0, 250);
   return { ...message, card: { ...message.card, title } };

@@ -27,7 +27,11 @@ const HISTORY_MAX = 200;
 /** Before the card that shows it is saved: after a crash in between, the same edits have the same ids. */
 export async function closeNotices({ id, destination, shownAt }: AlertCard, telling: Telling): Promise<void> {
   const since = shownAt - OVERLAP_MS;
-  const alerts = await telling.store.list({ cardId: id, since, limit: MAX_ALERTS });
+  const moved = await telling.store.movedFrom(id, MAX_ALERTS);
+  const alerts = [
+    ...(await telling.store.list({ cardId: id, since, limit: MAX_ALERTS })),
+    ...moved.map(({ alert }) => alert),
+  ];
   const done = new Set<string>();
   for (const alert of alerts) {
     if ((alert.endedAt ?? alert.since) < since) continue;

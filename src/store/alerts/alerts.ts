@@ -44,6 +44,11 @@ export function createAlertStore(connection: Connection): AlertStore {
     `UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0
      WHERE id IN (SELECT card_id FROM alert_places WHERE alert_id = ? AND card_id IS NOT NULL)`,
   );
+  /** The pages beside a card that the alert left show its state, too. */
+  const redrawLeft = database.prepare<[string]>(
+    `UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0
+     WHERE id IN (SELECT left_card FROM alert_places WHERE alert_id = ? AND left_card IS NOT NULL)`,
+  );
   const byId = database.prepare<[string], AlertRecord>("SELECT data FROM alerts WHERE id = ?");
   const newest = database.prepare<[string], AlertRecord>(
     "SELECT data FROM alerts WHERE fingerprint = ? ORDER BY episode DESC LIMIT 1",
@@ -95,7 +100,8 @@ export function createAlertStore(connection: Connection): AlertStore {
   );
   const forgetNotices = database.prepare<[string]>("DELETE FROM alert_notices WHERE alert_id = ?");
   const forgetCards = database.prepare(
-    "DELETE FROM alert_cards WHERE is_closed AND id NOT IN (SELECT card_id FROM alert_places WHERE card_id IS NOT NULL)",
+    `DELETE FROM alert_cards WHERE is_closed AND id NOT IN (SELECT card_id FROM alert_places WHERE card_id IS NOT NULL
+     UNION SELECT left_card FROM alert_places WHERE left_card IS NOT NULL)`,
   );
 
   return {
@@ -122,6 +128,7 @@ export function createAlertStore(connection: Connection): AlertStore {
         for (const { alertId, destination, kind, key, text, mentions, dueAt } of change.notices)
           addNotice.run(alertId, destination, kind, key, text, JSON.stringify(mentions), dueAt);
         if (change.redraw) redraw.run(alert.id);
+        if (change.events.some(({ from, to }) => from !== to)) redrawLeft.run(alert.id);
         return true;
       }),
     get: (id) => read(() => maybe(byId.get(id))),

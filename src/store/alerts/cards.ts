@@ -49,9 +49,9 @@ export function createCards({ database, read, write }: Connection): Cards {
      VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
   );
   const places = database.prepare<[string], PlaceRecord>("SELECT * FROM alert_places WHERE alert_id = ?");
-  const moved = database.prepare<[string], AlertRecord & { moved_to: string }>(
+  const moved = database.prepare<[string, number], AlertRecord & { moved_to: string }>(
     `SELECT data, moved_to FROM alert_places JOIN alerts ON alerts.id = alert_id
-     WHERE left_card = ? ORDER BY episode DESC, raised_at DESC LIMIT 10`,
+     WHERE left_card = ? ORDER BY episode DESC, raised_at DESC LIMIT ?`,
   );
   const byId = database.prepare<[string], CardRecord>("SELECT * FROM alert_cards WHERE id = ?");
   const byKey = database.prepare<[string, string, string], CardRecord>(
@@ -123,9 +123,9 @@ export function createCards({ database, read, write }: Connection): Cards {
         for (const id of touched) joined.run(id);
       }),
     placesOf: (alertId) => read(() => places.all(alertId).map(placeOf)),
-    movedFrom: (cardId) =>
+    movedFrom: (cardId, limit) =>
       read(() =>
-        moved.all(cardId).map((row) => ({ alert: alertOf(row), movedTo: JSON.parse(row.moved_to) as string[] })),
+        moved.all(cardId, limit).map((row) => ({ alert: alertOf(row), movedTo: JSON.parse(row.moved_to) as string[] })),
       ),
     card: (id) => read(() => maybe(byId.get(id))),
     cardOf: (destination, kind, key) => read(() => maybe(byKey.get(destination, kind, key))),
