@@ -62,7 +62,10 @@ const answering = (deps: CommandDeps) => ({ desk: needAlerts(deps), clock: deps.
 async function assign(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const id = await idIn(deps, context);
   const acted = await needAlerts(deps).act(id, { kind: "assign" }, actorOf(context), context.operator.role);
-  return done(acted, { verb: "Taken", event: "assign" }, answering(deps));
+  const isCalling = acted.changed > 0 && acted.alerts.some(({ state }) => state === "firing");
+  const stop = isCalling && `Reminders and escalations continue until you acknowledge it: ${code(`/ack ${id}`)}.`;
+  const note = [acted.note, stop].filter(Boolean).join(" ") || undefined;
+  return done({ ...acted, note }, { verb: "Taken", event: "assign" }, answering(deps));
 }
 
 /** Says so when nobody is left to tell: whoever pressed relies on it. */

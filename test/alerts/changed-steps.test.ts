@@ -227,3 +227,18 @@ it("an alert that was stored when steps were only counted has taken the first on
   await on.advance(40 * MINUTE);
   expect(paged(on)).toEqual(["ann", "kim"]);
 });
+
+it("the card does not give the number of a removed step to another one", async () => {
+  const on = await watch({ ...settings([at("3m", "zoe"), KIM_AT_35]), people: { ...people, zoe: [] } });
+  await on.raise();
+  await on.advance(4 * MINUTE);
+  expect(card(on)).toContain("Next: escalation step 2 of 2");
+  expect(card(on)).toContain("⚠ Escalation step 1 notified none of its people.");
+  await on.reload(settings([KIM_AT_35]));
+  await on.advance(5_000);
+  expect(card(on)).toContain("Next: escalation step 1 of 1");
+  expect(card(on)).toContain("⚠ Escalation step 1, which was removed since, notified none of its people.");
+  await on.reload({ ...settings([at("1m", "ben"), at("3m", "zoe"), KIM_AT_35]), people: { ...people, zoe: [] } });
+  await on.advance(5_000);
+  expect(on.posted().some(({ text }) => text.includes("Escalated: step 1 of 3"))).toBe(true);
+});

@@ -222,7 +222,8 @@ describe("the commands", () => {
     };
     const more = { entity: { ...entity, lastWords: "Where is it?" }, runbook: "https://wiki.example.org/replies" };
     await app.app.alerts.raise(signal("dora", more));
-    await app.app.alerts.act(await cardId("dora"), { kind: "assign" }, { id: "web:1", name: "Owner", source: "web" });
+    const taken = await run(`/alerts assign ${await cardId("dora")}`);
+    expect(taken.text).toMatch(/Reminders and escalations continue until you acknowledge it: `\/ack al_\w+`\./);
     expect((await run("/alerts mine")).text).toMatch(
       /1\. 🔶 \*\*Reply to dora.*“Where is it\?” `al_\w+` \(Owner\)[\s\S]*Runbook: https:\/\/wiki/,
     );

@@ -52,7 +52,7 @@ alerts:
   });
 
   await alerts.raise(signal("first", { state: "resolved", reason: "mended" }));
-  await shows("dm-1", /Fault of first[\s\S]*Moved to web:web:general/);
+  await shows("dm-1", /Fault of first[\s\S]*Moved to General \(web\)/);
   await shows("general", /Fault of first[\s\S]*Resolved/);
   await shows("general", /Fault of second[\s\S]*Firing since/);
   expect((await live.room("general")).some((text) => /Fault of third/.test(text))).toBe(false);

@@ -9,7 +9,7 @@ import { formatDuration } from "../../lib/duration.js";
 import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
-import { lastNumber, nextStepOf, urgingOf } from "../urging.js";
+import { lastNumber, nextStepOf, stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -290,9 +290,12 @@ export function nextOf(
 function unreachedOf(alert: Alert, route: Route, at: At, now: number): string | undefined {
   const urging = urgingOf(alert, route);
   const { unreached, quietUntil } = urging;
-  if (quietUntil !== undefined && quietUntil > now)
-    return `⚠ Escalation step ${lastNumber(urging)} waits until ${at(quietUntil)}: quiet hours.`;
-  return unreached === undefined ? undefined : `⚠ Escalation step ${lastNumber(urging)} notified none of its people.`;
+  const { escalate } = route.settings;
+  const step = stepTaken(urging, urging.steps, escalate).now;
+  // The number of a step that was removed is that of another step now.
+  const name = `Escalation step ${step ? escalate.indexOf(step) + 1 : `${lastNumber(urging)}, which was removed since,`}`;
+  if (quietUntil !== undefined && quietUntil > now) return `⚠ ${name} waits until ${at(quietUntil)}: quiet hours.`;
+  return unreached === undefined ? undefined : `⚠ ${name} notified none of its people.`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

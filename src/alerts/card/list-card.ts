@@ -24,7 +24,7 @@ export async function listCard(card: AlertCard, telling: Telling): Promise<Outbo
     return count === undefined ? [] : [`${count.toLocaleString("en-US")} ${STATE_WORDS[state]}`];
   });
   const [moved] = await store.movedFrom(card.id, 1);
-  const gone = moved ? `${total === 0 ? "" : "\n\nOthers: "}${movedWords(moved.movedTo)}.` : "";
+  const gone = moved ? `${total === 0 ? "" : "\n\nOthers: "}${movedWords(moved.movedTo, telling)}.` : "";
   const more = total > SHOWN ? `\n\nand ${(total - SHOWN).toLocaleString("en-US")} more: \`/alerts\`` : "";
   return {
     text: "",

@@ -1,10 +1,16 @@
 /** What is left of a card whose alert is told elsewhere now: where that is, and nothing to press. */
 import type { Alert } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
-import { markOf } from "./words.js";
+import type { Alerting } from "../alerting.js";
+import { shownAs } from "../tell/shown-as.js";
+import { inline, markOf } from "./words.js";
 
-export function movedCard(alert: Alert, movedTo: readonly string[]): OutboundMessage {
-  return leftCard(alert, `${movedWords(movedTo)}. What happens to it is shown there.`);
+export function movedCard(
+  alert: Alert,
+  movedTo: readonly string[],
+  around: Pick<Alerting, "placeName">,
+): OutboundMessage {
+  return leftCard(alert, `${movedWords(movedTo, around)}. What happens to it is shown there.`);
 }
 
 /** Its alert came back to this chat, or is told somewhere else by now: another card has it. */
@@ -27,6 +33,6 @@ function leftCard(alert: Alert, text: string): OutboundMessage {
   };
 }
 
-export function movedWords(movedTo: readonly string[]): string {
-  return `Moved to ${movedTo.map((one) => `\`${one.replaceAll("`", "")}\``).join(", ")}`;
+export function movedWords(movedTo: readonly string[], { placeName }: Pick<Alerting, "placeName">): string {
+  return `Moved to ${movedTo.map((one) => inline(shownAs(one, placeName))).join(", ")}`;
 }

@@ -16,7 +16,7 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   // The newest episode is what it is about.
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
   const [moved] = await telling.store.movedFrom(card.id, 1);
-  if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo);
+  if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo, telling);
   if (alert === undefined) return withoutAlert(card, telling);
   return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
 }

@@ -4,11 +4,13 @@
  * takes none away.
  */
 import { isOpen } from "../../domain/alert.js";
+import type { Alerting } from "../alerting.js";
 import { type Plan, RULE } from "../plan.js";
+import { shownAs } from "../tell/shown-as.js";
 import { type Route, type Routing, routesFor } from "./route.js";
 
 /** True when its messages go to other places from now on, in any state. */
-export function move(plan: Plan, routes: readonly Route[], routing: Routing): boolean {
+export function move(plan: Plan, routes: readonly Route[], routing: Routing & Pick<Alerting, "placeName">): boolean {
   const { alert } = plan;
   // What is kept quiet stays where it is until it is loud again.
   if (!isOpen(alert.state) || alert.state === "silenced" || alert.state === "inhibited") return false;
@@ -25,9 +27,10 @@ export function move(plan: Plan, routes: readonly Route[], routing: Routing): bo
     plan.knownPlaces.some(
       ({ destination, isWaiting, cardId }) => destination === one && (isWaiting || cardId !== undefined),
     );
+  const names = (some: readonly string[]) => some.map((one) => shownAs(one, routing.placeName)).join(", ");
   for (const destination of left.filter(isThere)) plan.leave(destination, to);
   if (plan.left.length > 0)
-    plan.record("move", RULE, `from ${plan.left.map(({ destination }) => destination).join(", ")} to ${to.join(", ")}`);
+    plan.record("move", RULE, `from ${names(plan.left.map(({ destination }) => destination))} to ${names(to)}`);
   return isWider || left.length > 0;
 }
 
