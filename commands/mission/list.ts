@@ -2,6 +2,7 @@
 import { isMissionOver, MISSION_STATUSES, type Mission, type MissionFilter } from "../../src/domain/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { isPlansFolder } from "../../src/orchestrator/missions/plans.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
@@ -63,7 +64,10 @@ export function listPlans(deps: CommandDeps): CommandAnswer {
   });
   const first = files.find((file) => "plan" in file);
   return answer({
-    text: [`**${count(files.length, "plan")}**`, lines.join("\n")],
+    text: [
+      files.some(isPlansFolder) ? "**No plan can be read**" : `**${count(files.length, "plan")}**`,
+      lines.join("\n"),
+    ],
     data: {
       plans: files.map((file) => ({
         id: file.id,
@@ -75,7 +79,9 @@ export function listPlans(deps: CommandDeps): CommandAnswer {
 }
 
 function problemLine(problem: { line?: number; path: string; message: string } | undefined): string {
-  return problem === undefined ? "" : `line ${problem.line ?? "?"}: ${problem.path}: ${problem.message}`;
+  if (problem === undefined) return "";
+  const { line, path, message } = problem;
+  return [line !== undefined && `line ${line}`, path, message].filter(Boolean).join(": ");
 }
 
 function filterOf(asked: string): Partial<MissionFilter> {

@@ -3,6 +3,7 @@ import type { Config } from "../config/schema.js";
 import type { Address } from "../domain/address.js";
 import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
+import { isPlansFolder } from "../orchestrator/missions/plans.js";
 import { accountName } from "./people.js";
 
 /** `config`: as it is now, a reload changes it. */
@@ -15,6 +16,7 @@ export function offersOf(
     plans: () =>
       missions
         .plans()
+        .filter((file) => !isPlansFolder(file))
         // A broken one is offered, too: a person who runs it gets the problem.
         .map((file) => ({
           name: "plan" in file ? `${file.plan.title ?? file.id} · ${file.id}` : `broken · ${file.id}`,

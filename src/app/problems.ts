@@ -30,7 +30,7 @@ import { nearest } from "../lib/nearest.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { whyNotMasked } from "../lib/secret.js";
 import { assigneeProblem } from "../orchestrator/assignee.js";
-import type { Plans } from "../orchestrator/missions/plans.js";
+import { isPlansFolder, type Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
@@ -193,9 +193,10 @@ function brokenHooks({ broken }: Examined): ListedProblem[] {
 function needs(examined: Examined): ListedProblem[] {
   const { definitions, plans, env, rooms, config, loaded, stuck, commands, faults } = examined;
   const on = platformsOn(config, env, loaded.problems);
+  const files = plans.list();
   const machine = {
     searchPath: env.forPrograms().PATH ?? "",
-    plans: plans.list().map(({ id }) => id),
+    plans: files.some(isPlansFolder) ? undefined : files.map(({ id }) => id),
     commands,
     assigneeProblem: (assignTo: string) =>
       assigneeProblem(assignTo, config.orchestrator) ??
@@ -463,13 +464,15 @@ function isWaitedFor({ hook, phase, execution }: HookInfo): boolean {
 
 /** Plans are read when they are run; here is where their problems are found before. */
 function planProblems({ plans }: Examined): ListedProblem[] {
-  return plans
-    .list()
-    .flatMap((plan) =>
-      "problems" in plan
-        ? plan.problems.map(
-            (problem): ListedProblem => ({ ...problem, message: `plan ${plan.id}: ${problem.message}`, of: "plan" }),
-          )
-        : [],
-    );
+  return plans.list().flatMap((plan) =>
+    "problems" in plan
+      ? plan.problems.map(
+          (problem): ListedProblem => ({
+            ...problem,
+            message: isPlansFolder(plan) ? problem.message : `plan ${plan.id}: ${problem.message}`,
+            of: "plan",
+          }),
+        )
+      : [],
+  );
 }

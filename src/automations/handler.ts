@@ -85,8 +85,8 @@ export interface Machine {
   readonly hasHere: boolean;
   /** The PATH that programs get. */
   readonly searchPath: string;
-  /** Ids of the mission plans that can be run. */
-  readonly plans: readonly string[];
+  /** Ids of the mission plans that can be run; undefined: they cannot be listed. */
+  readonly plans: readonly string[] | undefined;
   /** All commands, those of plugins included. */
   readonly commands: readonly CommandSpec[];
   /** Ids of hooks and names of points; undefined when not all are known, because a plugin is broken. */

@@ -1,10 +1,11 @@
 /** The environment: secrets, places and ports. The only reader of `process.env`. */
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { z } from "zod";
 import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
+import { isMissing } from "../lib/list-folder.js";
 import { nearest } from "../lib/nearest.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { whyWeakToken } from "../lib/secret.js";
@@ -182,7 +183,7 @@ function loadDotEnv(): { names: ReadonlySet<string>; problem?: string } {
   const names = new Set<string>();
   const dead = deadLinkAt(".env", { restore: "Restore that file", wanted: "the one to use" });
   if (dead) return { names, problem: dead.message };
-  if (!existsSync(".env")) return { names };
+  if (isMissing(".env")) return { names };
   try {
     const text = readTextFile(".env");
     const damage = damageOf(text);

@@ -1,11 +1,12 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/platform.js";
 import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
 import { fileMarkSync, markText } from "../lib/file-mark.js";
+import { isMissing } from "../lib/list-folder.js";
 import { nearest } from "../lib/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
 import { PLAIN, shown, typeName } from "../lib/plain-issues.js";
@@ -101,17 +102,17 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const file = resolve(named ?? DEFAULT_FILE);
   const dead = deadLinkAt(file, { restore: "Restore that file", wanted: "the one to use" });
   if (dead) return finish(undefined, env, file, [...problems, { file, path: "", message: dead.message }]);
-  if (!existsSync(file)) {
+  if (isMissing(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
     else problems.push(...misnamed(file));
-    problems.push(...hooksFolderProblem(file), ...plansFolderProblem(file));
+    problems.push(...hooksFolderProblem(file));
     const config = configSchema.parse({}, PLAIN);
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
   const mark = markText(fileMarkSync(file));
   const { config, draft, sections, placeOf, pathOf, isFollowUp, ...read } = readYaml(file);
-  problems.push(...read.problems, ...hooksFolderProblem(file), ...plansFolderProblem(file));
+  problems.push(...read.problems, ...hooksFolderProblem(file));
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
     if (isFollowUp?.(problem.message)) continue;
     const path = pathOf?.(draftPath) ?? draftPath;
@@ -173,13 +174,6 @@ function readYaml(file: string): ReadFile {
     pathOf: originalOf,
     isFollowUp,
   };
-}
-
-/** Plans are read on demand: a volume that is not mounted would go unnoticed until then. */
-function plansFolderProblem(file: string): ConfigProblem[] {
-  const folder = join(dirname(file), "missions");
-  const dead = deadLinkAt(folder, { restore: "Mount or restore that folder", wanted: "the one with the plans" });
-  return dead ? [{ file: folder, path: "", message: dead.message }] : [];
 }
 
 function soundOf({ events }: Config, problems: readonly ConfigProblem[]): Config["events"] {

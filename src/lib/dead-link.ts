@@ -1,10 +1,11 @@
 /** Symbolic links that lead nowhere: to a volume that is not mounted, or to what was deleted. */
-import { existsSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { readlinkSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
+import { isMissing } from "./list-folder.js";
 
 /** Where the link leads, when nothing is there. Undefined for a link that leads to something, and for what is no link. */
 export function deadLinkTarget(path: string): string | undefined {
-  return existsSync(path) ? undefined : linkTarget(path);
+  return isMissing(path) ? linkTarget(path) : undefined;
 }
 
 export interface DeadLink {

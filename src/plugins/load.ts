@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { importAnew, localFiles } from "../lib/fresh-imports.js";
+import { isMissing } from "../lib/list-folder.js";
 import { placeInOrBelow, placeOfSyntaxError } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
@@ -24,9 +25,9 @@ const OWN_EXAMPLES = "hookgate/examples/";
 
 export function findModule(module: string, baseDir: string): FoundModule {
   const path = resolve(baseDir, module);
-  const isPath = /^\.{0,2}[/\\]/.test(module) || isAbsolute(module) || existsSync(path);
+  const isPath = /^\.{0,2}[/\\]/.test(module) || isAbsolute(module) || !isMissing(path);
   if (!isPath) return findPackage(module, baseDir);
-  if (!existsSync(path))
+  if (isMissing(path))
     throw failure("PLUGIN_MISSING", `there is no file ${path}`, "Paths are relative to the configuration file.");
   const found = statSync(path);
   // Importing a pipe or a device may never end, and nothing can interrupt it.

@@ -21,7 +21,9 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   verbatim: ["plan"],
   chats: ({ at }) => (at === undefined ? [] : [{ path: ["at"], text: at }]),
   missing: ({ plan }, { plans }) =>
-    plans.includes(plan) ? [] : [`there is no plan "${plan}" in the folder missions${suggestion(plan, plans)}`],
+    plans === undefined || plans.includes(plan)
+      ? []
+      : [`there is no plan "${plan}" in the folder missions${suggestion(plan, plans)}`],
   ownerOnly: true,
   async run({ plan, at }, { reach, hookId, runId, cause, event, signal, dryRun }) {
     const rendered = `mission ${plan}`;

@@ -52,7 +52,9 @@ export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
     ...namedChatProblem(chat, machine),
     ...unlessKnown(assign_to, machine.agentProblem),
     ...unlessKnown(plan, (id) =>
-      machine.plans.includes(id) ? undefined : `there is no plan "${id}"${suggestion(id, machine.plans)}`,
+      machine.plans === undefined || machine.plans.includes(id)
+        ? undefined
+        : `there is no plan "${id}"${suggestion(id, machine.plans)}`,
     ),
   ],
   run: ({ query, args }, context) => askRows(query, args, context),

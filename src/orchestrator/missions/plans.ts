@@ -1,8 +1,9 @@
 /** Where plans are written: the YAML and JSON files of the folder `missions` beside the configuration. Read anew whenever one is asked for. */
-import { readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { Plan } from "../../domain/plan.js";
+import { deadLinkAt } from "../../lib/dead-link.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { isNoFolder, listFolder } from "../../lib/list-folder.js";
 import { pathText, suggestion } from "../../lib/schema-issues.js";
 import { readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml } from "../../lib/yaml-source.js";
@@ -15,22 +16,32 @@ export interface PlanProblem extends Position {
   message: string;
 }
 
-export type PlanFile = { id: string; file: string } & ({ plan: Plan } | { problems: PlanProblem[] });
+export type PlanFile = { id: string; file: string } & (
+  | { plan: Plan }
+  /** `isFolder`: the folder cannot be read, so it is not known which plans there are. */
+  | { problems: PlanProblem[]; isFolder?: true }
+);
 
 export interface Plans {
-  /** In order of name. */
+  /** In order of name. A folder that cannot be read is the only entry. */
   list(): PlanFile[];
   /** The plan of this id. Throws PLAN_NOT_FOUND, or PLAN_INVALID with all that is wrong. */
   need(id: string): Plan;
 }
 
 export function createPlans(folder: string, around: PlanSurroundings): Plans {
-  const list = () => planFiles(folder).map((file) => readPlan(file, around));
+  const list = (): PlanFile[] => {
+    const { entries, unread } = listFolder(folder);
+    const message = unread ?? noFolder(folder);
+    if (message !== undefined)
+      return [{ id: basename(folder), file: folder, problems: [{ file: folder, path: "", message }], isFolder: true }];
+    return planNames(entries).map((name) => readPlan(join(folder, name), around));
+  };
   return {
     list: () => withoutDoubles(list()),
     need(id) {
       const files = withoutDoubles(list());
-      const found = files.find((file) => file.id === id);
+      const found = planOf(files, id);
       if (found === undefined)
         throw new HookgateError({
           code: "PLAN_NOT_FOUND",
@@ -87,17 +98,24 @@ function readPlan(file: string, around: PlanSurroundings): PlanFile {
   }
 }
 
-function planFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith("."))
-      .sort()
-      .map((name) => join(folder, name));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return [];
-    throw error;
-  }
+function noFolder(folder: string): string | undefined {
+  if (isNoFolder(folder)) return "is a file, but plans are read from a folder of this name. Move or delete it.";
+  return deadLinkAt(folder, { restore: "Mount or restore that folder", wanted: "the one with the plans" })?.message;
+}
+
+function planNames(entries: readonly { name: string }[]): string[] {
+  return entries
+    .map(({ name }) => name)
+    .filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith("."))
+    .sort();
+}
+
+export const isPlansFolder = (file: PlanFile) => "problems" in file && file.isFolder === true;
+
+/** The plan of this id; where the folder cannot be read, with the problem of the folder. */
+export function planOf(files: readonly PlanFile[], id: string): PlanFile | undefined {
+  const found = files.find((file) => file.id === id || isPlansFolder(file));
+  return found && { ...found, id };
 }
 
 /** Two files of one id: the second is broken, and says so. */

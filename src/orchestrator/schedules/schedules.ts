@@ -8,7 +8,7 @@ import { newId } from "../../lib/id.js";
 import { nearest } from "../../lib/nearest.js";
 import { localTimezone, timezoneProblem } from "../../lib/timezone.js";
 import { createWork } from "../../lib/work.js";
-import { invalidPlan, type PlanFile } from "../missions/plans.js";
+import { invalidPlan, isPlansFolder, type PlanFile, planOf } from "../missions/plans.js";
 import type { ScheduleDeps } from "./deps.js";
 import { dispatchIdOf, nextTime, withNext } from "./times.js";
 import { begin, trigger } from "./trigger.js";
@@ -70,11 +70,12 @@ export function createSchedules(deps: ScheduleDeps): Schedules {
     return clock.now() + PLANS_EVERY_MS;
   }
 
-  /** Schedules that stand in plans: what changed there changes here, what is gone there goes. A plan that is broken keeps what it had. */
+  /** Schedules that stand in plans: what changed there changes here, what is gone there goes. A plan that is broken, or in a folder that cannot be read, keeps what it had. */
   async function takePlans(): Promise<void> {
     const known = new Map((await store.list()).map((schedule) => [schedule.id, schedule]));
     const kept = new Set<string>();
-    for (const file of missions.plans()) {
+    const files = missions.plans();
+    for (const file of files) {
       if (!("plan" in file)) kept.add(file.id);
       else if (file.plan.schedule !== undefined) {
         kept.add(file.id);
@@ -86,6 +87,7 @@ export function createSchedules(deps: ScheduleDeps): Schedules {
           await plan({ ...wanted, paused: has?.paused ? has.paused : wanted.paused });
       }
     }
+    if (files.some(isPlansFolder)) return;
     for (const { id, source } of known.values()) if (source === "plan" && !kept.has(id)) await store.forget(id);
   }
 
@@ -213,7 +215,7 @@ function needGood(times: { cron: string; timezone: string }): void {
 const asSentence = (problem: string) => `${problem[0]?.toUpperCase()}${problem.slice(1)}.`;
 
 function needPlan(files: readonly PlanFile[], id: string): void {
-  const found = files.find((file) => file.id === id);
+  const found = planOf(files, id);
   if (found !== undefined && "problems" in found)
     throw invalidPlan(found, "No schedule was added. Fix the file and add the schedule again.");
   if (found !== undefined) return;

@@ -1,0 +1,43 @@
+/** Folders that people write. What may not be read, or not at the moment, is never taken for what is not there. */
+import { type Dirent, readdirSync, statSync } from "node:fs";
+import { errorMessage } from "./errors.js";
+
+/** A path that leads nowhere, over a file, or in a circle. */
+const NOTHING: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+
+export const leadsNowhere = (error: unknown) => NOTHING.has((error as NodeJS.ErrnoException).code);
+
+export function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return leadsNowhere(error);
+  }
+}
+
+/** Whether a file, or anything else that is no folder, is there. */
+export function isNoFolder(path: string): boolean {
+  try {
+    return !statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** What is in a folder; nothing when it is missing. `unread`: why that is not known, and what to do. */
+export function listFolder(path: string): { entries: Dirent[]; unread?: string } {
+  try {
+    return { entries: readdirSync(path, { withFileTypes: true }) };
+  } catch (error) {
+    return leadsNowhere(error) ? { entries: [] } : { entries: [], unread: unreadText(error) };
+  }
+}
+
+function unreadText(error: unknown): string {
+  const why = errorMessage(error).replace(/, scandir .*$/s, "");
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "EACCES" && code !== "EPERM") return `cannot be read: ${why}. Check its disk.`;
+  const user = process.geteuid === undefined ? "of the gateway" : `with the id ${process.geteuid()}`;
+  return `cannot be read: ${why}. Give the user ${user} the right to list and enter this folder.`;
+}
