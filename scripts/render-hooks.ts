@@ -95,6 +95,8 @@ every problem at once, with its line, by the rules of a start and a reload.
   broken entry.
 - Two entries cannot have one id: the second is broken. After a reload, the hook that is in force keeps its id, and the new entry is broken.
 - When \`hooks\` itself is a file or a link that leads nowhere, guards may be missing: the start and the reload are refused.
+- A file or a folder that the gateway's user may not read is listed like a broken definition: hooks of it that are in force stay in
+  force, and the rest of a change is applied. A start goes on without these hooks.
 - A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`
   applies. A hook whose \`after\` or \`before\` names a hook that is broken or absent is listed and stays in force, without that order.
 

@@ -4,7 +4,6 @@
  * restart can apply.
  */
 
-import { existsSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Alerts } from "../alerts/alerts.js";
@@ -23,6 +22,7 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { inTurn } from "../lib/in-turn.js";
+import { isMissing } from "../lib/list-folder.js";
 import type { Logger } from "../lib/logger.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
@@ -290,7 +290,7 @@ function needFile(next: LoadedConfig, inForce: LoadedConfig): void {
  */
 function needHooksFolder(next: LoadedConfig, inForce: readonly Pick<Definition, "id" | "place">[]): void {
   const folder = hooksFolder(placeOfConfig(next));
-  if (existsSync(folder)) return;
+  if (!isMissing(folder)) return;
   const lost = inForce.filter(({ place }) => place.file.startsWith(`${folder}${sep}`)).map(({ id }) => id);
   if (lost.length === 0) return;
   const names = lost.slice(0, 10).join(", ");

@@ -10,7 +10,7 @@ export interface BrokenHook {
   readonly id: string;
   readonly place: Place;
   readonly critical: boolean;
-  /** The file cannot be read at all: `id` names the file. */
+  /** The file, or the folder, cannot be read at all: `id` names it. */
   readonly isWholeFile?: boolean;
   readonly problems: readonly (Place & { path: string; message: string })[];
 }

@@ -2,11 +2,13 @@
  * Puts a set of definitions in place of the one before, in one go: no dispatch sees half of it. What did not change keeps its
  * registration; what the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
  */
+import { dirname } from "node:path";
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
 import { isUnfit } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, isSame, type LoadedHooks } from "./definition/load.js";
+import { within } from "./paths.js";
 import { type Runner, registerDefinition } from "./register.js";
 import { eventName } from "./triggers/event-point.js";
 
@@ -109,7 +111,10 @@ function inOrder(
   { written, files }: LoadedHooks,
 ): Map<string, Live> {
   const fileOrder = new Map(files.map((file, index) => [file, index]));
-  const placeIn = (file: string, index: number) => ({ file: fileOrder.get(file) ?? files.length, index });
+  // A file in a folder that cannot be listed stands where the folder stands.
+  const orderOf = (file: string): number =>
+    fileOrder.get(file) ?? (dirname(file) === file ? files.length : orderOf(dirname(file)));
+  const placeIn = (file: string, index: number) => ({ file: orderOf(file), index });
   const places = new Map([...written].map(([id, { file }], index) => [id, placeIn(file, index)]));
   const lastIn = new Map<number, number>();
   for (const [id, { definition }] of before) {
@@ -128,14 +133,14 @@ function inOrder(
 }
 
 /**
- * The broken entry for which a hook that is missing was not removed: its own new version, its whole file, or an entry of its file that
+ * The broken entry for which a hook that is missing was not removed: its own new version, its whole file or folder, or an entry of its file that
  * may have been this hook or may have swallowed it. Undefined: it was removed.
  */
 function whyItStays({ id, point, place }: Definition, { broken, events }: LoadedHooks): BrokenHook | undefined {
   if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return undefined;
   return (
     broken.find((one) => one.id === id) ??
-    broken.find((one) => (one.isWholeFile ?? one.mayHideOthers) === true && one.place.file === place.file)
+    broken.find((one) => (one.isWholeFile ?? one.mayHideOthers) === true && within(place.file, one.place.file))
   );
 }
 

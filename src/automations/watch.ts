@@ -127,7 +127,7 @@ export interface Marks {
   place: string;
   /** The folders of hook files, as one text: it changes with the names in them. */
   names: string;
-  /** The hook files. They are listed again when a name changed since `before`: the system reports those in new folders. */
+  /** The hook files, and folders that cannot be listed. They are listed again when a name changed since `before`, and while there is such a folder. */
   files: readonly string[];
   /** The hook files as they were, as one text. */
   hooks: string;
@@ -145,7 +145,8 @@ export async function marksOf({ file, folder, variables }: Watched, before?: Mar
   const place = `${places.join("\n")}\n${ofFolder.identity}`;
   const known = before?.files ?? hookFiles(folder);
   const names = await marksText([folder, ...known.map(dirname)]);
-  const files = before === undefined || before.names === names ? known : hookFiles(folder);
+  const isKnown = before === undefined || (before.names === names && known.every(isHookFile));
+  const files = isKnown ? known : hookFiles(folder);
   return {
     file: markText(ofFile),
     variables: markText(ofVariables),

@@ -1,4 +1,4 @@
-/** Texts that change when a file does: when its content is written, or another file comes into its place. */
+/** Texts that change when a file does: when its content is written, who may read it changes, or another file comes into its place. */
 import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 
@@ -14,13 +14,17 @@ export async function fileMark(path: string): Promise<FileMark> {
 
 /** For code that reads the file at once. */
 export function fileMarkSync(path: string): FileMark {
-  return markOf(statSync(path, { throwIfNoEntry: false }));
+  try {
+    return markOf(statSync(path));
+  } catch {
+    return markOf(undefined); // the reading reports why
+  }
 }
 
 function markOf(found: Stats | undefined): FileMark {
   if (found === undefined) return { identity: "none", content: "" };
-  const { dev, ino, birthtimeMs, mtimeMs, size } = found;
-  return { identity: `${dev}:${ino}:${birthtimeMs}`, content: `${mtimeMs}:${size}` };
+  const { dev, ino, birthtimeMs, mtimeMs, size, mode, uid, gid } = found;
+  return { identity: `${dev}:${ino}:${birthtimeMs}`, content: `${mtimeMs}:${size}:${mode}:${uid}:${gid}` };
 }
 
 export const markText = ({ identity, content }: FileMark): string => `${identity} ${content}`;

@@ -1,10 +1,12 @@
 /** Files and folders of the configuration that are emptied, removed, or replaced whole while the gateway runs. */
-import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { runCli } from "../cli/run-cli.js";
+import { asOrdinaryUser } from "../support/ordinary-user.js";
 import { until } from "../support/until.js";
-import { type LiveApp, liveApp } from "./support/live-app.js";
+import { type LiveApp, liveApp, TOKEN } from "./support/live-app.js";
 
 const hook = (id: string, more = "") => `{ id: ${id}, on: message_received, ${more} run: { shell: { sh: "exit 0" } } }`;
 const ids = (live: LiveApp) =>
@@ -13,7 +15,18 @@ const ids = (live: LiveApp) =>
     .map(({ id }) => id)
     .sort()
     .join();
-const status = async (live: LiveApp) => JSON.stringify(await live.post("/api/command", { line: "/status" }));
+const asked = async (live: LiveApp, line: string) => JSON.stringify(await live.post("/api/command", { line }));
+const status = (live: LiveApp) => asked(live, "/status");
+/** Everywhere where problems of the configuration are shown. */
+async function expectShown(live: LiveApp, why: RegExp) {
+  for (const line of ["/status", "/hooks broken"]) expect(await asked(live, line)).toMatch(why);
+  expect(await live.get("/readyz")).toMatchObject({ ready: true, state: "degraded", configuration: { problems: 1 } });
+  for (const command of ["check", "doctor"]) {
+    const { code, out, err } = await runCli([command], { cwd: live.folder, env: { HOOKGATE_TOKEN: TOKEN } });
+    expect(out + err).toMatch(why);
+    expect(code).toBe(2);
+  }
+}
 
 describe.each([
   ["hookgate.yaml", (id: string) => `hooks:\n  - ${hook(id)}\n`],
@@ -209,5 +222,92 @@ describe("the folder hooks", () => {
     expect(await status(live)).toMatch(why);
     live.write("hooks/two.yaml", hook("two"));
     await until(() => ids(live) === "one,two", "a new file beside it");
+  });
+});
+
+describe("folders that may not be listed", () => {
+  test("the hooks in force stay, the rest of a change is applied, and it is shown until the folder is readable", async () => {
+    const live = await liveApp(
+      {
+        "hookgate.yaml": "",
+        "hooks/a.yaml": hook("a"),
+        "hooks/m/within.yaml": hook("within").replace("sh:", "cwd: /, sh:"),
+        "hooks/z.yaml": hook("z"),
+      },
+      { mayBreak: true },
+    );
+    asOrdinaryUser(live.folder);
+    const why = (name: string) =>
+      new RegExp(`${name}/.*cannot be read: EACCES: permission denied\\. Give the user .* list and enter this folder`);
+    const folder = join(live.folder, "hooks");
+    chmodSync(folder, 0);
+    live.write("hookgate.yaml", `hooks:\n  - ${hook("new")}\n`);
+    await until(() => ids(live) === "a,new,within,z", "the change of hookgate.yaml");
+    await expectShown(live, why("hooks"));
+    // As SIGHUP does.
+    await live.app.reload(live.read());
+    expect(ids(live)).toBe("a,new,within,z");
+    expect(await asked(live, "/hooks broken")).toContain("the previous version of 3 hooks in it runs");
+    chmodSync(folder, 0o755);
+    await until(() => live.app.automations.broken().length === 0, "the folder being read again");
+
+    const inOrder = () => live.app.automations.list().map(({ id }) => id);
+    chmodSync(join(folder, "m"), 0);
+    live.remove("hooks/z.yaml");
+    await until(() => ids(live) === "a,new,within", "the removal of the other file");
+    live.write("hooks/z.yaml", hook("z"));
+    await until(() => ids(live) === "a,new,within,z", "the other file");
+    expect(inOrder()).toEqual(["new", "a", "within", "z"]);
+    await expectShown(live, why("m"));
+
+    await live.stop();
+    await live.start();
+    expect(ids(live)).toBe("a,new,z");
+    await expectShown(live, why("m"));
+    chmodSync(join(folder, "m"), 0o755);
+    await until(() => ids(live) === "a,new,within,z", "the folder within");
+    expect(await live.get("/readyz")).toMatchObject({ state: "ready" });
+  });
+});
+
+describe("the folder missions", () => {
+  const PLAN = `schedule: { cron: "0 3 * * *" }\ngroups: [{ name: a, tasks: [{ id: t, assignTo: "person:web:1" }] }]`;
+
+  test.each<[string, RegExp, (path: string) => void]>([
+    [
+      "a link to nothing",
+      /missions: is a link to [^ ]*nowhere, which does not exist/,
+      (at) => symlinkSync("nowhere", at),
+    ],
+    [
+      "a link to itself",
+      /missions: is a link to [^ ]*missions, which leads in a circle/,
+      (at) => symlinkSync("missions", at),
+    ],
+    ["a file", /missions: is a file, but plans are read from a folder/, (at) => writeFileSync(at, "")],
+    [
+      "one that may not be listed",
+      /missions: cannot be read: EACCES: permission denied\. Give/,
+      (at) => mkdirSync(at, 0),
+    ],
+  ])("that becomes %s is a problem that takes nothing else down, and keeps its schedules", async (_what, why, put) => {
+    const run = `- { id: starts, trigger: manual, run: { mission: { plan: nightly } } }`;
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n  ${run}\n`, "missions/nightly.yaml": PLAN });
+    expect(await asked(live, "/schedule list")).toContain("plan `nightly` at");
+    asOrdinaryUser(live.folder);
+    const folder = join(live.folder, "missions");
+    renameSync(folder, join(live.folder, "away"));
+    put(folder);
+    await expectShown(live, why);
+    live.write("hookgate.yaml", `hooks:\n  ${run}\n  - ${hook("new")}\n`);
+    await until(() => ids(live) === "new,starts", "the change of hookgate.yaml");
+    await live.stop();
+    await live.start();
+    await expectShown(live, why);
+    expect(await asked(live, "/schedule list")).toMatch(/plan `nightly` at .*its plan is broken/);
+    expect(await asked(live, "/mission run nightly")).toMatch(new RegExp(why.source.replace("missions:", "missions")));
+    rmSync(folder, { recursive: true });
+    renameSync(join(live.folder, "away"), folder);
+    expect(await live.get("/readyz")).toMatchObject({ state: "ready" });
   });
 });

@@ -21,7 +21,7 @@ export interface BrokenHook {
   place: Place;
   critical: boolean;
   problems: DefinitionProblem[];
-  /** The file cannot be read at all, so it is not known which hooks are in it. */
+  /** The file, or the folder, cannot be read at all, so it is not known which hooks are in it. */
   isWholeFile?: boolean;
   /** It is no valid YAML (a lost `-`), not in the list, or has no id of its own (`di: guard`): it may have swallowed or been another hook of its file. */
   mayHideOthers?: boolean;
@@ -96,7 +96,7 @@ export function isSame(one: Definition | undefined, other: Definition): boolean 
 /** One for each file, however many errors it has. */
 function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
   const byFile = new Map<string, BrokenHook>();
-  for (const { message: why, critical, ...place } of problems) {
+  for (const { message: why, critical, isFolder, ...place } of problems) {
     const names = critical === true ? ", and it names a critical hook" : "";
     const message =
       critical === undefined ? why : `${why.replace(/\.$/, "")}. No hook of this file can be read${names}`;
@@ -104,7 +104,8 @@ function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
     const known = byFile.get(place.file);
     if (known === undefined)
       byFile.set(place.file, {
-        id: nameAfter(place),
+        // The slash is in no id of a hook.
+        id: `${nameAfter(place)}${isFolder ? "/" : ""}`,
         place,
         critical: critical === true,
         isWholeFile: true,

@@ -1,9 +1,10 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { type Dirent, readFileSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { inspect } from "node:util";
 import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
+import { isNoFolder, leadsNowhere, listFolder } from "../../lib/list-folder.js";
 import { nearest } from "../../lib/nearest.js";
 import { MAX_TEXT_BYTES, readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/yaml-source.js";
@@ -26,12 +27,13 @@ interface Torn {
   mayHideOthers: boolean;
 }
 
-/** A file that cannot be read as definitions. */
+/** A file that cannot be read as definitions, or a folder that cannot be listed. */
 export interface SourceProblem extends Position {
   file: string;
   message: string;
   /** The file cannot be read, and its words name a critical hook. */
   critical?: boolean;
+  isFolder?: true;
 }
 
 export const HOOKS_FOLDER = "hooks";
@@ -55,8 +57,8 @@ export interface Sources {
 }
 
 export function readSources({ file, hooks, placeOf }: ConfigHooks): Sources {
-  const files = filesIn(hooksFolder(file));
-  const found: Sources = { sources: [], problems: [], files: file === undefined ? files : [file, ...files] };
+  const { files, unread } = contentOf(hooksFolder(file));
+  const found: Sources = { sources: [], problems: unread, files: file === undefined ? files : [file, ...files] };
   for (const [index, value] of file === undefined ? [] : hooks.entries())
     found.sources.push({
       value,
@@ -64,8 +66,8 @@ export function readSources({ file, hooks, placeOf }: ConfigHooks): Sources {
       placeOf: (path, ofKey) => placeOf?.(["hooks", index, ...path], ofKey) ?? {},
     });
   for (const path of files) {
-    const unread = whyUnread(path);
-    if (unread !== undefined) found.problems.push({ file: path, message: unread });
+    const why = whyUnread(path);
+    if (why !== undefined) found.problems.push({ file: path, message: why });
     if (isHookFile(path)) readHookFile(path, found);
   }
   return found;
@@ -74,7 +76,7 @@ export function readSources({ file, hooks, placeOf }: ConfigHooks): Sources {
 /** Why the configuration `file` is refused: it is not known which guards are in a folder that cannot be found. */
 export function hooksFolderProblem(file: string): { file: string; path: string; message: string }[] {
   const folder = join(dirname(file), HOOKS_FOLDER);
-  if (deadLinkTarget(folder) === undefined && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+  if (deadLinkTarget(folder) === undefined && isNoFolder(folder))
     return [
       {
         file: folder,
@@ -83,7 +85,7 @@ export function hooksFolderProblem(file: string): { file: string; path: string; 
       },
     ];
   const problems = new Map<string, string>();
-  for (const path of [folder, ...filesIn(folder)]) {
+  for (const path of [folder, ...contentOf(folder).files]) {
     // A link to a file has an ending; a file of hooks that leads nowhere is reported as one that cannot be read.
     const dead =
       extname(path) === ""
@@ -95,35 +97,48 @@ export function hooksFolderProblem(file: string): { file: string; path: string; 
   return [...problems].map(([path, message]) => ({ file: path, path: "", message }));
 }
 
-/** In order of name, folders within included. No folder is no files. */
+/** In order of name, folders within included, and then folders that cannot be listed. No folder is no files. */
 export function hookFiles(folder: string): string[] {
-  return filesIn(folder).filter(isHookFile);
+  const { files, unread } = contentOf(folder);
+  return [...files.filter(isHookFile), ...unread.map(({ file }) => file)];
 }
 
 /** One sentence for each file beside the configuration `file` that looks like a hook that was put aside. */
 export function asideNotes(file: string | undefined): string[] {
   const folder = hooksFolder(file);
-  return namesIn(folder, isInHiddenFolder).flatMap((name) => putAside(join(folder, name)) ?? []);
-}
-
-function filesIn(folder: string): string[] {
-  return namesIn(folder).map((name) => join(folder, name));
+  return contentOf(folder, isInHiddenFolder).files.flatMap((path) => putAside(path) ?? []);
 }
 
 const isHidden = (name: string) => name.split(/[\\/]/).some((part) => part.startsWith("."));
 const isInHiddenFolder = (name: string) => isHidden(dirname(name).replace(/^\.$/, ""));
 
-const NO_FOLDER: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+/** Everything in it, in order of name. `unread`: folders whose content is unknown; `hooksFolderProblem` reports links that lead nowhere. */
+function contentOf(folder: string, isLeftOut = isHidden): { files: string[]; unread: SourceProblem[] } {
+  const names: string[] = [];
+  const unread: SourceProblem[] = [];
+  const enter = (within: string) => {
+    const file = join(folder, within);
+    const found = listFolder(file);
+    if (found.unread !== undefined)
+      unread.push({ file, message: `${found.unread} No hook in this folder can be read`, isFolder: true });
+    for (const entry of found.entries) {
+      const name = join(within, entry.name);
+      names.push(name);
+      if (!isHidden(name) && mayBeFolder(entry, join(folder, name))) enter(name);
+    }
+  };
+  enter("");
+  const files = names.filter((name) => !isLeftOut(name)).sort();
+  return { files: files.map((name) => join(folder, name)), unread };
+}
 
-function namesIn(folder: string, isLeftOut = isHidden): string[] {
+/** A link that may not be followed may lead to a folder of hooks. */
+function mayBeFolder(entry: Dirent, path: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
   try {
-    return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((name) => !isLeftOut(name))
-      .sort();
+    return statSync(path).isDirectory();
   } catch (error) {
-    // `hooksFolderProblem` reports a link that leads nowhere or in a circle.
-    if (NO_FOLDER.has((error as NodeJS.ErrnoException).code)) return [];
-    throw error;
+    return !leadsNowhere(error) && !isHookFile(path);
   }
 }
 
