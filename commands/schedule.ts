@@ -4,7 +4,6 @@ import type { Schedule, ScheduleOutcome } from "../src/domain/schedule.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { writeMoment } from "../src/lib/markdown/tokens.js";
-import { planOf } from "../src/orchestrator/missions/plans.js";
 import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
@@ -74,7 +73,9 @@ async function list(deps: CommandDeps, context: CommandContext): Promise<Command
 
 /** Its times come, and start nothing. */
 function whyNoStart(deps: CommandDeps, { planId }: Schedule): string {
-  const plan = planOf(missionsOf(deps).plans(), planId);
+  const plan = missionsOf(deps)
+    .plans()
+    .find((file) => file.id === planId || ("problems" in file && file.isFolder === true));
   if (plan === undefined) return `; it **cannot start**: there is no plan ${code(planId)} any more`;
   return "problems" in plan ? "; it **cannot start**: its plan is broken (/mission plans shows why)" : "";
 }

@@ -1,6 +1,7 @@
 /** `/hooks broken`: definitions that are not in force, with everything that is wrong, triggers that cannot fire, and all other problems of the configuration. */
+
+import { sep } from "node:path";
 import type { AutomationDesk, BrokenHook } from "../../src/automations/desk.js";
-import { within } from "../../src/automations/paths.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import { placeText } from "../automations/describe.js";
@@ -79,7 +80,7 @@ function sectionOf({ id, isWholeFile }: BrokenHook, desk: Desk): keyof typeof SE
 /** What runs in place of a broken version; undefined when nothing does. */
 export function previousText({ id, place, isWholeFile }: BrokenHook, desk: Desk): string | undefined {
   if (isWholeFile !== true) return desk?.get(id) === undefined ? undefined : "the previous version is in force";
-  const held = desk?.list().filter((one) => within(one.place.file, place.file)).length ?? 0;
+  const held = desk?.list().filter((one) => `${one.place.file}${sep}`.startsWith(`${place.file}${sep}`)).length ?? 0;
   return held === 0 ? undefined : `the previous version of ${count(held, "hook")} in it runs`;
 }
 

@@ -2,7 +2,6 @@
 import { isMissionOver, MISSION_STATUSES, type Mission, type MissionFilter } from "../../src/domain/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { isPlansFolder } from "../../src/orchestrator/missions/plans.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
@@ -65,7 +64,9 @@ export function listPlans(deps: CommandDeps): CommandAnswer {
   const first = files.find((file) => "plan" in file);
   return answer({
     text: [
-      files.some(isPlansFolder) ? "**No plan can be read**" : `**${count(files.length, "plan")}**`,
+      files.some((file) => "problems" in file && file.isFolder === true)
+        ? "**No plan can be read**"
+        : `**${count(files.length, "plan")}**`,
       lines.join("\n"),
     ],
     data: {
