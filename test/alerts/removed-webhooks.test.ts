@@ -81,7 +81,7 @@ it("after it was removed, the page is lost: the history, the card and the fallba
   );
   const copies = on.posted(OPS).filter(({ text }) => text.includes(`(it did not arrive at ${old.host})`));
   expect(copies).toHaveLength(1);
-  expect(on.posted()[0]?.text).toContain("⚠ Escalation step 1 notified none of its people");
+  expect(on.posted()[0]?.text).toContain("⚠ Escalation step 1, which was removed since, notified none of its people");
   expect(await aboutWebhook(on)).toBeUndefined();
 });
 
