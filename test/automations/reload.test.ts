@@ -82,7 +82,7 @@ describe("a changed configuration", () => {
     const shown = async (line: string) => JSON.stringify(await live.post("/api/command", { line }));
     const pages = [1, 2, 3].map((page) => shown(`/hooks broken page=${page}`));
     const texts = await Promise.all(pages);
-    expect(texts[0]).toMatch(/1 file cannot be read.*z\.yaml.*24 hooks not in force.*`b1`/s);
+    expect(texts[0]).toMatch(/1 file or folder cannot be read.*z\.yaml.*24 hooks not in force.*`b1`/s);
     expect(texts[0]).toContain("page 1 of 3");
     expect(texts[1]).toContain("`b15`");
     expect(texts[1]).not.toContain("`b3` at");
