@@ -4,21 +4,15 @@
  * what was just stored need not be read: a lane reads on where its copy ends, and a queue is read as soon as anything is out of the ordinary
  * (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */
-import { formatAddress } from "../domain/address.js";
-import { conversationOf, type InboundEvent } from "../domain/event.js";
-import { queueOf, readQueue } from "../domain/outbox-queue.js";
-import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore, Pause } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
-import type { Logger } from "../lib/logger.js";
+import { conversationOf } from "../domain/event.js";
+import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore } from "../domain/store.js";
 import { PerKey } from "../lib/per-key.js";
-import { Key, KeyedWork, Share } from "../lib/work.js";
+import { Key, type Share } from "../lib/work.js";
 import type { Handling } from "./inbound/handling.js";
 
 /** Rows of lanes in memory, over all conversations. */
 const MAX_ROWS = 2_000;
 const READ_ROWS = 50;
-/** Lanes that are listed as put off. */
-const MAX_PUT_OFF = 200;
 const MAX_DELIVERIES_PER_QUEUE = 200;
 /** Lanes of slow commands and queues of interactions come and go: idle ones of a conversation are forgotten when there are so many. */
 const FEW_BESIDE = 16;
@@ -49,7 +43,7 @@ export interface LaneRow extends InboxRow {
 }
 
 /** What all conversations share. */
-interface Shared {
+export interface Shared {
   readonly inbox: Pick<InboxStore, "lane" | "list">;
   readonly outbox: Pick<OutboxStore, "next" | "shift">;
   readonly handling: Share;
@@ -296,198 +290,3 @@ export class Conversation {
 }
 
 const isDone = (key: Lane | Queue) => key.isIdle && key.isEmpty;
-
-export interface ConversationsOptions {
-  inbox: Shared["inbox"];
-  outbox: Shared["outbox"];
-  onDeliveries: Shared["onDeliveries"];
-  /** Handles what is due in a lane. */
-  handle: Shared["handle"];
-  /** Sends what is due in a queue. */
-  send: Shared["send"];
-  /** How many at the same time. */
-  maxHandling: number;
-  maxSending: number;
-  clock: Clock;
-  logger: Logger;
-}
-
-export class Conversations {
-  readonly #shared: Shared;
-  readonly #work: KeyedWork;
-  readonly #all: PerKey<Conversation>;
-
-  constructor({
-    inbox,
-    outbox,
-    onDeliveries,
-    handle,
-    send,
-    maxHandling,
-    maxSending,
-    clock,
-    logger,
-  }: ConversationsOptions) {
-    const handling = new Share(maxHandling, logger.child({ flow: "inbound" }));
-    const sending = new Share(maxSending, logger.child({ flow: "outbound" }));
-    const memory = { rows: 0, steps: 0, shifting: undefined };
-    const shared: Shared = { inbox, outbox, handling, sending, handle, send, onDeliveries, ...memory };
-    this.#shared = shared;
-    this.#work = new KeyedWork([handling, sending], { clock, isWaiting: true });
-    this.#all = new PerKey(
-      (address) => new Conversation(address, shared),
-      (conversation) => conversation.isIdle,
-    );
-  }
-
-  of(address: string): Conversation {
-    return this.#all.of(address);
-  }
-
-  laneOf(key: string): Lane {
-    const end = key.indexOf(COMMAND_LANE);
-    return this.of(end < 0 ? key : key.slice(0, end)).lane(key);
-  }
-
-  queueOf(key: string): Queue {
-    return this.of(readQueue(key).conversation).queue(key);
-  }
-
-  /** The queue that this delivery waits in. `near`: the conversation that it is mostly of. */
-  queueFor(delivery: NewDelivery, near?: Conversation): Queue {
-    const key = queueOf(delivery);
-    return near?.address === key ? near.sending : this.queueOf(key);
-  }
-
-  get handling(): Share["depth"] {
-    return this.#shared.handling.depth;
-  }
-
-  get sending(): Share["depth"] {
-    return this.#shared.sending.depth;
-  }
-
-  /** There is something to do in a lane or a queue. */
-  wake(key: Lane | Queue, atMs?: number): void {
-    this.#work.wake(key, atMs);
-  }
-
-  /** Takes a queue with nothing open for a delivery that is not stored yet. False when it has to wait for its turn. The taker owes `sendNow`. */
-  take(queue: Queue, delivery: Delivery): boolean {
-    if (!queue.isEmpty || !queue.keeps(delivery) || !this.#work.claim(queue)) return false;
-    queue.keep(delivery);
-    return true;
-  }
-
-  /** What is done in a queue that was taken. */
-  sendNow(queue: Queue, job: () => Promise<number | undefined>): void {
-    this.#work.run(queue, job);
-  }
-
-  /** Nothing more is started. Resolves when what is under way has ended. */
-  stop(): Promise<void> {
-    return this.#work.stop();
-  }
-
-  /**
-   * The clock was set: times move with it, also of what is under way. In the same turn, because a delivery would else expire, or pass
-   * for one that was tried for long, by the step alone.
-   */
-  async shift(stepMs: number): Promise<void> {
-    this.#shared.steps++;
-    const known = new Set<Delivery>();
-    for (const { queues } of this.#all.values())
-      for (const queue of queues) for (const delivery of queue.known) known.add(delivery);
-    for (const delivery of known) {
-      delivery.createdAt += stepMs;
-      delivery.dueAt += stepMs;
-      if (delivery.expiresAt !== undefined) delivery.expiresAt += stepMs;
-    }
-    this.#shared.shifting = this.#shared.outbox.shift(stepMs);
-    await this.#shared.shifting;
-  }
-
-  /** Lanes that wait because a hook put off their first message (`deferMs`). */
-  async putOffs(now: number): Promise<Pause[]> {
-    const rows = await this.#shared.inbox.list({ status: "deferred", limit: MAX_PUT_OFF });
-    return rows
-      .filter(({ error, dueAt }) => error === undefined && dueAt > now)
-      .flatMap(({ lane: key, dueAt: until, id }) => {
-        const head = this.laneOf(key).first;
-        if (head?.id !== id || head.dueMs === 0) return []; // it is handled now
-        const { by, askedMs } = head.putOff ?? { by: "a hook", askedMs: until - now };
-        const reason = `${by} put off a message (deferMs), and later ones wait for it`;
-        return [{ key, until, askedMs, reason, isPutOff: true }];
-      });
-  }
-
-  /** Offers deferred messages again now: those of one lane, or all. Gives the lanes to work. */
-  async hurry(key: string | undefined, now: number): Promise<Lane[]> {
-    const waiting = (await this.putOffs(now)).filter((pause) => key === undefined || pause.key === key);
-    return waiting.map((pause) => {
-      const lane = this.laneOf(pause.key);
-      if (lane.first) lane.first.dueMs = 0;
-      return lane;
-    });
-  }
-}
-
-/** A new event as its row has it. */
-export function newLaneRow(
-  id: number,
-  lane: string,
-  conversation: string,
-  event: InboundEvent,
-  receivedAt: number,
-  isStarted: boolean,
-): LaneRow {
-  return {
-    id,
-    lane,
-    conversation,
-    event,
-    status: isStarted ? "running" : "waiting",
-    attempts: isStarted ? 1 : 0,
-    deferrals: 0,
-    round: 1,
-    dueAt: receivedAt,
-    receivedAt,
-    isStarted,
-  };
-}
-
-/** A new delivery as its row has it. `seq` 0: not known yet. `asked`: how often hooks may have been asked about it before. */
-export function newlyStored(given: NewDelivery, seq: number, at: number, asked = 0): Delivery {
-  // Written out: a copy by spreading costs as much as all else here.
-  const { id, address, operation, cause } = given;
-  const delivery: Delivery = {
-    id,
-    address,
-    operation,
-    cause,
-    seq,
-    conversation: formatAddress(address),
-    status: "waiting",
-    attempts: 0,
-    waits: 0,
-    round: 1,
-    asked,
-    createdAt: at,
-    dueAt: at,
-    parts: [],
-  };
-  if (given.message !== undefined) delivery.message = given.message;
-  if (given.expiresAt !== undefined) delivery.expiresAt = given.expiresAt;
-  if (given.targetId !== undefined) delivery.targetId = given.targetId;
-  if (given.interaction !== undefined) delivery.interaction = given.interaction;
-  if (given.visibleTo !== undefined) delivery.visibleTo = given.visibleTo;
-  if (given.isCourtesy !== undefined) delivery.isCourtesy = given.isCourtesy;
-  if (given.answers !== undefined) delivery.answers = given.answers;
-  if (given.skipsHooks !== undefined) delivery.skipsHooks = given.skipsHooks;
-  if (given.openly !== undefined) delivery.openly = given.openly;
-  if (given.mirrors !== undefined) delivery.mirrors = given.mirrors;
-  if (given.sight !== undefined) delivery.sight = given.sight;
-  if (given.urgency !== undefined) delivery.urgency = given.urgency;
-  if (given.isApart !== undefined) delivery.isApart = given.isApart;
-  return delivery;
-}

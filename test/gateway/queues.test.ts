@@ -2,7 +2,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/domain/event.js";
 import type { InboxStore, NewDelivery, OutboxStore, Store } from "../../src/domain/store.js";
-import { Conversations, type LaneRow, newlyStored, type Queue } from "../../src/gateway/conversation.js";
+import type { LaneRow, Queue } from "../../src/gateway/conversation.js";
+import { Conversations } from "../../src/gateway/conversations.js";
+import { newlyStored } from "../../src/gateway/new-rows.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { storeConfig } from "../../src/store/config.js";

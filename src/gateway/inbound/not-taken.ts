@@ -7,7 +7,7 @@ import { addressOf, conversationOf, type InboundEvent } from "../../domain/event
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
-import { newLaneRow } from "../conversation.js";
+import { newLaneRow } from "../new-rows.js";
 import { type SenderLoad, shareOf } from "../pressure.js";
 import { note, orOpenly } from "./answer-command.js";
 import { afterMove, type Inbound, messageAddress, referenceTo } from "./receiving.js";

@@ -2,7 +2,7 @@
 
 import type { Delivery } from "../../domain/store.js";
 import type { ActionTokens } from "../action-tokens.js";
-import type { Conversations } from "../conversation.js";
+import type { Conversations } from "../conversations.js";
 import type { Deps } from "../deps.js";
 import type { SendGate } from "../send-gate.js";
 import type { Parking } from "./parking.js";
