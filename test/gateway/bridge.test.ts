@@ -466,29 +466,43 @@ describe("a bridge", () => {
     });
   });
 
-  it("marks each message that was not passed on where it was written, when its operator cannot be reached privately", async () => {
-    const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
-    const far = new LoopbackPlatform("far", { privateAddress });
-    far.width = 1_000;
-    far.script = ({ address }) =>
-      address.chatId === "dm-7" ? { kind: "permanent", error: "50007: closed direct messages" } : undefined;
-    const near = new LoopbackPlatform("loop");
-    near.script = () => ({ kind: "permanent", error: "403 Forbidden: bot was blocked by the user" });
-    const rig = await startRig({
-      gateway: { unanswered_note: false },
-      operators: { operator: ["far:7"] },
-      platforms: [near, far],
-      hooks: toFar,
-    });
-    await rig.say("hello?", { messageId: "m1", userId: "5" });
-    await rig.idle();
-    const replyToId = far.messages[0]?.id as string;
-    for (const messageId of ["f1", "f2"])
-      await rig.say("the answer", { platform: "far", chatId: "lobby", messageId, userId: "7", replyToId });
-    await rig.idle();
-    const marked = far.messages.filter(({ text }) => text.includes("was not passed on"));
-    expect(marked.map(({ body }) => body.replyToId)).toEqual(["f1", "f2"]);
-  });
+  it.each([
+    [
+      "was not passed on",
+      { kind: "permanent", error: "403 Forbidden: bot was blocked by the user" },
+      "This message was not passed on. `/outbox` shows why.",
+    ],
+    [
+      "may have been passed on",
+      { kind: "ambiguous", error: "no answer", mayRepeat: false },
+      "It is not known whether this was passed on. `/outbox` shows why.",
+    ],
+  ] as const)(
+    "marks each message that %s where it was written, when its operator cannot be reached privately",
+    async (_, result, line) => {
+      const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      far.script = ({ address }) =>
+        address.chatId === "dm-7" ? { kind: "permanent", error: "50007: closed direct messages" } : undefined;
+      const near = new LoopbackPlatform("loop");
+      near.script = () => result;
+      const rig = await startRig({
+        gateway: { unanswered_note: false },
+        operators: { operator: ["far:7"] },
+        platforms: [near, far],
+        hooks: toFar,
+      });
+      await rig.say("hello?", { messageId: "m1", userId: "5" });
+      await rig.idle();
+      const replyToId = far.messages[0]?.id as string;
+      for (const messageId of ["f1", "f2"])
+        await rig.say("the answer", { platform: "far", chatId: "lobby", messageId, userId: "7", replyToId });
+      await rig.idle();
+      const marked = far.messages.filter(({ text }) => text.includes("passed on"));
+      expect(marked.map(({ text, body }) => [text, body.replyToId])).toEqual(["f1", "f2"].map((id) => [line, id]));
+    },
+  );
 
   describe.each([
     ["correction", "edit", "is not shown", "The correction of this message was not passed on"],

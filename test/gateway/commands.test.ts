@@ -271,25 +271,33 @@ describe("a command in the platform's own form", () => {
     expect((await rig.receive(slash("fire-hook", { id: "greeter" }))).kind).toBe("duplicate");
   });
 
-  it.each<[string, SendResult]>([
-    ["is closed", { kind: "interaction-closed", error: "10015" }],
-    ["refuses the answer", { kind: "permanent", error: "50006" }],
-  ])("leaves a line in the room when its interaction %s and its person takes no direct messages", async (_, result) => {
-    const platform = new LoopbackPlatform("loop", {
-      privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
-    });
-    platform.width = 1_000;
-    const closed: SendResult = { kind: "permanent", error: "50007" };
-    platform.script = (operation) => {
-      if (operation.kind === "create" && operation.interaction) return result;
-      return operation.address.chatId.startsWith("dm-") ? closed : undefined;
-    };
-    const rig = await start({ platforms: [platform] });
-    await rig.receive(slash("fire-hook", { id: "greeter" }));
-    await rig.idle();
-    expect(platform.texts()).toEqual(["The command ran, but its answer was given up. `/outbox` shows why."]);
-    expect(platform.requests.some(({ address }) => address.chatId.startsWith("dm-"))).toBe(true);
-  });
+  it.each<[string, SendResult, string]>([
+    ["is closed", { kind: "interaction-closed", error: "10015" }, "but its answer was given up"],
+    ["refuses the answer", { kind: "permanent", error: "50006" }, "but its answer was given up"],
+    [
+      "may have taken the answer",
+      { kind: "ambiguous", error: "500", mayRepeat: false },
+      "It is not known whether its answer was posted",
+    ],
+  ])(
+    "leaves a line in the room when its interaction %s and its person takes no direct messages",
+    async (_, result, what) => {
+      const platform = new LoopbackPlatform("loop", {
+        privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
+      });
+      platform.width = 1_000;
+      const closed: SendResult = { kind: "permanent", error: "50007" };
+      platform.script = (operation) => {
+        if (operation.kind === "create" && operation.interaction) return result;
+        return operation.address.chatId.startsWith("dm-") ? closed : undefined;
+      };
+      const rig = await start({ platforms: [platform] });
+      await rig.receive(slash("fire-hook", { id: "greeter" }));
+      await rig.idle();
+      expect(platform.texts()).toEqual([expect.stringMatching(new RegExp(`^The command ran[.,] ${what}\\. .*outbox`))]);
+      expect(platform.requests.some(({ address }) => address.chatId.startsWith("dm-"))).toBe(true);
+    },
+  );
 
   it("whose answer stops in the middle, because a part is in doubt, says so to its person", async () => {
     const platform = new LoopbackPlatform("loop", {

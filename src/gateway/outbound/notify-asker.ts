@@ -37,7 +37,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const text = mirrors ? notPassedOn(delivery, end, out) : textFor(delivery, end);
   const directly = privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(asked);
-  const openText = mirrors ? openlyNotPassedOn(delivery, role, isInDoubt) : ending === "dead" ? NOT_SHOWN : OPENLY;
+  const openText = mirrors ? openlyNotPassedOn(delivery, role, isInDoubt) : openlyNotShown(ending, isInDoubt);
   const notice: NewDelivery = {
     id: noticeId(`${cause.id} ${visibleTo}`),
     // What is refused there goes on to the person directly.
@@ -69,6 +69,13 @@ const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
 
 const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows why.";
 
+const openlyNotShown = (ending: Withheld, isInDoubt: boolean): string =>
+  isInDoubt
+    ? "The command ran. It is not known whether its answer was posted. `/outbox` shows why."
+    : ending === "dead"
+      ? NOT_SHOWN
+      : OPENLY;
+
 /** The line where a command was given, when its person cannot be reached privately. */
 export const notShown = (address: Address): NewDelivery["openly"] => ({ address, message: { text: NOT_SHOWN } });
 
@@ -79,10 +86,8 @@ const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
 };
 
 const openlyNotPassedOn = ({ operation }: Delivery, role: Role | undefined, isInDoubt: boolean): string => {
-  if (role !== undefined) return `${NOT_PASSED_ON[operation]} \`/outbox\` shows why.`;
-  return isInDoubt
-    ? `It is not known whether this was passed on. ${OPERATORS_SEE}`
-    : `${NOT_PASSED_ON[operation]} ${OPERATORS_SEE}`;
+  const what = isInDoubt ? "It is not known whether this was passed on." : NOT_PASSED_ON[operation];
+  return `${what} ${role === undefined ? OPERATORS_SEE : "`/outbox` shows why."}`;
 };
 
 /** For a person without a role, who may give no command and is shown no reason. */
