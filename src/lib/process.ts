@@ -12,6 +12,7 @@ import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import type { Clock } from "./clock.js";
 import { errorMessage, HookgateError } from "./errors.js";
+import { joined } from "./joined.js";
 import { type LocalConnection, variableOfCaller } from "./process/caller.js";
 import { captureOutput } from "./process/capture.js";
 import { endGroup, endLeftovers, type Group, groupAlive, signalOne } from "./process/group.js";
@@ -176,6 +177,9 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesD
     latencyMs: clock.monotonic() - startedAt,
   });
 
+  /** The table of processes is long: many who call at once wait for one read of it. */
+  const findOurs = joined(() => findMarked((mark) => mark.startsWith(marks)));
+
   return {
     env,
     run(program) {
@@ -191,7 +195,7 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesD
     async variableOfCaller(connection, variable) {
       // The table of processes is not read for people, as long as nothing of ours may be running.
       const mayRun = running.size > 0 || clock.monotonic() - lastEndedAt < LEFT_OVER_MS;
-      return mayRun ? variableOfCaller(connection, (mark) => mark.startsWith(marks), variable) : undefined;
+      return mayRun ? variableOfCaller(connection, findOurs, variable) : undefined;
     },
     async sweep() {
       const orphans = await findMarked((mark) => {

@@ -69,6 +69,24 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
     expect(existsSync(join(live.folder, "ping"))).toBe(true);
   });
 
+  test("start with what changed meanwhile when the correction is to ignore what they write, also over a restart", async () => {
+    const hook = (more: string) =>
+      `hooks:\n  - { id: self, trigger: { files: { paths: self, debounce: 50ms${more} } }, when_busy: queue, max_queued: 1000, run: { shell: { sh: "tr -d '\\n' >> self.seen; echo >> self.seen; echo x >> self/out.log" } } }\n`;
+    const live = await liveApp({ "hookgate.yaml": hook(""), "self/before": "" });
+    live.write("self/a.txt", "by hand");
+    await until(() => heldOf(live, ["self"]).length > 0, "the loop being held", 60_000);
+    live.write("self/b.txt", "meanwhile");
+    await wait(500);
+    await live.stop();
+    live.write("self/c.txt", "while it was down");
+    live.write("hookgate.yaml", hook(", ignore: '**/*.log'"));
+    await live.start();
+    const seen = () => live.file("self.seen");
+    await until(() => seen().includes("b.txt") && seen().includes("c.txt"), "both changes", 30_000);
+    expect(heldOf(live, ["self"])).toEqual([]);
+    expect(seen().match(/before/g)).toBeNull();
+  });
+
   test("are held whatever lies between two files: an event, a long quiet time, a program that went on, a restart", async () => {
     const live = await liveApp(
       { "hookgate.yaml": "hooks: []\n" },

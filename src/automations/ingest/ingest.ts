@@ -20,8 +20,8 @@ export interface Incoming {
   name: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Buffer;
-  /** The cause of the run whose program sent it. */
-  cause?: Cause;
+  /** The cause of the run whose program sent it. Called for a proven sender only. */
+  causeOf(): Promise<Cause | undefined>;
 }
 
 export interface Ingest {
@@ -136,11 +136,13 @@ export function createIngest(deps: IngestDeps): Ingest {
 
   return {
     maxBytes: (name) => find(name).max_bytes,
-    async accept({ name, headers, body, cause }) {
+    async accept({ name, headers, body, causeOf }) {
       const declared = find(name);
       const text = readText(body);
       const id = proven(name, headers, text, secretsOf(name, declared, secret));
       const payload = readPayload(text, schemaOf(declared));
+      // Only for a proven sender: it is looked for among the processes of the machine.
+      const cause = await causeOf();
       // Senders choose their ids: one may use what another has used.
       const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now(), cause };
       const outcome = await storeInRoom(event, declared.max_waiting);

@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { wait } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
-import type { Definition } from "../definition/definition.js";
+import type { Definition, TriggerOf } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
 import { HELD_SCOPE } from "./watch/own-output.js";
 import { selectionOf } from "./watch/selection.js";
-import { openWatch, type Watch, type WatchDeps } from "./watch/watch.js";
+import { openWatch, type Watch, type WatchDeps, watchKey } from "./watch/watch.js";
 
 /** A big or slow tree does not delay the start for longer; it is added when it is ready. */
 const PATIENCE_MS = 15_000;
@@ -32,6 +32,7 @@ export function createWatches(deps: WatchDeps): Watches {
     for (const [name, { watch }] of before) if (!names.has(name)) await watch.stop();
     for (const { name, definition, trigger } of wanted) {
       const kept = before.get(name);
+      if (kept === undefined) await carryOver(definition, trigger);
       const watch = kept?.watch ?? openWatch(definition, trigger, deps);
       if (kept === undefined) fresh.push(watch);
       open.set(name, { hookId: definition.id, hash: definition.hash, watch });
@@ -40,6 +41,18 @@ export function createWatches(deps: WatchDeps): Watches {
     }
     await forgetOthers(new Set(broken));
     await inPatience(Promise.all(fresh.map(taken)));
+  }
+
+  /** A hook that is held and selects other files from now on, as a correction of it does: what changed meanwhile is still found. */
+  async function carryOver(definition: Definition, trigger: TriggerOf<"files">): Promise<void> {
+    const key = watchKey(definition.id, trigger, definition.folder);
+    if ((await deps.store.get(key)) !== undefined) return;
+    const selections = trigger.paths.map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder));
+    for (const { key: held } of await deps.keyValue.list(HELD_SCOPE, `${definition.id}#`)) {
+      const known = (await deps.store.get(held)) ?? [];
+      const selected = known.filter(({ path }) => selections.some((one) => one.selects(path)));
+      await deps.store.update(key, selected, []);
+    }
   }
 
   /** Snapshots of hooks that are gone, or that select other files now. */

@@ -26,12 +26,11 @@ export const ingestRoutes = [
       const maxBytes = ingest.maxBytes(name);
       if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
       const body = await bytesOf(request.body, maxBytes);
-      const cause = await causeOf(request);
       const { id, isDuplicate } = await ingest.accept({
         name,
         headers: request.headers,
         body,
-        cause,
+        causeOf: () => causeOf(request),
       });
       reply.code(isDuplicate ? 200 : 202);
       return { id, status: isDuplicate ? "duplicate" : "accepted" };

@@ -3,7 +3,6 @@
  * that carries our mark has that open. Elsewhere no program is found.
  */
 import { readdir, readFile, readlink } from "node:fs/promises";
-import { findMarked } from "./table.js";
 
 /** The ports of a connection on this machine, as we see it. */
 export interface LocalConnection {
@@ -14,12 +13,12 @@ export interface LocalConnection {
 /** The value of a variable in the environment of our program that is calling. */
 export async function variableOfCaller(
   connection: LocalConnection,
-  accept: (mark: string) => boolean,
+  findOurs: () => Promise<number[]>,
   variable: string,
 ): Promise<string | undefined> {
   const sockets = await socketsOf(connection);
   if (sockets.size === 0) return undefined;
-  for (const pid of await findMarked(accept)) if (await hasOpen(pid, sockets)) return variableOf(pid, variable);
+  for (const pid of await findOurs()) if (await hasOpen(pid, sockets)) return variableOf(pid, variable);
   return undefined;
 }
 

@@ -1,0 +1,16 @@
+/** Work that serves all who ask for it before it begins: who asks while it is under way has to wait for the next. */
+export function joined<T>(work: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  return () => {
+    next ??= last.then(() => {
+      next = undefined;
+      const now = work();
+      last = now.catch(() => {
+        // Who asked has the rejection.
+      });
+      return now;
+    });
+    return next;
+  };
+}
