@@ -1,5 +1,5 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
-import { isAmbiguous } from "../../src/domain/given-up.js";
+import { maySeeIt } from "../../src/domain/given-up.js";
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
@@ -304,10 +304,10 @@ export function behindText(blocker: Delivery): string {
   return `waits behind ${code(blocker.id)}, which is **${blocker.status}**${why}`;
 }
 
-/** Written to the wire without a clear answer: held for an operator, or about to be repeated where that cannot show twice. */
-function isInDoubt(delivery: Delivery): boolean {
+/** Written to the wire without a clear answer: ended, or about to be repeated where that cannot show twice. */
+function mayBeThere(delivery: Delivery): boolean {
   return (
-    isAmbiguous(delivery) ||
+    maySeeIt(delivery) ||
     (delivery.status === "sending" && delivery.reason?.startsWith("it may or may not have arrived") === true)
   );
 }
@@ -321,8 +321,9 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, journey: Journey, no
   const why = reasonText({ status, reason });
   if (operation === "delete" && point !== "delivery_failed") return "it deletes a message; deletions pass no hooks.";
   if (point === "message_sent" && status === "sent") return undefined;
-  if (isInDoubt(delivery) && (point === "message_sent" || point === "delivery_failed"))
-    return `whether it arrived is not known. It is **${status}**${status === "held" ? " until an operator decides" : " and is tried again"}${why}.`;
+  if (point === "delivery_failed" && (status === "dead" || status === "cancelled")) return undefined;
+  if (mayBeThere(delivery) && (point === "message_sent" || point === "delivery_failed"))
+    return `whether it arrived is not known. It is **${status}**${status === "held" ? " until an operator decides" : status === "sending" ? " and is tried again" : ""}${why}.`;
   if (blocker) return `it ${behindText(blocker)}.`;
   if (point === "message_sent") {
     const isOpen = status === "waiting" || status === "sending";
@@ -332,7 +333,6 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, journey: Journey, no
     )}${pause && reason === undefined ? `: ${pause}` : ""}.`;
   }
   if (point === "delivery_failed") {
-    if (status === "dead" || status === "cancelled") return undefined;
     const state = status === "sent" ? "then it was sent" : `it is **${status}** now${why}`;
     const givenUp = wasGivenUpText(delivery, state, journey, now);
     if (givenUp !== undefined) return givenUp;

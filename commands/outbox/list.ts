@@ -1,7 +1,7 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
 
 import { conversationOf } from "../../src/domain/event.js";
-import { isAmbiguous } from "../../src/domain/given-up.js";
+import { maySeeIt } from "../../src/domain/given-up.js";
 import { hasRole } from "../../src/domain/identity.js";
 import {
   DELIVERY_STATUSES,
@@ -79,8 +79,10 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
       `**${asked ? `${count(total, "message")}: ${plain(asked)}` : `${count(total, "message")} ${total === 1 ? "waits" : "wait"} for an operator`}${chosen.words}**${pageText(page)}`,
       total > refs.length && `The pages show the newest ${refs.length}.`,
       page.entries.map((row, index) => letterLine(deps, row, first + index, now)).join("\n"),
-      page.entries.some((row) => row.ambiguous && row.box === "outbox") &&
+      page.entries.some((row) => row.ambiguous && row.status === "held") &&
         "held? = it may have arrived: look in the chat, then release it, `confirmed` if it did.",
+      page.entries.some((row) => row.ambiguous && row.status === "cancelled") &&
+        "cancelled? = it may have arrived: look in the chat.",
       page.entries.some((row) => row.ambiguous && row.box === "inbox") &&
         "dead in? = it may have been handled since the backup: look in the chat, then retry it with `confirmed=false`, or purge it.",
       totals,
@@ -193,7 +195,7 @@ export function deliveryRow(delivery: Delivery): LetterRow {
     at: delivery.createdAt,
     attempts: tries(delivery),
     reason: delivery.reason,
-    ambiguous: isAmbiguous(delivery),
+    ambiguous: maySeeIt(delivery),
   };
 }
 

@@ -1,5 +1,5 @@
 /** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
-import { isAmbiguous } from "../../src/domain/given-up.js";
+import { maySeeIt } from "../../src/domain/given-up.js";
 import type { FormerEnd } from "../../src/domain/purges.js";
 import { type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -144,7 +144,7 @@ async function confirmOne(
   const [to, undone] = letter.kind === "delivery" ? ["to", "sent"] : ["in", "handled"];
   return answer({
     text: [
-      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}${letter.kind === "delivery" && isAmbiguous(letter.delivery) ? " again" : ""}, and this cannot be undone. \`yes=true\` deletes without asking.`,
+      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}${letter.kind === "delivery" && maySeeIt(letter.delivery) ? " again" : ""}, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: 1, what: id },
     isQuestion: true,

@@ -1,7 +1,7 @@
 /** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
 
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
-import { isAmbiguous } from "../../src/domain/given-up.js";
+import { isAmbiguous, isUnanswered, maySeeIt } from "../../src/domain/given-up.js";
 import { hasRole } from "../../src/domain/identity.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
@@ -79,7 +79,7 @@ async function showDelivery(
           parts.map((part) => [
             String(part.index + 1),
             // What ended with its delivery is not under way.
-            part.status === "sending" && status !== "sending"
+            isUnanswered(part) && !isUnderWay(delivery)
               ? ambiguous || status === "cancelled"
                 ? "not known"
                 : "not sent"
@@ -91,6 +91,9 @@ async function showDelivery(
         ),
       ambiguous &&
         `It **may have arrived**: ${doubtText(delivery)}. Look in the chat. If it is there, release it \`confirmed\`; if not, release it, and it is sent again.`,
+      !ambiguous &&
+        maySeeIt(delivery) &&
+        "It **may have arrived**: it was sent and no answer came. Look in the chat. It is not sent again.",
       size !== undefined && `The message was shortened: it had ${count(size, "character")}.`,
       message && `**Message**${isOpen ? "" : " (texts masked)"}\n${jsonBlock(open(message, isOpen, "us"))}`,
     ],

@@ -1,6 +1,6 @@
 /** `/outbox purge waiting|ID [chat older reason] [yes]`: ends what waits for its turn, such as a flood, or one message that is partly sent. It stays in the outbox as cancelled. */
-import { WITHDRAWN_BY } from "../../src/domain/given-up.js";
-import type { CancelledRest, Delivery } from "../../src/domain/store.js";
+import { isUnanswered, WITHDRAWN_BY } from "../../src/domain/given-up.js";
+import type { CancelledRest, Delivery, DeliveryPart } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -71,12 +71,19 @@ export async function withdrawOne(
 
 function stateText(parts: Delivery["parts"]): string {
   const sent = parts.filter(({ status }) => status === "sent").length;
-  const onItsWay = parts.find(({ status }) => status === "sending");
-  const unclear = onItsWay && `Part ${onItsWay.index + 1} is on its way and may still arrive.`;
+  const unanswered = parts.find(isUnanswered);
+  const unclear = unanswered && unclearText(unanswered, parts.length);
   if (sent === 0) return unclear ?? "It waits for its turn, and will not be sent.";
   const [is, stays] = sent === 1 ? ["is", "stays"] : ["are", "stay"];
   const state = `${sent} of its ${count(parts.length, "part")} ${is} sent and ${stays}; the rest will not be sent.`;
   return unclear === undefined ? state : `${state} ${unclear}`;
+}
+
+/** A request that is repeated got no answer; any other has to come back first. */
+function unclearText({ index, mayHaveArrived }: DeliveryPart, parts: number): string {
+  const which = parts === 1 ? "It" : `Part ${index + 1}`;
+  if (mayHaveArrived !== true) return `${which} is on its way and may still arrive.`;
+  return `${which} **may have arrived**: it was sent and no answer came. Look in the chat. It will not be sent again.`;
 }
 
 function restText(id: string, rest: CancelledRest | undefined): string {
@@ -84,7 +91,8 @@ function restText(id: string, rest: CancelledRest | undefined): string {
     return `Nothing was cancelled: ${code(id)} had ended meanwhile. \`/outbox show ${id}\` shows how.`;
   const { sent, parts, isUnclear } = rest;
   if (sent === 0 && !isUnclear) return withdrawnText(1, 1);
-  const unclear = isUnclear ? ` Part ${sent + 1} was on its way and may still arrive.` : "";
+  const which = parts === 1 ? "It" : `Part ${sent + 1}`;
+  const unclear = isUnclear ? ` ${which} **may have arrived**, or may still arrive: look in the chat.` : "";
   const before = sent === 0 ? "" : `: ${sent} of ${count(parts, "part")} ${sent === 1 ? "was" : "were"} sent before`;
   return `${code(id)} is cancelled${before}.${unclear} \`/outbox list cancelled\` shows what is kept of it.`;
 }

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { AutomationRun } from "./automation.js";
-import { isAmbiguous, isInDoubt, isUntold } from "./given-up.js";
+import { isInDoubt, isUntold, maySeeIt } from "./given-up.js";
 import { answerId, REPLY_MARK } from "./journal.js";
 import { type Purge, purgeFinder } from "./purges.js";
 import { type Delivery, isUnderWay, type Store } from "./store.js";
@@ -18,7 +18,7 @@ export type DeliveryFate = (typeof FATES)[number];
 
 export function fateOf(delivery: Delivery): Exclude<DeliveryFate, "not_known"> {
   if (isUnderWay(delivery)) return "waiting";
-  if (isAmbiguous(delivery) || isInDoubt(delivery)) return "in_doubt";
+  if (maySeeIt(delivery)) return "in_doubt";
   // A newer edit of the same message took its place.
   return delivery.status === "sent" || delivery.status === "superseded" ? "sent" : "withheld";
 }

@@ -1,5 +1,6 @@
 /** How a delivery ended that did not plainly arrive, by the words of its reason. Queries of the store compare the same words. */
 import { MAY_HAVE_BEEN_SENT } from "./letters.js";
+import { partCountText } from "./part-count.js";
 import type { Delivery, DeliveryPart } from "./store.js";
 
 /** Part of the reason of a delivery that would have expired before its next try: it is given up at once, as it would be when it expires. */
@@ -8,6 +9,9 @@ export const GIVEN_UP = "given up before the next try";
 export const IN_DOUBT = "may or may not have arrived";
 
 /** A request for it was written, and no answer has said what became of it. */
+export const isUnanswered = (part: DeliveryPart): boolean => part.status === "sending" || mayBeShown(part);
+
+/** The same; of a repeated request only where it is for a new message. */
 export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sending" || mayHaveArrived(part);
 
 /** An earlier request for a new message got no answer: regardless of the result of the last request, the earlier one may have been posted. */
@@ -31,7 +35,14 @@ export const saysInDoubt = (reason: string | undefined): boolean => reason?.incl
 
 /** It is not known whether it arrived. */
 export function isInDoubt(ended: Ended): boolean {
-  return isGivenUp(ended) && saysInDoubt(ended.reason);
+  return (isGivenUp(ended) || isWithdrawn(ended)) && saysInDoubt(ended.reason);
+}
+
+const isWithdrawn = ({ status, reason }: Ended) => status === "cancelled" && reason?.startsWith(WITHDRAWN_BY) === true;
+
+/** The reason of what is withdrawn with these parts: what may have arrived, and how much did. */
+export function withdrawnReason(reason: string, parts: readonly DeliveryPart[]): string {
+  return `${reason}${parts.some(isUnanswered) ? `; it ${IN_DOUBT}` : ""}${partCountText(parts)}`;
 }
 
 /** Only a person who looks in the chat knows whether it was sent. */
@@ -41,6 +52,20 @@ export const isUntold = (reason: string | undefined): boolean => reason?.include
 export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {
   return status === "held" && (parts.some((part) => part.status === "sending") || isUntold(reason));
 }
+
+/** The same after an answer came: `before` are the parts that the reason is about. */
+export function withdrawnReasonNow(
+  reason: string | null,
+  before: readonly DeliveryPart[],
+  now: readonly DeliveryPart[],
+): string | null {
+  const end = withdrawnReason("", before);
+  if (!reason?.startsWith(WITHDRAWN_BY) || !reason.endsWith(end)) return reason;
+  return withdrawnReason(reason.slice(0, reason.length - end.length), now);
+}
+
+/** It ended, and people may have seen it. */
+export const maySeeIt = (delivery: Delivery): boolean => isAmbiguous(delivery) || isInDoubt(delivery);
 
 /** It waited until its words were old, or would have. */
 export function hasExpired(ended: Ended): boolean {

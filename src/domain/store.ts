@@ -225,7 +225,7 @@ export interface CancelledRest {
   sent: number;
   /** 0 when its parts were not decided yet. */
   parts: number;
-  /** One part was on its way: it may still arrive. */
+  /** One part was on its way, or was sent and got no answer: it may have arrived, or may still arrive. */
   isUnclear: boolean;
 }
 
@@ -323,7 +323,7 @@ export interface OutboxStore {
   ): Promise<void>;
   /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `hasHooks`: as for `finish`. */
   withdraw(id: string, reason: string, at: number, hasHooks: boolean): Promise<boolean>;
-  /** Cancels what is left of an open delivery; parts that were sent stay, and the reason counts them. Undefined: there is no such delivery. */
+  /** Cancels what is left of an open delivery; parts that were sent stay. The reason counts them, and says of one without an answer that it may have arrived. Undefined: there is no such delivery. */
   cancelRest(id: string, reason: string, at: number, hasHooks: boolean): Promise<CancelledRest | undefined>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),

@@ -1,8 +1,8 @@
 /** The outbox: deliveries in order per conversation, with the frozen decision and the parts of each. */
 import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
+import { isUnanswered, withdrawnReason, withdrawnReasonNow } from "../domain/given-up.js";
 import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
-import { partCountText } from "../domain/part-count.js";
 import type { DeliveryPart, DeliveryStatus, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
@@ -55,6 +55,9 @@ export function createOutbox(
     "UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ? WHERE seq = ?",
   );
   const setParts = database.prepare<[string, number]>("UPDATE deliveries SET parts = ? WHERE seq = ?");
+  const setEnded = database.prepare<[string, string | null, number]>(
+    "UPDATE deliveries SET parts = ?, reason = ? WHERE seq = ?",
+  );
   const addTokens = createAddTokens(database);
   const setData = database.prepare<[string, string, number]>(
     "UPDATE deliveries SET data = ?, conversation = ? WHERE seq = ?",
@@ -178,12 +181,13 @@ export function createOutbox(
           }
         }
         const delivery = find.get(id);
-        const parts = delivery && markSent(parseParts(delivery), index, messageId);
+        const before = delivery ? parseParts(delivery) : [];
+        const parts = markSent(before, index, messageId);
         // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
         if (!delivery || !parts) return delivery?.status === "sending" || delivery?.status === "sent";
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
         if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, hasHooks });
-        else setParts.run(JSON.stringify(parts), delivery.seq);
+        else setEnded.run(JSON.stringify(parts), withdrawnReasonNow(delivery.reason, before, parts), delivery.seq);
         return delivery.status === "sending";
       }),
     retryAt: (id, dueAt, reason, { mayHaveArrived = false, isWait = false } = {}) =>
@@ -218,9 +222,9 @@ export function createOutbox(
         if (record?.status !== "waiting" && record?.status !== "sending") return undefined;
         const parts = parseParts(record);
         const sent = parts.filter((part) => !isUnsent(part)).length;
-        finish.run("cancelled", `${reason}${partCountText(parts)}`, at, id, "cancelled");
+        finish.run("cancelled", withdrawnReason(reason, parts), at, id, "cancelled");
         if (hasHooks) addEnd(id);
-        return { sent, parts: parts.length, isUnclear: parts.some(({ status }) => status === "sending") };
+        return { sent, parts: parts.length, isUnclear: parts.some(isUnanswered) };
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),

@@ -156,10 +156,10 @@ describe("a message that is partly sent", () => {
     await desk.store.outbox.freeze("d_wire", undefined, [part(0)], []);
     await desk.store.outbox.partSending("d_wire", 0);
     const asked = (await desk.say("/outbox purge d_wire")).shown;
-    expect(asked).toContain("Part 1 is on its way and may still arrive.");
+    expect(asked).toContain("It is on its way and may still arrive.");
     expect(asked).not.toContain("will not be sent");
     expect((await desk.say("/outbox purge d_wire yes=true")).shown).toContain(
-      "`d_wire` is cancelled. Part 1 was on its way and may still arrive.",
+      "`d_wire` is cancelled. It **may have arrived**, or may still arrive: look in the chat.",
     );
     expect((await desk.say("/outbox show d_wire")).shown).toMatch(/1 +not known +1/);
   });

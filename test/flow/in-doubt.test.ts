@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { FaultAction } from "../fakes/discord/faults.js";
+import { afterTest } from "../support/clean-up.js";
 import { until } from "../support/until.js";
 import { invoke, type Stack, startStack } from "./stack.js";
 
@@ -151,6 +152,39 @@ describe("a change of a message", () => {
     await until(async () => (await newestHeld()) === before, "the older change being superseded");
     expect(await texts()).toEqual(["third"]);
   });
+});
+
+it("a message that an operator withdraws between two tries may have arrived: every answer about it says so", async () => {
+  const { discord, platforms, gateway, stop } = await startStack({
+    withFlow: false,
+    plugins: [resolve(import.meta.dirname, "../fixtures/plugins/changes.mjs")],
+    config: () => ({ gateway: { retry_first: "10m" } }),
+  });
+  afterTest(stop);
+  const { id: chatId } = discord.world.addChannel({ type: 0, name: "withdrawn" });
+  discord.fail({ method: "POST", path: `^/channels/${chatId}/messages$`, times: 9, action: { kind: "drop-after" } });
+  await platforms.discord.say({ chatId }, "guest", "post words");
+  const ask = async (line: string) => (await invoke(gateway.url, line)).text;
+  const id = await until(async () => {
+    const { letters } = (await invoke(gateway.url, "/outbox list sending")).data as { letters: Letter[] };
+    return letters.find(({ reason = "" }) => reason.includes(IN_DOUBT))?.id;
+  }, "a message in doubt that is tried again");
+  expect((await platforms.discord.seen({ chatId })).map(({ text }) => text)).toEqual(["words"]);
+  const asked = await ask(`/outbox purge ${id}`);
+  expect(asked).toContain("It **may have arrived**: it was sent and no answer came. Look in the chat.");
+  expect(asked).not.toContain("It waits for its turn");
+  expect(await ask(`/outbox purge ${id} yes=true`)).toContain("**may have arrived**");
+  expect(await ask(`/outbox show ${id}`)).toMatch(
+    /\*\*cancelled\*\*: withdrawn by .*not known.*\*\*may have arrived\*\*/s,
+  );
+  expect(await ask("/outbox list cancelled")).toMatch(/cancelled\? .*may or may not have arrived.*look in the chat/s);
+  const why = await ask(`/hooks why ${id}`);
+  expect(why).toMatch(/withdrawn by .*may or may not have arrived/);
+  expect(why).not.toContain("it was not sent.");
+  // Its row goes with a second purge: the audit keeps the doubt.
+  expect(await ask(`/outbox purge ${id}`)).toContain("It will not be sent again");
+  await ask(`/outbox purge ${id} yes=true`);
+  expect(await ask(`/hooks why ${id}`)).toContain(IN_DOUBT);
 });
 
 it.each<FaultAction>([EMPTY, { kind: "drop-after" }])(

@@ -112,9 +112,9 @@ describe("an operator ends a message in parts", () => {
     await rig.idle();
     expect(rig.platform.texts()).toEqual([...Array.from({ length: 4 }, () => "0123456789".repeat(4)), "next"]);
     const delivery = await rig.store.outbox.get(id);
-    expect(delivery).toMatchObject({ status: "cancelled", reason: "withdrawn by Ada (3 of 10 parts were sent)" });
+    expect(delivery).toMatchObject({ status: "cancelled", reason: "withdrawn by Ada (4 of 10 parts were sent)" });
     expect(delivery?.parts.filter(({ status }) => status === "sent")).toHaveLength(4);
-    expect(failed).toEqual(["withdrawn by Ada (3 of 10 parts were sent)"]);
+    expect(failed).toEqual(["withdrawn by Ada; it may or may not have arrived (3 of 10 parts were sent)"]);
     expect(errors).toEqual([]);
   });
 
@@ -135,7 +135,7 @@ describe("an operator ends a message in parts", () => {
     expect(await rig.gateway.cancelRest(id, "withdrawn by Ada")).toMatchObject({ sent: 1 });
     answer?.();
     await rig.idle();
-    expect(failed).toEqual(["withdrawn by Ada (1 of 10 parts were sent)"]);
+    expect(failed).toEqual(["withdrawn by Ada; it may or may not have arrived (1 of 10 parts were sent)"]);
     expect(await statusOf(rig, id)).toBe("cancelled");
   });
 
