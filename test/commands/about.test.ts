@@ -89,6 +89,8 @@ describe("/status", () => {
       const address = { platform, botId: "b", chatId: id };
       const cause = { kind: "api" as const, id: "test", depth: 0 };
       await outbox.enqueue([{ id, address, operation: "send", message: { text: "x" }, cause }], desk.clock.now());
+      const part = { index: 0, operation: "create", nonce: `n-${id}`, status: "sending", attempts: 1 } as const;
+      await outbox.freeze(id, undefined, [part], []);
       for (let n = 0; n < 3; n++) await outbox.retryAt(id, desk.clock.now(), `HTTP 503 (${n})`, { isWait });
     };
     await wait("d_1", "discord", false);
@@ -100,6 +102,8 @@ describe("/status", () => {
     expect(message.card).toMatchObject({ title: "Up, but 1 message could not be sent yet", tone: "warning" });
     expect(shown).toContain("⚠ discord: 1 message could not be sent yet, the oldest for 1 min: HTTP 503");
     expect(shown).not.toContain("⚠ telegram");
+    const [, list = ""] = /Hookgate tries again \(`([^`]+)`\)/.exec(shown) ?? [];
+    expect((await desk.say(list)).shown).toContain("d_1");
   });
 
   it("shows the most frequent reason of each platform for ignored messages, and how many more there are", async () => {
