@@ -94,9 +94,9 @@ export class Clocks {
     const now = clock.now();
     const { type, id } = seen.entity;
     const known = await store.clocksOf(type, id);
-    const steps = stepsOf(seen, known, policies(), now).filter(({ clock: next, announced }, _, all) => {
+    const steps = stepsOf(seen, known, policies(), now).filter(({ clock: next, announced }) => {
       const before = known.find((one) => one.id === next.id);
-      return announced.length > 0 || all.length === 0 || JSON.stringify(before) !== JSON.stringify(next);
+      return announced.length > 0 || (before !== next && JSON.stringify(before) !== JSON.stringify(next));
     });
     const clocks = steps.map((step) => step.clock);
     const announced = steps.flatMap((step) => step.announced);
@@ -144,7 +144,7 @@ function whyGone(entity: WatchedEntity, policy: Policy | undefined): { reason: s
   if (entity.abandoned) return { reason: entity.status, isUnwatched: false };
   if (!policy) return { reason: "its policy is no longer there", isUnwatched: true };
   return policy.matches(entity) && policy.for === entity.type
-    ? { reason: "there is nothing to wait for any more", isUnwatched: false }
+    ? { reason: "what this clock measured was removed", isUnwatched: false }
     : { reason: "its policy no longer applies", isUnwatched: true };
 }
 

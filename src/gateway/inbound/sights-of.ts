@@ -65,6 +65,7 @@ export function withReplySight(row: LaneRow, replies: readonly NewDelivery[], in
       messageId,
       at: inbound.clock.now(),
       replyTo: event.message.messageId,
+      inboxId: row.id,
     };
     return { ...reply, sight };
   });

@@ -712,7 +712,7 @@ it("a policy that names a chat by the id that it had before it moved is about th
   expect((await desk.clocks()).map((line) => line.split(" ")[0])).toEqual(["group"]);
 });
 
-describe("an answer that is on its way while the customer writes again", () => {
+describe.each(["first", "next"])("an answer on its way while the customer writes again: %s response", (policy) => {
   const FORWARD = { gateway: { default_route: { forward: "loop:bot:desk" } } };
   const DM = { platform: "loop", botId: "bot", chatId: "dm-7" };
 
@@ -722,12 +722,21 @@ describe("an answer that is on its way while the customer writes again", () => {
     await desk.rig.settled(message.messageId, message.chatId);
   }
 
+  async function opened(options: Parameters<typeof support>[0]): Promise<SupportRig> {
+    const desk = await support(options);
+    if (policy === "first") return desk;
+    await desk.customer("hello", { chatId: "dm-7" });
+    await desk.staff("hello", { chatId: "dm-7" });
+    await desk.pass(MINUTE);
+    return desk;
+  }
+
   /** 4 min after FIRST it is written, 1 min later SECOND comes; the platform lets it wait for 6 min. */
-  async function crossing(end: Scripted | undefined): Promise<SupportRig> {
-    const desk = await support(FORWARD);
+  async function crossing(end: Scripted | undefined, writtenAfter = 4 * MINUTE): Promise<SupportRig> {
+    const desk = await opened(FORWARD);
     await desk.customer("FIRST", { chatId: "dm-7" });
-    await desk.pass(4 * MINUTE);
-    const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
+    await desk.pass(writtenAfter);
+    const copy = desk.rig.platform.messages.find(({ text }) => text.includes("FIRST"));
     let tries = 0;
     desk.rig.platform.script = ({ address }) => {
       if (address.chatId !== "dm-7") return undefined;
@@ -748,16 +757,26 @@ describe("an answer that is on its way while the customer writes again", () => {
     desk.rig.store.sla
       .list({ state: "open", limit: 9 })
       .then((all) => all.flatMap(({ policyId, startedAt }) => (policyId === "solved" ? [] : [[policyId, startedAt]])));
+  const ended = (desk: SupportRig) =>
+    desk.rig.store.sla
+      .list({ policyId: policy, state: "ended", limit: 9 })
+      .then((all) => all.map(({ outcome, usedMs = 0, entity }) => `${entity.lastWords} ${outcome} ${usedMs / MINUTE}`));
+  const deleted = async (desk: SupportRig, text: string) => {
+    const rows = await desk.rig.store.inbox.list({ limit: 9 });
+    const { event } = rows.find(({ event: one }) => "message" in one && one.message.text === text) ?? {};
+    const messageId = event && "message" in event ? event.message.messageId : "none";
+    await desk.rig.receive({ kind: "deleted", eventId: "del", address: DM, messageId, at: desk.clock.now() });
+    await desk.rig.settled("del", "dm-7");
+  };
 
   it("answers what had reached us before it was written; what came later waits since then, and is what is quoted", async () => {
     const desk = await crossing(undefined);
     const second = desk.clock.now();
-    expect(await waiting(desk)).toEqual([["first", second - 5 * MINUTE]]);
+    expect(await waiting(desk)).toEqual([[policy, second - 5 * MINUTE]]);
     await confirmed(desk);
     expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
     expect(await waiting(desk)).toEqual([["next", second]]);
-    const [answered] = await desk.rig.store.sla.list({ state: "ended", limit: 1 });
-    expect(answered).toMatchObject({ policyId: "first", outcome: "met", entity: { lastWords: "FIRST" } });
+    expect(await ended(desk)).toEqual(["FIRST met 11"]);
     await desk.pass(25 * MINUTE);
     const alert = desk.signals.findLast(({ state }) => state === "firing");
     expect(alert).toMatchObject({ source: { policyId: "next" }, entity: { lastWords: "SECOND", status: "waiting" } });
@@ -781,7 +800,7 @@ describe("an answer that is on its way while the customer writes again", () => {
     const desk = await crossing({ kind: "permanent", error: "the chat is gone" });
     const first = desk.clock.now() - 5 * MINUTE;
     await confirmed(desk);
-    expect(await waiting(desk)).toEqual([["first", first]]);
+    expect(await waiting(desk)).toEqual([[policy, first]]);
   });
 
   it("goes on so when the customer edits what it answers", async () => {
@@ -795,12 +814,11 @@ describe("an answer that is on its way while the customer writes again", () => {
     await desk.rig.receive({ kind: "edited", eventId: "ed1", message });
     await confirmed(desk);
     expect(await waiting(desk)).toEqual([["next", second]]);
-    const [answered] = await desk.rig.store.sla.list({ state: "ended", limit: 1 });
-    expect(answered?.entity.lastWords).toBe("FIRST, put otherwise");
+    expect(await ended(desk)).toEqual(["FIRST, put otherwise met 11"]);
   });
 
   it("answers what had come in when a hook sent it on its own", async () => {
-    const desk = await support({ sla: { conversations: { hooks: "answered" } } });
+    const desk = await opened({ ...FORWARD, sla: { conversations: { hooks: "answered" } } });
     await desk.customer("FIRST", { chatId: "dm-7" });
     let tries = 0;
     desk.rig.platform.script = () =>
@@ -812,7 +830,58 @@ describe("an answer that is on its way while the customer writes again", () => {
     await write(desk, "SECOND", { userId: "7" });
     await confirmed(desk);
     expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
-    expect(await waiting(desk)).toEqual([["first", second]]);
+    expect(await waiting(desk)).toEqual([[policy, second]]);
+    expect(await ended(desk)).toEqual(policy === "first" ? [] : ["FIRST met 7"]);
+  });
+
+  it("answers the message that a hook claimed, when it is the reply of that hook", async () => {
+    const desk = await opened({
+      ...FORWARD,
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) =>
+          message.text === "FIRST" ? { handled: true, reply: "9 to 5" } : null,
+        ),
+    });
+    let tries = 0;
+    desk.rig.platform.script = () =>
+      tries++ === 0 ? { kind: "retry", error: "slow down", afterMs: 6 * MINUTE, scope: "chat" } : undefined;
+    await write(desk, "FIRST", { userId: "7" });
+    await until(() => tries === 1, "the first attempt");
+    await desk.clock.advance(MINUTE);
+    const second = desk.clock.now();
+    await write(desk, "SECOND", { userId: "7" });
+    await confirmed(desk);
+    expect(desk.rig.platform.texts("dm-7")).toEqual(["9 to 5"]);
+    expect(await waiting(desk)).toEqual([[policy, second]]);
+    expect(await ended(desk)).toEqual(policy === "first" ? [] : ["FIRST met 7"]);
+  });
+
+  it("ends the alert of what it answers, with how late it is, and quotes nothing else there", async () => {
+    const desk = await crossing(undefined, 40 * MINUTE);
+    const alert = desk.signals.findLast(({ state }) => state === "firing");
+    await confirmed(desk);
+    const { state, reason, entity } =
+      desk.signals.findLast(({ fingerprint }) => fingerprint === alert?.fingerprint) ?? {};
+    const late = policy === "first" ? "32 min" : "17 min";
+    expect([state, reason, entity?.lastWords]).toEqual(["resolved", `answered by Olga, ${late} late`, "FIRST"]);
+    expect(await ended(desk)).toEqual(["FIRST late 47"]);
+  });
+
+  it("leaves nothing that waits when the customer deletes what came later", async () => {
+    const desk = await crossing(undefined);
+    await deleted(desk, "SECOND");
+    await confirmed(desk);
+    expect(await waiting(desk)).toEqual([]);
+    expect(await ended(desk)).toEqual(["FIRST met 11"]);
+  });
+
+  it("answers nothing when the customer deletes what it answers; what came later waits since then", async () => {
+    const desk = await crossing(undefined);
+    const second = desk.clock.now();
+    await deleted(desk, "FIRST");
+    await confirmed(desk);
+    expect(await waiting(desk)).toEqual([[policy, second]]);
+    expect((await ended(desk)).join()).not.toMatch(/met|late/);
   });
 });
 

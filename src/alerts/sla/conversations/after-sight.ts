@@ -72,11 +72,11 @@ function turnOf({ messageId, at, userId, name, text, inboxId }: ConversationSigh
   return { messageId, by: "customer", at, userId, name, words: text?.slice(0, MAX_WORDS), inboxId };
 }
 
-/** A hook answers the message that it claimed. What else the customer wrote and no hook claimed still waits for people. */
+/** A hook answers the message that it claimed. What the customer wrote before or after it, and no hook claimed, still waits for people. */
 function afterReply(known: SlaCase, sight: ConversationSight, config: ConversationsConfig): SlaCase {
   const isAnswered = ({ messageId }: CaseTurn) => messageId === sight.replyTo;
-  const waiting = known.turns.slice(known.turns.findLastIndex(({ by }) => by === "us") + 1);
-  if (waiting.every(isAnswered)) return answered(known, sight, config);
+  const since = waitingSince(known);
+  if (since === undefined || isAnswered(since)) return answered(known, sight, config);
   const turns = known.turns.filter((turn) => !isAnswered(turn));
   return turns.length === known.turns.length ? known : { ...known, turns, openedAt: openedBy(known, turns) };
 }

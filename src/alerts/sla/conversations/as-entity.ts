@@ -69,7 +69,6 @@ function quoteOf(one: SlaCase, turns: readonly CaseTurn[]): NonNullable<Span["qu
   return { title, lastWords: said?.words };
 }
 
-/** At most one a measure: the one that is open, or was open last. */
 export function spansOf(one: SlaCase, { measure }: Policy): Span[] {
   switch (measure) {
     case "first_response":
@@ -100,23 +99,24 @@ function answerOf(turn: CaseTurn | undefined): Answer {
 }
 
 /**
- * The last stretch of a customer's messages, with the answer that ended it. Up to people's first answer it is the first response that is
- * waited for, also after answers of hooks: that clock then goes on, from the first message that waits, so that it counts once.
+ * Stretches of a customer's messages, each with the answer that ended it. Up to people's first answer it is the first response that is
+ * waited for, also after answers of hooks: that is one clock, which goes on from the first message that waits, so that it counts once.
+ * Each later stretch has a clock of its own: one answer may end a stretch and leave another, which the customer wrote meanwhile.
  */
 function responses(one: SlaCase, measure: "first_response" | "next_response"): Span[] {
   const isLost = one.firstAnsweredAt !== undefined && one.firstAnsweredByHook !== true;
   const firstOfPeople = isLost ? -1 : one.turns.findIndex(({ by, name }) => by === "us" && name !== undefined);
   const split = isLost ? 0 : firstOfPeople < 0 ? one.turns.length : firstOfPeople + 1;
   const turns = measure === "first_response" ? one.turns.slice(0, split) : one.turns.slice(split);
-  const lastOfCustomer = turns.findLastIndex(({ by }) => by === "customer");
-  const asked = turns.slice(0, lastOfCustomer + 1);
-  const first = asked[asked.findLastIndex(({ by }) => by === "us") + 1];
+  const ends = turns.flatMap(({ by }, i) => (by === "customer" && turns[i + 1]?.by !== "customer" ? [i + 1] : []));
   // The question of a first response may be deleted.
-  if (first === undefined && (isLost || measure === "next_response")) return [];
-  const { messageId = "", at: startedAt = one.openedAt } = first ?? {};
-  const cycle = measure === "first_response" ? "" : messageId;
-  const end = ending(one, answerOf(turns[lastOfCustomer + 1]));
-  return [{ measure, cycle, startedAt, quote: quoteOf(one, asked), ...end }];
+  const lastEnd = isLost ? [] : [ends.at(-1) ?? 0];
+  return (measure === "first_response" ? lastEnd : ends).map((end) => {
+    const asked = turns.slice(0, end);
+    const { messageId = "", at: startedAt = one.openedAt } = waitingSince({ turns: asked }) ?? {};
+    const cycle = measure === "first_response" ? "" : messageId;
+    return { measure, cycle, startedAt, quote: quoteOf(one, asked), ...ending(one, answerOf(turns[end])) };
+  });
 }
 
 /** A case that ends ends what was waited for in it. Without an answer it meets no target; a resolution needs one answer at least. */
