@@ -1,4 +1,5 @@
 /** The plugins of a gateway: loaded in the order of the configuration, reloaded one by one, each failure reported and contained. */
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
@@ -105,7 +106,7 @@ interface Holder {
   entry: PluginEntry;
   live: LivePlugin | undefined;
   file: string | undefined;
-  /** Its file, and the local files that this imports. */
+  /** Its file, and the local files that this imports. Until it is found: the path that the configuration names. */
   files: readonly string[];
   reason: string | undefined;
   /** Its newest version was refused, maybe because of what another plugin declares or registers: it is tried again with the next one. */
@@ -123,9 +124,9 @@ interface Ready {
 type Prepared = Ready | { holder: Holder; error: unknown };
 
 export function createPlugins(options: PluginsOptions): Plugins {
-  const { registry, clock, logger } = options;
+  const { registry, clock, logger, baseDir } = options;
   const routes = new Map<string, Route>();
-  let holders = options.entries.map(holderFor);
+  let holders = options.entries.map((entry) => holderFor(entry, baseDir));
   let version = 0;
   let isStopped = false;
   const watch = options.watch === false ? undefined : watchFiles(clock, (file) => void reload({ file }));
@@ -152,7 +153,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     holder.isCritical = false;
     try {
       options.onPrepare?.(holder.entry.module);
-      const found = findModule(holder.entry.module, options.baseDir);
+      const found = findModule(holder.entry.module, baseDir);
       holder.file = found.file;
       holder.files = found.file === undefined ? [] : localFiles(found.file);
       const candidate = await prepare(holder.entry, found, around, version > 0 ? String(version) : undefined, () => {
@@ -281,6 +282,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   }
 
   async function loadAll(): Promise<PluginInfo[]> {
+    await watchAll();
     for (const holder of holders) {
       if (!holder.entry.enabled || isStopped) continue;
       // One after the other, each in place before the next is set up.
@@ -315,6 +317,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     );
     const aside = wanted.map((holder) => (entries === undefined ? { ...holder } : holder));
     const prepared: Prepared[] = [];
+    await watchAll([...holders, ...next]);
     for (const holder of aside) if (!isStopped) prepared.push(await prepareAside(holder));
     const placements: Placement[] = [];
     const before = holders;
@@ -361,15 +364,16 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   function successorOf(entry: PluginEntry): Holder {
     const same = holders.find((holder) => holder.entry.module === entry.module);
-    return same && entry.enabled ? { ...same, entry } : holderFor(entry);
+    return same && entry.enabled ? { ...same, entry } : holderFor(entry, baseDir);
   }
 
   function isAsBefore({ entry }: Holder): boolean {
     return holders.some((holder) => isDeepStrictEqual(holder.entry, entry));
   }
 
-  async function watchAll(): Promise<void> {
-    await watch?.set(holders.flatMap((holder) => (holder.entry.enabled ? holder.files : [])));
+  /** Before they are read, too: a file that comes meanwhile is a change. */
+  async function watchAll(those = holders): Promise<void> {
+    await watch?.set(those.flatMap((holder) => (holder.entry.enabled ? holder.files : [])));
   }
 
   function reload(change: PluginsChange = {}, accept: () => void = () => {}): Promise<PluginInfo[]> {
@@ -459,12 +463,12 @@ function blames(hookId: string): (problem: Problem) => boolean {
   return ({ code, ids }) => (code === "DEPENDENCY_CYCLE" ? ids.includes(hookId) : ids[0] === hookId);
 }
 
-function holderFor(entry: PluginEntry): Holder {
+function holderFor(entry: PluginEntry, baseDir: string): Holder {
   return {
     entry,
     live: undefined,
     file: undefined,
-    files: [],
+    files: [resolve(baseDir, entry.module)],
     reason: undefined,
     isRefused: false,
     isCritical: false,

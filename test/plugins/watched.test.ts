@@ -1,8 +1,10 @@
 /** Files of plugins that are saved, lost and replaced while the gateway runs. */
-import { renameSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { liveApp } from "../automations/support/live-app.js";
+import { asOrdinaryUser } from "../support/ordinary-user.js";
 import { until } from "../support/until.js";
 import { answering, type PluginRig, pluginRig } from "./rig.js";
 
@@ -66,4 +68,57 @@ it.each<[string, (rig: PluginRig, word: string) => unknown]>([
     rig.write("p.mjs", answering("p", `saved${round}`));
     await answers(`saved${round}`);
   }
+});
+
+const NAMED = "plugins: [./plugins/p.mjs]\n";
+const isWell = { state: "ready", configuration: { problems: 0 } };
+
+it.each<[string, (folder: string) => unknown, (folder: string) => unknown]>([
+  ["is not there", () => {}, () => {}],
+  [
+    "is in a folder that may not be entered",
+    (folder) => {
+      mkdirSync(join(folder, "plugins"));
+      asOrdinaryUser(folder);
+      chmodSync(join(folder, "plugins"), 0);
+    },
+    (folder) => chmodSync(join(folder, "plugins"), 0o755),
+  ],
+  [
+    "is a link to nothing",
+    (folder) => {
+      mkdirSync(join(folder, "plugins"));
+      symlinkSync("released.mjs", join(folder, "plugins/p.mjs"));
+    },
+    () => {},
+  ],
+])("loads a plugin that %s at the start, when its file comes", async (_what, before, after) => {
+  const live = await liveApp({ "hookgate.yaml": NAMED }, { start: false });
+  before(live.folder);
+  await live.start();
+  expect(await live.get("/readyz")).toMatchObject({ state: "degraded", configuration: { problems: 1 } });
+  after(live.folder);
+  live.write("plugins/p.mjs", answering("p", "late"));
+  await until(() => live.app.plugins[0]?.state === "loaded", "the plugin being loaded");
+  expect(await live.get("/readyz")).toMatchObject(isWell);
+});
+
+it("loads a plugin that is named in a running gateway before its file is written", async () => {
+  const live = await liveApp({ "hookgate.yaml": "" });
+  live.write("hookgate.yaml", NAMED);
+  await until(() => live.app.plugins[0]?.reason?.includes("there is no file"), "the problem");
+  live.write("plugins/p.mjs", answering("p", "late"));
+  await until(() => live.app.plugins[0]?.state === "loaded", "the plugin being loaded");
+  expect(await live.get("/readyz")).toMatchObject(isWell);
+  expect(JSON.stringify(await live.post("/api/command", { line: "/status" }))).not.toContain("there is no file");
+});
+
+it("loads a plugin whose file comes while another plugin is set up", async () => {
+  const writing = `import { writeFileSync } from "node:fs";
+  export default { id: "slow", setup() {
+    writeFileSync(new URL("late.mjs", import.meta.url), ${JSON.stringify(answering("late", "x"))});
+  } };`;
+  const rig = await pluginRig({ "slow.mjs": writing }, { entries: ["./late.mjs", "./slow.mjs"], watch: true });
+  await rig.plugins.load();
+  await until(() => rig.plugins.list()[0]?.state === "loaded", "the plugin being loaded");
 });
