@@ -3,6 +3,7 @@ import type { Mission } from "../src/domain/mission.js";
 import type { Schedule } from "../src/domain/schedule.js";
 import type { Task } from "../src/domain/task.js";
 import type { CrashedDispatch } from "../src/hooks/attempts.js";
+import type { Ender } from "../src/hooks/given-up.js";
 import type { CommandDeps } from "./deps.js";
 import { crashesText, idOf } from "./journey/cut-off-points.js";
 import { ago, code, count, plain } from "./text.js";
@@ -57,17 +58,35 @@ export function heldLines({ tasks, missions, schedules }: HeldAfterCrashes): str
   ];
 }
 
-/** Hooks at `after`, those about the end of a delivery, and those of a command hold up no work; nor do hooks that ended the process. */
+/** Hooks at `after`, those about the end of a delivery, and those of a command hold up no work; nor does what ended the process. */
 export function givenUpLines(givenUp: readonly CrashedDispatch[], now: number): string[] {
   return [
     ...givenUp
       .slice(0, MAX_NAMED)
-      .map(
-        (one) =>
-          `⚠ ${crashesText(one)} (${ago(one.givenUp?.at ?? now, now)}). ${one.endedBy === undefined ? `They are not called again: ${code(`/hooks why ${one.point} ${idOf(one)}`)}` : `A plugin must not call ${code("process.exit")}: ${code(`/hooks show ${one.endedBy.hookId}`)}`}`,
-      ),
-    ...(givenUp.length > MAX_NAMED ? [`and ${givenUp.length - MAX_NAMED} more changes that hooks crashed at`] : []),
+      .map((one) => `⚠ ${crashesText(one)} (${ago(one.givenUp?.at ?? now, now)}). ${adviceOn(one)}`),
+    ...(givenUp.length > MAX_NAMED ? [`and ${givenUp.length - MAX_NAMED} more of the last 24 h`] : []),
   ];
+}
+
+function adviceOn(one: CrashedDispatch): string {
+  const { endedBy, point } = one;
+  if (endedBy === undefined) return `They are not called again: ${code(`/hooks why ${point} ${idOf(one)}`)}`;
+  const where = endedBy.hookId === undefined ? "the log has the line" : code(`/hooks show ${endedBy.hookId}`);
+  return `A plugin must not call ${code("process.exit")}: ${where}`;
+}
+
+/** `2 hooks and 1 command of plugins` */
+export function endersText(endings: readonly Ender[]): string {
+  const hooks = endings.filter(({ hookId }) => hookId !== undefined).length;
+  const commands = endings.filter(({ command }) => command !== undefined).length;
+  const routes = endings.filter(({ isRoute }) => isRoute).length;
+  const others = endings.length - hooks - commands - routes;
+  return [
+    ...(hooks > 0 ? [count(hooks, "hook")] : []),
+    ...(commands > 0 ? [`${count(commands, "command")} of plugins`] : []),
+    ...(routes > 0 ? [count(routes, "default route")] : []),
+    ...(others > 0 ? [`other work of ${count(others, "plugin")}`] : []),
+  ].join(" and ");
 }
 
 const waits = (amount: number, what: string) =>

@@ -13,7 +13,7 @@ import type { PluginInfo } from "../src/plugins/plugins.js";
 import { answer, commandButton } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { givenUpLines, type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
+import { endersText, givenUpLines, type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
 import { outrankedHooks } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
@@ -71,7 +71,7 @@ export const status = defineCommand({
         },
         heldAfterCrashes: {
           tasks: health.held.tasks.map(({ id }) => id),
-          dispatches: health.givenUp.map(({ dispatchId }) => dispatchId),
+          dispatches: health.givenUp.map(({ dispatchId }) => dispatchId).filter((id) => id !== ""),
           missions: health.held.missions.map(({ id }) => id),
           schedules: health.held.schedules.map(({ id }) => id),
         },
@@ -209,7 +209,8 @@ function verdict(
     ({ key, isPutOff, askedMs }) =>
       !isPutOff && askedMs >= LONG_PAUSE_MS && !away.some(({ platform }) => key.startsWith(`${platform}:`)),
   );
-  const changes = givenUp.filter(({ endedBy }) => endedBy === undefined).length;
+  const endings = givenUp.flatMap(({ endedBy }) => endedBy ?? []);
+  const changes = givenUp.length - endings.length;
   const troubles = [
     gateway.heldBack && "new messages are held back",
     ...(deps.eventLoad?.() ?? []).filter(isRefused).map(({ name }) => `no more events ${code(name)} are taken`),
@@ -223,7 +224,7 @@ function verdict(
     failingText(failing),
     heldText(held),
     changes > 0 && `hooks crashed the gateway ${changes === 1 ? "at one change" : `at ${changes} changes`} in 24 h`,
-    givenUp.length > changes && `${count(givenUp.length - changes, "hook")} ended the gateway in 24 h`,
+    endings.length > 0 && `${endersText(endings)} ended the gateway in 24 h`,
     hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
     hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,

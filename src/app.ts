@@ -41,7 +41,7 @@ async function start(base: Base): Promise<App> {
   const { registry, gateway, plugins, automations, sla, orchestrator, alerts, attempts } = parts;
   stopping.push(async () => registry.close());
   stopping.push(async () => parts.pending.stop());
-  const stopExitLog = logExits({ plugins: () => plugins, registry, givenUp: parts.givenUp, clock, logger });
+  const stopExitLog = logExits({ plugins, registry, givenUp: parts.givenUp, clock, logger });
   stopping.push(async () => stopExitLog());
   followSteps(parts);
   http = await assembleHttp({

@@ -28,7 +28,8 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
   const open = running.filter(isFiringAt(point));
   const cutOffs = cutOffsAt(point, journey);
   const started = unrecorded.filter(({ event }) => event === point);
-  const crashed = (await crashedAt(point, deps, { ids: idsOf(journey) })).at(-1);
+  const crashes = await crashedAt(point, deps, { ids: idsOf(journey) });
+  const crashed = crashes.at(-1);
   const isSeen = here.length > 0 || open.length > 0 || started.length > 0;
   const isGivenUp = crashed !== undefined && crashed.endedBy === undefined;
   const notReached = isSeen || isGivenUp ? undefined : whyNotReached(point, journey, now);
@@ -60,7 +61,9 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
       isLed && isUnrecorded && unlinkedText(point),
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
       ...(await attemptTexts(deps, here, now, row)),
-      crashed && crashText(crashed, deps, here.length > 0 ? " again" : ""),
+      ...crashes
+        .filter((one) => one === crashed || one.endedBy !== undefined)
+        .map((one) => crashText(one, deps, here.length > 0 ? " again" : "")),
     ],
     data: {
       point,

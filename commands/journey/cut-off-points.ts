@@ -4,6 +4,7 @@ import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import { purgedBecauseFinder } from "../../src/domain/purges.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
+import type { Ender } from "../../src/hooks/given-up.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, clockTime, code } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
@@ -102,7 +103,7 @@ export const idsOf = ({ id, deliveries }: Pick<Journey, "id" | "deliveries">): s
   ...deliveries.map((one) => one.id),
 ];
 
-/** What hooks were not notified of at the ends of the journey's deliveries, and hooks that ended the process for it: a line each. */
+/** What hooks were not notified of at the ends of the journey's deliveries, and what of plugins ended the process for it: a line each. */
 export async function crashLines({ attempts, clock }: CommandDeps, journey: Journey) {
   const ids = [...idsOf(journey), ...journey.changes.map(({ id }) => `m${id}`)];
   const now = clock.now();
@@ -122,13 +123,11 @@ export async function crashLines({ attempts, clock }: CommandDeps, journey: Jour
 
 const timesText = ({ crashes }: CrashedDispatch) => (crashes === 1 ? "once" : `${crashes} times in a row`);
 
-/** What hooks were not notified of, or never ended, and no work waits for, and hooks that ended the process: nothing else shows it. Newest first. */
+/** What hooks were not notified of, or never ended, and no work waits for, and what ended the process: nothing else shows it. Newest first. */
 export async function silentlyGivenUp({ attempts, clock }: CommandDeps): Promise<CrashedDispatch[]> {
   const since = clock.now() - SHOWN_MS;
   const crashed = (await attempts?.crashed()) ?? [];
-  const silent = crashed.filter(({ givenUp }) => givenUp?.isSilent && givenUp.at > since).reverse();
-  const isShown = (id: string) => silent.some((one) => one.endedBy === undefined && idOf(one) === id);
-  return silent.filter((one) => one.endedBy === undefined || !isShown(idOf(one)));
+  return crashed.filter(({ givenUp }) => givenUp?.isSilent && givenUp.at > since).reverse();
 }
 
 /** As long as failures of hooks are shown. */
@@ -140,7 +139,7 @@ const DELIVERY_ENDS: readonly string[] = ["message_sent", "delivery_failed"];
 export async function endingsByHook({ attempts }: CommandDeps): Promise<ReadonlyMap<string, Ending>> {
   const crashed = (await attempts?.crashed()) ?? [];
   const endings = crashed.flatMap((one): [string, Ending][] =>
-    one.endedBy === undefined || one.givenUp === undefined
+    one.endedBy?.hookId === undefined || one.givenUp === undefined
       ? []
       : [[one.endedBy.hookId, { id: idOf(one), at: one.givenUp.at, exitCode: one.endedBy.exitCode }]],
   );
@@ -178,9 +177,17 @@ export function crashesText(crashed: CrashedDispatch): string {
   const point = `${code(crashed.point)}${phase === "after" ? " (after)" : ""}`;
   if (endedBy !== undefined) {
     const about = workOf(dispatchId) || /^(m\d|d_)/.test(dispatchId) ? `, for ${code(idOf(crashed))}` : "";
-    return `${code(endedBy.hookId)} **ended the process** with exit code ${endedBy.exitCode} at ${point}${about}`;
+    const at = crashed.point === "" ? "" : ` at ${point}`;
+    return `${enderText(endedBy)} **ended the process** with exit code ${endedBy.exitCode}${at}${about}`;
   }
   return `The gateway crashed **${timesText(crashed)}** while hooks at ${point} were at work on ${code(idOf(crashed))}`;
+}
+
+/** At the start of a sentence. */
+export function enderText({ hookId, plugin = "", command, isRoute }: Ender): string {
+  if (hookId !== undefined) return code(hookId);
+  const what = isRoute ? "The default route" : "A timer or other work";
+  return `${command === undefined ? what : `The command ${code(`/${command}`)}`} of the plugin ${code(plugin)}`;
 }
 
 /** Who holds work whose hooks are not called again. */

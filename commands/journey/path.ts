@@ -18,7 +18,7 @@ import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { backgroundLines, hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf, mayBeKilled } from "./cut-off.js";
-import { crashLines } from "./cut-off-points.js";
+import { crashLines, enderText } from "./cut-off-points.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { decisionText, earlierEnds } from "./given-up.js";
 import { journalLines } from "./journal-lines.js";
@@ -272,7 +272,7 @@ function inboundEnd(
   const endedBy = crashes.findLast(({ id }) => id === `m${row.id}`)?.endedBy;
   const ender =
     endedBy &&
-    ` ${code(endedBy.hookId)} ended the process with exit code ${endedBy.exitCode}: correct that hook first.`;
+    ` ${enderText(endedBy)} ended the process with exit code ${endedBy.exitCode}: correct that ${endedBy.hookId === undefined ? "plugin" : "hook"} first.`;
   const unknown = isDead && cutOffsOf(row) > 0 ? (ender ?? " Which hooks had started by then was not recorded.") : "";
   const again = isDead && !row.isUnreadable ? ` ${code(`/outbox retry m${row.id}`)} has it handled again.` : "";
   if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: `${open}${unknown}${again}` }];

@@ -1,18 +1,19 @@
 /**
- * Names the plugin that ends the process, because nothing else in the log explains the restart, and puts its hook on record. Best effort: it sees `process.exit` in
- * the plugin's own code and in local files that it imports, and nothing of a kill from outside.
+ * Names the plugin that ends the process, and its hook or command, because nothing else in the log explains the restart, and puts it on record. Best effort: it sees
+ * `process.exit` in the plugin's own code and in local files that it imports, and nothing of a kill from outside.
  */
-import type { GivenUpList } from "../hooks/given-up.js";
+import { type PluginHandler, surroundingHandler } from "../hooks/dry-run.js";
+import type { Ender, GivenUpList } from "../hooks/given-up.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { placeInOrBelow } from "../lib/module-place.js";
-import type { Plugins } from "../plugins/plugins.js";
+import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 
 interface ExitDeps {
-  plugins(): Plugins;
-  registry: Pick<HookRegistry, "get" | "running">;
+  plugins: Pick<Plugins, "list">;
+  registry: Pick<HookRegistry, "get">;
   givenUp: Pick<GivenUpList, "noteNow">;
   clock: Pick<Clock, "now">;
   logger: Logger;
@@ -29,47 +30,54 @@ export function logExits(deps: ExitDeps): () => void {
   return () => void process.off("exit", report);
 }
 
-function reportExit(code: number, deps: ExitDeps): void {
-  const { plugins, registry, logger } = deps;
+function reportExit(exitCode: number, deps: ExitDeps): void {
   const here = stackOfNow();
-  const called = plugins().calling();
-  const loaded = plugins().list();
-  const plugin = loaded.find((one) =>
-    called === undefined ? placeInOrBelow(here, one) !== "" : one.hooks.includes(called.hookId),
-  );
+  const around = surroundingHandler();
+  const loaded = deps.plugins.list();
+  const isIn = (one: PluginInfo) => placeInOrBelow(here, one) !== "";
+  const own = loaded.find(({ id }) => id !== undefined && id === around?.plugin);
+  const isOwn = own !== undefined && (around?.isCalled || isIn(own));
+  const plugin = isOwn ? own : loaded.find(isIn);
   if (plugin === undefined) return;
-  const ran =
-    called === undefined ? registry.running().filter(({ hookId }) => plugin.hooks.includes(hookId)) : [called];
-  const hooks = [...new Set(ran.map(({ hookId }) => hookId))];
-  const whose = hooks.length === 0 ? "none of its hooks was running" : `in its hook ${hooks.join(" or ")}`;
-  logger.error(
-    { plugin: plugin.id ?? plugin.module, hooks, code, place: placeInOrBelow(here, plugin).replace(/^ \(|\)$/g, "") },
-    `the plugin "${plugin.id ?? plugin.module}" ended the gateway with code ${code}, ${whose}: a plugin must not call process.exit`,
+  const handler = isOwn && around?.context !== undefined ? around : undefined;
+  const { id = plugin.module } = plugin;
+  deps.logger.error(
+    {
+      plugin: id,
+      hook: handler?.hookId,
+      command: handler?.command,
+      code: exitCode,
+      place: placeInOrBelow(here, plugin).replace(/^ \(|\)$/g, ""),
+    },
+    `the plugin "${id}" ended the gateway with code ${exitCode}, in ${whatRan(handler)}: a plugin must not call process.exit`,
   );
-  // Which of several it was is not known.
-  if (ran[0] !== undefined && hooks.length === 1) record(ran[0], code, deps);
+  record(id, handler, exitCode, deps);
+}
+
+function whatRan(handler: PluginHandler | undefined): string {
+  if (handler === undefined) return "a timer or other work that none of its handlers waits for";
+  if (handler.hookId !== undefined) return `its hook ${handler.hookId}`;
+  return handler.command === undefined ? "its default route" : `its command /${handler.command}`;
 }
 
 function record(
-  { hookId, dispatchId = "" }: { hookId: string; dispatchId: string | undefined },
+  plugin: string,
+  handler: PluginHandler | undefined,
   exitCode: number,
   { registry, givenUp, clock, logger }: ExitDeps,
 ): void {
-  const hook = registry.get(hookId);
-  if (hook === undefined) return;
-  const { hook: point, phase } = hook;
+  const { hookId, command } = handler ?? {};
+  const endedBy: Ender =
+    hookId === undefined
+      ? { plugin, command, isRoute: handler !== undefined && command === undefined, exitCode }
+      : { hookId, exitCode };
+  // A new version of the plugin may lack the hook.
+  const { hook: point = "", phase } = (hookId !== undefined && registry.get(hookId)) || {};
+  const dispatchId = handler?.context?.dispatchId ?? "";
   try {
-    givenUp.noteNow({
-      point,
-      phase,
-      dispatchId,
-      crashes: 1,
-      at: clock.now(),
-      isSilent: true,
-      endedBy: { hookId, exitCode },
-    });
+    givenUp.noteNow({ point, phase, dispatchId, crashes: 1, at: clock.now(), isSilent: true, endedBy });
   } catch (error) {
-    logger.warn({ hook: hookId, error: errorMessage(error) }, "the hook that ended the gateway could not be recorded");
+    logger.warn({ plugin, error: errorMessage(error) }, "what ended the gateway could not be recorded");
   }
 }
 

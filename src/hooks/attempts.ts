@@ -74,7 +74,7 @@ export interface CrashedDispatch {
   crashes: number;
   /** Its hooks are not called again: since when (ms since the epoch), and whether no work waits for an operator because of that. */
   givenUp?: { at: number; isSilent: boolean };
-  /** The hook called `process.exit` in it, `givenUp.at`, which says nothing of whether its hooks are called again. */
+  /** The plugin called `process.exit` in it, `givenUp.at`, which says nothing of whether its hooks are called again. */
   endedBy?: GivenUp["endedBy"];
   /** After more than so many its hooks are not called again by themselves. */
   maxCrashes: number;

@@ -2,9 +2,10 @@
  * What surrounds a call, at any depth and any later time: all code that a handler calls can ask it.
  * - Dry runs: where `inDryRun()` is true, nothing may be sent and written.
  * - Causes: what a plugin's handler triggers is caused by what led to the handler, also when its author forgot to pass that on.
+ * - Handlers of plugins: what calls `process.exit` is named.
  *
  * The tracking slows every promise of the process. It is on from a dry run until a while after its handlers ended, and for the rest of
- * the process once a handler of a plugin had a cause.
+ * the process once a handler of a plugin was called.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Cause } from "../domain/journal.js";
@@ -13,11 +14,27 @@ import type { Clock } from "../lib/clock.js";
 interface Surrounding {
   readonly dry: { isOver: boolean } | undefined;
   readonly cause: Cause | undefined;
+  readonly handler: PluginHandler | undefined;
+}
+
+/** Neither hook nor command: the default route. */
+export interface HandlerName {
+  plugin: string;
+  hookId?: string;
+  command?: string;
+}
+
+/** A call of a handler of a plugin. */
+export interface PluginHandler extends HandlerName {
+  /** What it was called with; absent when it has ended, and left this behind. */
+  context?: { readonly dispatchId?: string } | undefined;
+  /** It has the processor: it does not wait yet. */
+  isCalled: boolean;
 }
 
 const tracking = new AsyncLocalStorage<Surrounding>();
 let underWay = 0;
-let hasCauses = false;
+let hasHandlers = false;
 
 /** True inside a handler that runs dry, and in everything that it started. */
 export function inDryRun(): boolean {
@@ -29,15 +46,20 @@ export function surroundingCause(): Cause | undefined {
   return tracking.getStore()?.cause;
 }
 
+/** The handler of a plugin that this is called in, or that started this; undefined outside of them. */
+export function surroundingHandler(): PluginHandler | undefined {
+  return tracking.getStore()?.handler;
+}
+
 /**
- * Calls `call` with `cause` as the surrounding one in it and in what it starts. Without one there is none: the gateway's own work
- * continues in the surrounding of the code that woke it, and that may be another message's handler.
+ * Calls `call` with `cause` and `handler` as the surrounding ones in it and in what it starts. Without one there is none: the gateway's
+ * own work continues in the surrounding of the code that woke it, and that may be another message's handler.
  */
-export function causedBy<T>(cause: Cause | undefined, call: () => T): T {
+export function causedBy<T>(cause: Cause | undefined, call: () => T, handler?: PluginHandler): T {
   const around = tracking.getStore();
-  if (cause === around?.cause) return call();
-  hasCauses = true;
-  return tracking.run({ dry: around?.dry, cause }, call);
+  if (cause === around?.cause && handler === around?.handler) return call();
+  hasHandlers = true;
+  return tracking.run({ dry: around?.dry, cause, handler }, call);
 }
 
 /** What a handler left behind may still be at work when the handler has ended. */
@@ -48,12 +70,12 @@ export async function runDry<T>(clock: Clock, fire: () => Promise<T>): Promise<T
   underWay++;
   const dry = { isOver: false };
   try {
-    return await tracking.run({ dry, cause: surroundingCause() }, fire);
+    return await tracking.run({ dry, cause: surroundingCause(), handler: surroundingHandler() }, fire);
   } finally {
     clock.after(LINGER_MS, () => {
       // A timer of the gateway that was first armed in a dry run goes on for ever, and other messages' handlers may run in it.
       dry.isOver = true;
-      if (--underWay === 0 && !hasCauses) tracking.disable();
+      if (--underWay === 0 && !hasHandlers) tracking.disable();
     });
   }
 }

@@ -1,24 +1,36 @@
 /**
- * Dispatches whose hooks are not called again, because the process ended while they ran, and the last that each hook of a plugin ended the
- * process in: nothing else has a record of them, as the journal records a dispatch at its end. The newest are kept.
+ * Dispatches whose hooks are not called again, because the process ended while they ran, and the last time that each hook and command of a
+ * plugin ended the process: nothing else has a record of them, as the journal records a dispatch at its end. The newest are kept.
  */
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { LifecyclePhase } from "./point.js";
 
+/** What called `process.exit`: neither hook nor command is a timer of the plugin, or other work that no handler waits for. */
+export interface Ender {
+  exitCode: number;
+  hookId?: string;
+  /** Of what is no hook. */
+  plugin?: string;
+  command?: string;
+  isRoute?: boolean;
+}
+
 export interface GivenUp {
+  /** Empty for what is no hook, or none any more. */
   point: string;
   /** Lifecycle points have one. */
   phase?: LifecyclePhase | undefined;
+  /** Of a command and of the default route: what the ids of their dispatches begin with, empty where nothing is. */
   dispatchId: string;
   crashes: number;
   /** Milliseconds since the epoch. */
   at: number;
   /** No work waits for an operator because of it. */
   isSilent: boolean;
-  /** The hook called `process.exit`. Its dispatch may be called again. */
-  endedBy?: { hookId: string; exitCode: number } | undefined;
+  /** The plugin called `process.exit`. The dispatch of its hook may be called again. */
+  endedBy?: Ender | undefined;
 }
 
 export interface GivenUpList {
@@ -38,8 +50,13 @@ interface Deps {
 const SCOPE = "hooks.given-up";
 const MAX_KEPT = 200;
 
-/** A hook that ends the process again and again has one row. */
-const keyOf = ({ dispatchId, endedBy }: GivenUp) => (endedBy === undefined ? dispatchId : `hook ${endedBy.hookId}`);
+/** What ends the process again and again has one row. */
+function keyOf({ dispatchId, endedBy }: GivenUp): string {
+  if (endedBy === undefined) return dispatchId;
+  const { hookId, plugin, command, isRoute } = endedBy;
+  if (hookId !== undefined) return `hook ${hookId}`;
+  return command === undefined ? `${isRoute ? "route" : "work"} of ${plugin}` : `command ${command}`;
+}
 
 export function createGivenUpList({ keyValue, logger }: Deps): GivenUpList {
   const list = async () =>

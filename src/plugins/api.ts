@@ -116,7 +116,9 @@ export function createApi(deps: ApiDeps, stage: Stage): PluginApi {
           hint: "Decide inside one handler.",
         });
       const named = namedRoute(id, (message, context) =>
-        inStage(stage, { cause: context.cause }, () => handler(message, context)),
+        inStage(stage, { plugin: id }, { cause: context.cause, dispatchId: context.causeId }, () =>
+          handler(message, context),
+        ),
       );
       stage.route = named;
       stage.live?.route(named);

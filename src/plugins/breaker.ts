@@ -24,36 +24,7 @@ export interface HookBreaker {
 /** Failures under these policies stop nothing, so a hook that is not called is skipped. */
 const OPEN_POLICIES: ReadonlySet<FailurePolicy> = new Set(["fail-open", "best-effort", "skip"]);
 
-/** The hook whose handler has the processor at this moment; none while handlers are waited for. */
-export interface CallNow {
-  hookId: string | undefined;
-  context: Pick<HookContext, "dispatchId"> | undefined;
-}
-
-export function guarded(
-  hookId: string,
-  handler: Handler,
-  registry: HookRegistry,
-  breaker: HookBreaker,
-  now: CallNow,
-): Handler {
-  const call = checked(hookId, handler, registry, breaker);
-  return (first, second) => {
-    const outerId = now.hookId;
-    const outerContext = now.context;
-    now.hookId = hookId;
-    // A lifecycle handler gets its context only.
-    now.context = second ?? first;
-    try {
-      return call(first, second);
-    } finally {
-      now.hookId = outerId;
-      now.context = outerContext;
-    }
-  };
-}
-
-function checked(hookId: string, handler: Handler, registry: HookRegistry, breaker: HookBreaker): Handler {
+export function guarded(hookId: string, handler: Handler, registry: HookRegistry, breaker: HookBreaker): Handler {
   return (first, second) => {
     if (!breaker.isWatched(hookId)) return handler(first, second);
     // A lifecycle handler gets its context only.

@@ -191,8 +191,10 @@ function commandOf(
     isSlow,
     run: async (context) => {
       try {
-        const { signal, givenBy: cause } = context;
-        const answer = await inStage(stage, { signal, cause }, () => run(strictContext(context, of)));
+        const { signal, givenBy: cause, causeId: dispatchId } = context;
+        const answer = await inStage(stage, { plugin, command: name }, { signal, cause, dispatchId }, () =>
+          run(strictContext(context, of)),
+        );
         return answerOf(answer, `The answer of ${of}`);
       } catch (error) {
         // The operator who gave the command sees the message; the plugin's author needs the line.

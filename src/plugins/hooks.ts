@@ -124,7 +124,8 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
     const given = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
     const warnings = checkHook(point, given);
     // A lifecycle handler gets its context only.
-    const running: Handler = (first, second) => inStage(stage, second ?? first, () => handler(first, second));
+    const running: Handler = (first, second) =>
+      inStage(stage, { plugin: id, hookId: name }, second ?? first, () => handler(first, second));
     const staged: StagedHook = { ...given, warnings, handler: running };
     if (stage.live) {
       for (const warning of warningsOf(staged)) deps.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);

@@ -11,7 +11,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import { localFiles } from "../lib/fresh-imports.js";
 import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
-import type { CallNow, HookBreaker } from "./breaker.js";
+import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import { failure, findModule } from "./load.js";
 import {
@@ -93,8 +93,6 @@ export interface Plugins {
    */
   reload(change?: PluginsChange, accept?: () => void): Promise<PluginInfo[]>;
   list(): PluginInfo[];
-  /** The hook whose handler has the processor at this moment. */
-  calling(): { hookId: string; dispatchId: string | undefined } | undefined;
   /** For the gateway's default route. */
   readonly routes: Routes;
   /** The commands of those at work. */
@@ -136,11 +134,9 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   const commands = new Map<string, readonly Command[]>();
   const { breaker, reservedCommands = new Set(), teardownTimeoutMs = () => 10_000 } = options;
-  const callNow: CallNow = { hookId: undefined, context: undefined };
   const around: Surroundings = {
     ...options,
     breaker,
-    callNow,
     routes,
     commands,
     reservedCommands,
@@ -433,10 +429,6 @@ export function createPlugins(options: PluginsOptions): Plugins {
       }),
     reload,
     list,
-    calling() {
-      const { hookId, context } = callNow;
-      return hookId === undefined ? undefined : { hookId, dispatchId: context?.dispatchId };
-    },
     routes,
     commands: () => [...commands.values()].flat(),
     async stop() {

@@ -16,7 +16,7 @@ import { shown } from "../lib/plain-issues.js";
 import { refuseExit } from "../lib/refuse-exit.js";
 import { within } from "../lib/within.js";
 import { createApi } from "./api.js";
-import type { CallNow, HookBreaker } from "./breaker.js";
+import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
 import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
@@ -31,7 +31,6 @@ export interface Surroundings extends Omit<ApiDeps, "id" | "config" | "commandOw
   registry: HookRegistry;
   pointsAside: HookPoint[];
   breaker: HookBreaker | undefined;
-  callNow: CallNow;
   /** Default routes by plugin id. */
   routes: Map<string, Route>;
   /** Commands by plugin id. */
@@ -191,7 +190,7 @@ export class LivePlugin {
   constructor(id: string, around: Surroundings) {
     this.id = id;
     this.#around = around;
-    this.#slots = new Slots(id, around.registry, around.breaker, around.callNow);
+    this.#slots = new Slots(id, around.registry, around.breaker);
   }
 
   get hooks(): string[] {

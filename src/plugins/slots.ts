@@ -8,7 +8,7 @@ import type { Model } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import { HookgateError } from "../lib/errors.js";
-import { type CallNow, guarded, type Handler, type HookBreaker } from "./breaker.js";
+import { guarded, type Handler, type HookBreaker } from "./breaker.js";
 
 /** Where a live registration finds its handler. */
 export interface Relay {
@@ -43,14 +43,12 @@ export class Slots {
   readonly #pluginId: string;
   readonly #registry: HookRegistry;
   readonly #breaker: HookBreaker | undefined;
-  readonly #callNow: CallNow;
   #live = new Map<string, Slot>();
 
-  constructor(pluginId: string, registry: HookRegistry, breaker: HookBreaker | undefined, callNow: CallNow) {
+  constructor(pluginId: string, registry: HookRegistry, breaker: HookBreaker | undefined) {
     this.#pluginId = pluginId;
     this.#registry = registry;
     this.#breaker = breaker;
-    this.#callNow = callNow;
   }
 
   get ids(): string[] {
@@ -136,7 +134,7 @@ export class Slots {
     if (this.#breaker === undefined) return handler;
     // A new version gets its own chance.
     this.#breaker.close(id);
-    return guarded(id, handler, this.#registry, this.#breaker, this.#callNow);
+    return guarded(id, handler, this.#registry, this.#breaker);
   }
 
   #switchedOff = new Set<string>();

@@ -10,7 +10,7 @@ import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import { cause } from "../hooks/catalogue/gateway.js";
 import { catalogue } from "../hooks/catalogue/index.js";
-import { causedBy, surroundingCause } from "../hooks/dry-run.js";
+import { causedBy, type HandlerName, type PluginHandler, surroundingCause } from "../hooks/dry-run.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -81,13 +81,18 @@ export interface Stage {
   /** The function that `setup` returned is running, and has time left. */
   isEnding: boolean;
   /** Handlers that wait for something: hooks, commands and the default route. */
-  readonly running: Set<Pick<RunningHandler, "signal">>;
+  readonly running: Set<RunningHandler>;
 }
 
 /** What a handler was called with. Its signal fires at its deadline; its cause is that of all that it sets off. */
-interface RunningHandler {
+interface HandlerContext {
   readonly signal?: AbortSignal;
   readonly cause: Cause | undefined;
+  readonly dispatchId?: string;
+}
+
+interface RunningHandler extends PluginHandler {
+  context?: HandlerContext | undefined;
 }
 
 /** `points`: those that the plugin's definition lists. */
@@ -105,26 +110,31 @@ export function createStage(points: readonly HookPoint[] = []): Stage {
 }
 
 /** Calls a handler; while it runs and has time left, its version may send, edit and fire, also when it is replaced meanwhile. */
-export function inStage<T>({ running }: Stage, context: RunningHandler, call: () => T): T {
-  const value = causedBy(context.cause, call);
-  // One that returned at once was not running while anything was replaced.
-  if (!(value instanceof Promise)) return value;
+export function inStage<T>({ running }: Stage, name: HandlerName, context: HandlerContext, call: () => T): T {
   // An object of its own: two handlers may be called with the same context.
-  const handler = {
-    get signal() {
-      return context.signal;
-    },
+  const handler: RunningHandler = { ...name, context, isCalled: true };
+  const ended = () => {
+    handler.context = undefined;
+    running.delete(handler);
   };
-  const ended = () => void running.delete(handler);
-  running.add(handler);
-  value.then(ended, ended);
-  return value;
+  try {
+    const value = causedBy(context.cause, call, handler);
+    // One that returned at once was not running while anything was replaced.
+    if (value instanceof Promise) {
+      running.add(handler);
+      value.then(ended, ended);
+    }
+    return value;
+  } finally {
+    handler.isCalled = false;
+    if (!running.has(handler)) ended();
+  }
 }
 
 /** Throws PLUGIN_REPLACED for a call of an old version that none of its running handlers can have made: a timer, a promise left behind. */
 export function refuseStray(id: string, stage: Stage): void {
   if (!stage.isOver) return;
-  for (const { signal } of stage.running) if (signal?.aborted !== true) return;
+  for (const { context } of stage.running) if (context?.signal?.aborted !== true) return;
   refuseOld(id, stage);
 }
 

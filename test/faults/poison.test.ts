@@ -297,7 +297,7 @@ it("a hook that ends the process when it is notified of a sent message is not no
     const answered = async () => (await textsOf(gateway, ROOMS[1] as string)).includes("answer to after it");
     await until(answered, "the answer after it");
     expect(await textsOf(gateway, ROOMS[0] as string)).toEqual(["leave when sent", "answer to leave when sent"]);
-    expect(gateway.output()).toContain('"hooks":["poison.message_sent"],"code":10');
+    expect(gateway.output()).toContain('"hook":"poison.message_sent","code":10');
   } finally {
     isOver = true;
   }

@@ -477,7 +477,10 @@ describe("a hook that ended the gateway until it was given up is not called one 
       expect(text).not.toMatch(GUESSED);
     }
     expect(await ask(`/hooks why ${row}`)).toContain("hooks at message_sent crashed the gateway 4 times in a row");
-    expect(await ask("/status")).toMatch(/Up, but hooks crashed the gateway at one change in 24 h/);
+    expect(await ask("/status")).toMatch(
+      /Up, but hooks crashed the gateway at one change in 24 h, 1 hook ended the gateway in 24 h.*⚠ ex\.ms ended the process with exit code 9 at message_sent, for d_m/s,
+    );
+    expect(await ask(`/hooks why message_sent ${row}`)).toContain("ex.ms ended the process with exit code 9");
   });
 
   it("at `after`, where it passed before", async () => {

@@ -8,7 +8,18 @@ import { until } from "../support/until.js";
 import { invoke } from "./stack.js";
 
 const PLUGIN = `import { existsSync, readFileSync } from "node:fs";
-export default { id: "g", setup({ hooks }) {
+export default { id: "g", setup({ hooks, commands, route }) {
+  const leave = async (code) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.exit(code);
+  };
+  const never = new Promise(() => {});
+  hooks.registerVoid("message_received", async ({ message: { text } }, { attempt }) => {
+    if (attempt === 1 && /^(TIMER|SLOW)/.test(text)) await never;
+  }, { id: "innocent", execution: "background" });
+  commands.register({ name: "boom", summary: "s", role: "viewer", run: () => process.exit(12) });
+  commands.register({ name: "boom-later", summary: "s", role: "viewer", run: () => leave(13) });
+  route(({ text }) => (text === "ROUTE" ? process.exit(14) : undefined));
   const how = (point) => (existsSync("mode") && readFileSync("mode", "utf8").split(" ")[0] === point ? readFileSync("mode", "utf8").split(" ")[1] : "");
   const end = (point) => {
     if (how(point) === "kill") process.kill(process.pid, "SIGKILL");
@@ -17,8 +28,10 @@ export default { id: "g", setup({ hooks }) {
   for (const point of ["message_edited", "message_deleted", "reaction_added", "command_invoked", "config.reloaded", "hook_run_completed"])
     hooks.registerVoid(point, () => end(point), { id: point });
   hooks.registerVoid("config.reloaded", () => {}, { id: "other", priority: 1000 });
-  hooks.registerClaiming("inbound_claim", ({ message: { text } }) => {
+  hooks.registerClaiming("inbound_claim", ({ message: { text } }, { attempt }) => {
     if (text === "DIE") process.exit(8);
+    if (text === "SLOW") return leave(15);
+    if (text === "TIMER" && attempt === 1) setTimeout(() => process.exit(16), 50);
     return text === "ONCE" ? { handled: true, reply: text } : null;
   }, { id: "in" });
   hooks.registerClaiming("before_dispatch", ({ text }, { attempt }) => {
@@ -30,7 +43,7 @@ export default { id: "g", setup({ hooks }) {
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-ended-"));
 const CONFIG = {
-  gateway: { inbox_attempts: 2, unanswered_note: false },
+  gateway: { inbox_attempts: 2, unanswered_note: false, default_route: { plugin: "g" } },
   operators: { owner: ["web:1"] },
   web: {
     access: { dms: "everyone", chats: ["*"], mention: "always" },
@@ -209,3 +222,45 @@ it("the path of a message that was given up names the hook that ended the proces
   );
   expect(path).not.toContain("was not recorded");
 });
+
+it.each([
+  ["the command /boom", "The command /boom of the plugin g", "1 command of plugins", 12, "/boom"],
+  ["a command that waited", "The command /boom-later of the plugin g", "commands of plugins", 13, "/boom-later"],
+  ["the default route", "The default route of the plugin g", "1 default route", 14, "ROUTE"],
+  ["a hook that waited beside another one", "g.in", "hook", 15, "SLOW"],
+])("%s, which ended the process, is named, and no hook that did not", async (_, name, counted, code, text) => {
+  await ask("/outbox purge dead yes=true");
+  await endingBy(() => say(text), 2);
+  const row = await deadRow();
+  const ended = `${name} ended the process with exit code ${code}`;
+  const status = await ask("/status");
+  expect(status).toMatch(new RegExp(`⚠ ${ended}( at inbound_claim)?, for ${row} \\(`));
+  expect(status).toMatch(new RegExp(`Up, but.*${counted}.* ended the gateway in 24 h`));
+  const path = await ask(`/hooks why ${row}`);
+  expect(path).toMatch(new RegExp(`\\d:\\d\\d ${ended}`));
+  expect(path).toMatch(new RegExp(`${ended}: correct that (hook|plugin) first`));
+  await expectInnocent(code);
+});
+
+it("a command that is given over the API and ends the process is named", async () => {
+  await endingBy(() => asked("/boom"), 1);
+  expect(await ask("/status")).toContain("⚠ The command /boom of the plugin g ended the process with exit code 12 (");
+  expect(gateway.output()).toContain('the plugin \\"g\\" ended the gateway with code 12, in its command /boom');
+  await expectInnocent(12);
+});
+
+it("a timer that ended the process is named as such, and not the hook that left it, or one that waits", async () => {
+  await endingBy(() => say("TIMER"), 1);
+  const status = await ask("/status");
+  expect(status).toContain("⚠ A timer or other work of the plugin g ended the process with exit code 16 (");
+  expect(status).toMatch(/Up, but.*other work of 1 plugin ended the gateway in 24 h/);
+  expect(await ask("/hooks show g.in")).not.toContain("exit code 16");
+  await expectInnocent(16);
+});
+
+async function expectInnocent(code: number): Promise<void> {
+  for (const line of ["/status", "/hooks why g.innocent", "/hooks show g.innocent"])
+    expect(await ask(line)).not.toContain("g.innocent ended the process");
+  expect(await ask("/hooks show g.innocent")).not.toContain(`exit code ${code}`);
+  expect(gateway.output()).not.toMatch(/in its hook [^:]*g\.innocent/);
+}

@@ -21,7 +21,7 @@ const ALLOWED: [string, string, string][] = [
   ["src/config/env.ts", "fromDotEnv", "what of the variables of `process` is of `.env`, and may be replaced"],
   [
     "src/hooks/dry-run.ts",
-    "hasCauses tracking underWay",
+    "hasHandlers tracking underWay",
     "what surrounds a call reaches code that gets nothing passed in",
   ],
   ["src/hooks/conditions/impossible-match.ts", "limited", "a cache: follows from a schema"],
