@@ -7,9 +7,19 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { plain } from "../text.js";
-import { actorOf, assigneeFrom, isTaskOf, mayHearHere, needTask, type TaskDesk, taskTitled, textOf } from "./desk.js";
+import {
+  actorOf,
+  assigneeFrom,
+  isTaskOf,
+  mayHearHere,
+  needTask,
+  type Passed,
+  type TaskDesk,
+  taskTitled,
+  textOf,
+} from "./desk.js";
 import { changedSince, nothingToDo } from "./meanwhile.js";
-import { nameOf, passedOn, taskData, taskLine } from "./rows.js";
+import { nameOf, passedOn, taskData, taskLine, undeliveredText } from "./rows.js";
 import { whenOf } from "./when.js";
 
 export type TaskAction =
@@ -195,11 +205,20 @@ async function handInText(
   const from = isWorker(task, context.operator) ? "worker" : "others";
   const noted = await desk.note(task.id, text, actorOf(context));
   const words = passedOn(action === "ask" ? "❓" : "💬", noted.lastNote?.by ?? "", task, text, desk);
-  const isPassed = await desk.pass(noted, words, from, `d_${task.id}_n${noted.version}`);
+  const id = `d_${task.id}_n${noted.version}`;
+  const passed = await desk.pass(noted, words, { from, operator: context.operator, at: context.at }, id);
   return answer({
-    text: [isPassed ? "Passed on." : "Noted; there is no conversation to pass it on to."],
+    text: [passedText(passed, id), from === "others" && passed !== "nowhere" && undeliveredText(noted)],
     data: taskData(noted, mayHearHere(desk, context, noted)),
   });
+}
+
+/** Whether it arrived is not known yet. */
+function passedText(passed: Passed, id: string): string {
+  if (passed === "nowhere") return "Noted; there is no conversation to pass it on to.";
+  const next =
+    passed === "reported" ? "You will be notified if it does not arrive." : `\`/hooks why ${id}\` follows it.`;
+  return `Noted, and on its way. ${next}`;
 }
 
 function outcomeText(desk: TaskDesk, context: CommandContext, came: Transitioned): CommandAnswer {

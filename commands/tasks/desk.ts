@@ -1,4 +1,5 @@
 /** What the commands about tasks drive and share. */
+import type { Address } from "../../src/domain/address.js";
 import type { Expectation } from "../../src/domain/expectation.js";
 import { hasRole, type Operator, type Role } from "../../src/domain/identity.js";
 import type { Actor, Task } from "../../src/domain/task.js";
@@ -40,8 +41,18 @@ export type TaskDesk = Pick<
   /** Who may see what was said of it. */
   roleToHear(task: Pick<Task, "assignTo" | "earlierAssignees">): Role;
   /** A question of whoever does a task, and words for them, as a message of its own. */
-  pass(task: Task, text: string, from: "worker" | "others", id: string): Promise<boolean>;
+  pass(task: Task, text: string, asker: Asker, id: string): Promise<Passed>;
 };
+
+/** The person whose words are passed on, and where they were written; without `at` over HTTP. */
+export interface Asker {
+  from: "worker" | "others";
+  operator: Operator;
+  at: Address | undefined;
+}
+
+/** nowhere: there is no other conversation · reported: the asker is notified when it does not arrive · unreported: the asker cannot be written to. */
+export type Passed = "nowhere" | "reported" | "unreported";
 
 /** Tasks that are compared with a title. */
 const MAX_NAMED = 500;

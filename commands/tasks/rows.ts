@@ -1,6 +1,6 @@
 /** A task in a line, and as data. */
 
-import { isEnded, type Task } from "../../src/domain/task.js";
+import { isEnded, type Task, undeliveredCard, undeliveredWords } from "../../src/domain/task.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { saidText } from "../../src/lib/markdown/escape.js";
@@ -55,6 +55,15 @@ export function passedOn(
   desk: { nameOf(ref: string): string | undefined },
 ): string {
   return `${sign} ${plain(nameOf(by, desk), 64)} on **${plain(title, 120)}** (${code(id)}): ${saidText(text, 2_000)}`;
+}
+
+/** That the card did not reach the person whose turn it is, and what to do. */
+export function undeliveredText(task: Task): string | undefined {
+  const card = undeliveredCard(task);
+  return (
+    card &&
+    `⚠ **Not delivered**: ${undeliveredWords(card)} ${code(`/task assign ${task.id} WHO`)} gives it to another person.`
+  );
 }
 
 /** `in 2 h`, `3 h overdue`; empty without a deadline or when it is over anyway. */

@@ -1,7 +1,7 @@
 /** `/task show ID`: one task whole, with its history: who made what of it, and why. */
 
 import { hasRole } from "../../src/domain/identity.js";
-import { saidElsewhere, type Task, undeliveredCard, undeliveredWords } from "../../src/domain/task.js";
+import { saidElsewhere, type Task } from "../../src/domain/task.js";
 import { lineFor } from "../../src/domain/task-press.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -12,7 +12,7 @@ import { readableReasons } from "../hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker, mayAct, type TaskAction } from "./act.js";
 import { mayHear, mayHearHere, needTask, type TaskDesk, taskNamed, textOf } from "./desk.js";
-import { dueText, nameOf, readableTask, taskData, taskLine } from "./rows.js";
+import { dueText, nameOf, readableTask, taskData, taskLine, undeliveredText } from "./rows.js";
 
 const HISTORY = 30;
 const LONGEST_OUTPUT = 1_500;
@@ -55,14 +55,6 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
 /** A failure's reason quotes the program. */
 function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
   return event;
-}
-
-function undeliveredText(task: Task): string | undefined {
-  const card = undeliveredCard(task);
-  return (
-    card &&
-    `⚠ **Not delivered**: ${undeliveredWords(card)} ${code(`/task assign ${task.id} WHO`)} gives it to another person.`
-  );
 }
 
 /** What is known of a run that was interrupted, or whose hooks were, and what a person can do. */

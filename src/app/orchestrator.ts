@@ -76,7 +76,13 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
       send: gateway.send,
       edit: gateway.edit,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
-      fateOf: store.outbox.get,
+      async fateOf(deliveryId) {
+        const delivery = await store.outbox.get(deliveryId);
+        // A newer text of the same message took its place.
+        const [newest] =
+          delivery?.status === "superseded" ? await store.outbox.list({ targetId: deliveryId, limit: 1 }) : [];
+        return newest ?? delivery;
+      },
       wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
       threadUnder: deps.posted.threadUnder,
       direct: (platform, userId) => directAddress(platform, userId, config, env),
@@ -100,14 +106,17 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
     clock,
     logger: logger.child({ flow: "orchestrator" }),
   });
-  const pass: NonNullable<CommandDeps["tasks"]>["pass"] = async (task, text, from, id) => {
+  const pass: NonNullable<CommandDeps["tasks"]>["pass"] = async (task, text, { from, operator, at: askedAt }, id) => {
     const theirs = task.cards?.findLast(({ person }) => person)?.at;
     const at = from === "worker" ? task.address : theirs;
     // Where both are in one conversation, it has been said there.
     if (at === undefined || (task.address && theirs && formatAddress(task.address) === formatAddress(theirs)))
-      return false;
-    await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id });
-    return true;
+      return "nowhere";
+    const { platform, userId, role } = operator;
+    const reportAt = askedAt ?? directAddress(platform, userId, config, env);
+    const answers = reportAt && { role, author: userId, askedAt: reportAt };
+    await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id, answers });
+    return answers ? "reported" : "unreported";
   };
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
@@ -136,13 +145,15 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
     const passed = await pass(
       task,
       passedOn("💬", nameOf(operator), task, words, desk),
-      from,
+      { from, operator, at: to.address },
       `d_${task.id}_${causeId}`,
     );
-    return { text: passed ? "Noted on the task, and passed on." : "Noted on the task." };
+    return { text: passed === "nowhere" ? "Noted on the task." : ON_ITS_WAY };
   };
   return { orchestrator, desk, repliedTo };
 }
+
+const ON_ITS_WAY = "Noted on the task, and on its way. You will be notified if it does not arrive.";
 
 /** How far back a report that is handled again after a crash is looked for. */
 const RECENT = 50;

@@ -160,8 +160,12 @@ export interface NewDelivery {
   visibleTo?: string;
   /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and operators are not bothered with it. */
   isCourtesy?: boolean;
-  /** The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its `author` (a user id). `role`: of this person, when the message came. */
-  answers?: { role?: Role | undefined; author?: string } | undefined;
+  /**
+   * The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its
+   * `author` (a user id). `role`: of this person, when the message came. `askedAt`: it passes the author's words on from there to another
+   * person, so the author is notified of every end but its arrival.
+   */
+  answers?: { role?: Role | undefined; author?: string; askedAt?: Address } | undefined;
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
   /**

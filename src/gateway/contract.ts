@@ -7,7 +7,7 @@ import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
-import type { CancelledRest, Delivery, DeliveryUrgency, Pause, Store } from "../domain/store.js";
+import type { CancelledRest, Delivery, DeliveryUrgency, NewDelivery, Pause, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -101,6 +101,8 @@ export interface SendOptions {
   plugin?: string;
   /** A notice of the gateway itself that no hook may withhold. */
   skipsHooks?: boolean;
+  /** The person who is notified when it does not arrive. */
+  answers?: NewDelivery["answers"];
 }
 
 export interface Invocation {

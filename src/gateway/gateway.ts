@@ -516,6 +516,7 @@ class RunningGateway implements Gateway {
       urgency,
       plugin,
       skipsHooks = false,
+      answers,
     }: SendOptions,
   ): Promise<string> {
     const { store, clock, config, watch } = this.#deps;
@@ -532,6 +533,7 @@ class RunningGateway implements Gateway {
       interaction,
       visibleTo,
       urgency,
+      answers,
     };
     if (watch?.hearsHooks()) delivery.sight = await sightOfHook(delivery, now, store);
     if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#deps);

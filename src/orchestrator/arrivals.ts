@@ -45,8 +45,8 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalDe
     const delivery = await chat.fateOf(card.id);
     if (delivery !== undefined && isUnderWay(delivery)) return;
     const end = delivery ?? (await deletedCard(task, card));
-    // It is not enqueued yet.
-    if (end === undefined) return;
+    // It is not enqueued yet, or what took its place was deleted: what was noted stays true.
+    if (end === undefined || end.status === "superseded") return;
     const { status, reason } = end;
     if (status === "sent" || status === "purged") watched.delete(taskId);
     if (status === (card.undelivered?.status ?? "sent")) return;

@@ -31,7 +31,7 @@ export interface OrchestratorDeps {
     edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
     /** Whether this delivery is known: it was sent, or will be. */
     isThere(deliveryId: string): Promise<boolean>;
-    /** How this delivery stands; undefined when it is not known. */
+    /** How this delivery stands, or the newest change that took its place; undefined when it is not known. */
     fateOf(deliveryId: string): Promise<Pick<Delivery, "status" | "reason"> | undefined>;
     /** Whether an operator deleted this delivery since then: it is not sent again. */
     wasPurged(deliveryId: string, since: number): Promise<boolean>;

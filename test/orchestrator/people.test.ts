@@ -2,7 +2,15 @@
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../support/manual-clock.js";
 import { until } from "../support/until.js";
-import { OWNER_TOKEN, type Posted, type TaskedApp, taskedApp, WORKER_TOKEN, waysOf } from "./support/tasked-app.js";
+import {
+  OWNER_TOKEN,
+  type Posted,
+  type TaskedApp,
+  type TaskedOptions,
+  taskedApp,
+  WORKER_TOKEN,
+  waysOf,
+} from "./support/tasked-app.js";
 
 const ORIGIN = "general";
 const rooms = { web: { rooms: [{ id: ORIGIN, name: "General" }] } };
@@ -35,10 +43,10 @@ async function press(app: TaskedApp, card: Posted, label: string, token: string,
 const OTTO_TOKEN = "the-token-of-otto-000000003";
 
 /** With Otto, who is an operator, and a program. */
-const withOtto = () =>
+const withOtto = ({ orchestrator = { runners: { deploy: { shell: { sh: "true" } } } } }: TaskedOptions = {}) =>
   taskedApp({
     env: { OTTO_TOKEN },
-    orchestrator: { runners: { deploy: { shell: { sh: "true" } } } },
+    orchestrator,
     config: {
       operators: { operator: ["web:3"] },
       web: {
@@ -126,6 +134,46 @@ describe("a task for a person", () => {
     await app.command(retry);
     await until(async () => !(await app.command("/task list")).text.includes("not delivered"), "no mark any more");
     expect((await app.command(`/task show ${id}`)).text).toMatch(/by orchestrator: delivered$/m);
+  });
+
+  it("who cannot be reached: whoever asks or notes something is notified with the reason, which the card keeps", async () => {
+    const app = await withOtto({
+      orchestrator: {
+        tick: "100ms",
+        runners: { will: { person: { user: "web:2", at: "web:web:the-cellar" } } },
+      },
+    });
+    await say(app, ORIGIN, "/task add will Call the customer");
+    const [id = ""] = /\bt_\w+/.exec(JSON.stringify(await cardIn(app, ORIGIN, OWNER_TOKEN, "Not delivered"))) ?? [];
+    const notices = async (room: string, token: string) =>
+      (await app.room(room, token)).filter(({ text }) => text.includes("Your message was not posted in"));
+    for (const [times, line] of [`/task ask ${id} "are you coming?"`, `/task note ${id} "bring the keys"`].entries()) {
+      await say(app, ORIGIN, line, {}, OTTO_TOKEN);
+      const notified = await until(async () => {
+        const all = await notices(ORIGIN, OTTO_TOKEN);
+        return all.length > times ? all.at(-1)?.text : undefined;
+      }, "Otto being notified");
+      expect(notified).toContain("there is no room");
+      expect(notified).toContain(`/task show ${id}`);
+    }
+    const answers = (await app.room(ORIGIN, OTTO_TOKEN)).filter(({ text }) =>
+      text.startsWith("Noted, and on its way."),
+    );
+    expect(answers).toHaveLength(2);
+    for (const { text } of answers) expect(text).toMatch(/You will be notified.*Not delivered.*there is no room/s);
+    // Over HTTP there is no chat: the caller is notified directly.
+    const said = await app.command(`/task ask ${id} "and now?"`);
+    expect(said.text).toContain("You will be notified if it does not arrive.");
+    await until(async () => (await notices("dm-1", OWNER_TOKEN)).length === 1, "the owner being notified");
+    const shown = (await app.command(`/task show ${id}`)).text;
+    expect(shown).toMatch(/Not delivered.*there is no room/);
+    const [, retry = ""] = /(\/outbox retry d_\w+)/.exec(shown) ?? [];
+    await app.api("POST", "/rooms", { name: "The cellar" });
+    await app.command(retry);
+    await until(async () => !(await app.command("/task list")).text.includes("not delivered"), "no mark any more");
+    expect((await app.command(`/task show ${id}`)).text).toMatch(/by orchestrator: delivered$/m);
+    expect((await app.command(`/task show ${id}`)).text).not.toContain("superseded");
+    expect((await app.room(ORIGIN)).filter(({ text }) => text.includes("did not reach Will"))).toHaveLength(1);
   });
 
   it("whose undelivered card was purged sends nothing more of that card, until the task is assigned again", async () => {
@@ -511,6 +559,7 @@ describe("texts on cards and in passed-on messages", () => {
     );
     expectPlain(htmlOf(passed));
     expect(htmlOf(passed)).toContain("Write [it](");
+    await answered(app, "dm-2", /^Noted on the task, and on its way\. You will be notified/, WORKER_TOKEN);
     await app.api("POST", "/v1/tasks", { title: "Described", assignTo: "person:web:2", description: FORGED });
     const described = await cardIn(app, "dm-2", WORKER_TOKEN, "Described");
     expectPlain(htmlOf(described));

@@ -1,7 +1,7 @@
 /** The ways a delivery ends without being sent, and who is told. */
 import { saysInDoubt } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
-import { notifyAsker } from "./notify-asker.js";
+import { notifyAsker, passesOn } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -20,9 +20,8 @@ export async function finish(
 ): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
-  // The operator who answered a customer through a copy has to know that the answer did not arrive.
-  if (delivery.mirrors !== undefined && (status === "held" || status === "dead"))
-    await notifyAsker(delivery, status, reason, out);
+  // The person whose words it passes on, such as an operator who answered a customer through a copy, has to know that they did not arrive.
+  if (passesOn(delivery) && (status === "held" || status === "dead")) await notifyAsker(delivery, status, reason, out);
   const now = out.clock.now();
   // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
   const isAnswer = delivery.answers !== undefined && delivery.cause.kind === "command";

@@ -3,7 +3,8 @@
  * - who gave a command or pressed a button and gets no answer: a failing guard locks no operator out, no person repeats what was done, and
  *   no platform shows a pending answer forever;
  * - who has a role, and wrote a message whose reply was withheld;
- * - who wrote to another chat from the operators' side, with or without a role, and whose message or change of it was not passed on.
+ * - who wrote to another chat from the operators' side, with or without a role, and whose message or change of it was not passed on;
+ * - who asked or noted something of a task, and whose words did not reach the other person.
  *
  * The text is the product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
  */
@@ -20,6 +21,10 @@ import type { Outbound } from "./sending.js";
 
 export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
 
+/** It brings a person's words from one chat to another. */
+export const passesOn = ({ mirrors, answers }: Delivery): boolean =>
+  mirrors !== undefined || answers?.askedAt !== undefined;
+
 /** Once per command: its progress and its answer may all be withheld. */
 export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
   const { cause, answers, mirrors } = delivery;
@@ -30,16 +35,17 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   // There it would take the place of an answer that may be shown.
   const interaction = isInDoubt ? undefined : pendingInteraction(delivery, now);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
-  const asked = mirrors?.address ?? delivery.address;
+  const asked = mirrors?.address ?? answers?.askedAt ?? delivery.address;
   const person: Operator = { platform: asked.platform, userId: visibleTo, role };
   const readable = await out.readableReason(person, delivery, { status: ending, reason });
   const end = { ending, reason: readable, isInDoubt };
-  const text = mirrors ? notPassedOn(delivery, end, out) : textFor(delivery, end);
+  const isPassedOn = passesOn(delivery);
+  const text = isPassedOn ? notPassedOn(delivery, end, out) : textFor(delivery, end);
   const directly = privately(asked, visibleTo, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(asked);
-  const openText = mirrors ? openlyNotPassedOn(delivery, role, isInDoubt) : openlyNotShown(ending, isInDoubt);
+  const openText = isPassedOn ? openlyNotPassedOn(delivery, role, isInDoubt) : openlyNotShown(ending, isInDoubt);
   const notice: NewDelivery = {
-    id: noticeId(`${cause.id} ${visibleTo}`),
+    id: noticeId(`${answers?.askedAt ? delivery.id : cause.id} ${visibleTo}`),
     // What is refused there goes on to the person directly.
     address: interaction ? delivery.address : directly,
     operation: "send",
@@ -52,7 +58,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:
-      isElsewhere && (role !== undefined || mirrors !== undefined)
+      isElsewhere && (role !== undefined || isPassedOn)
         ? {
             address: asked,
             message: { text: openText, replyToId: mirrors?.messageId },
@@ -101,7 +107,7 @@ interface End {
 }
 
 function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { offers }: Outbound): string {
-  const { id, address, operation, answers, targetId } = delivery;
+  const { id, address, operation, answers, targetId, cause } = delivery;
   const byOperators = hasRole(answers?.role, "operator") ? "" : " (operators)";
   const place = offers.placeName(address) ?? formatAddress(address);
   const { doubted, failed, does, unchanged } = CHANGES[operation];
@@ -110,7 +116,8 @@ function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { o
     : `${failed} in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
   if (answers?.role === undefined)
     return `**${what}**\n${unchanged}${OPERATORS_SEE} Ask one of them before you write again.`;
-  const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}`;
+  const task = cause.kind === "task" ? `It was about a task: \`/task show ${cause.id}\`. ` : "";
+  const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}${task}`;
   const isHeldWith = targetId !== undefined && reason === heldWith(targetId);
   const next = isHeldWith
     ? `\`/outbox release ${targetId}\` decides about that message, and this follows${byOperators}.`
