@@ -59,7 +59,7 @@ const step = z.strictObject({
     .array(mention)
     .default([])
     .describe(
-      "The people whom the step mentions: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone.",
+      "The people whom the step mentions: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone (in chats of Telegram, which has no such mention, that notifies no one).",
     ),
   webhook: web
     .optional()

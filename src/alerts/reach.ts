@@ -1,5 +1,6 @@
 /** The people whom a step of an escalation notifies, and where. All that is posted about the step is derived from this one result. */
 import { formatAddress } from "../domain/address.js";
+import { canMentionEveryone } from "../domain/platform.js";
 import type { Alerting } from "./alerting.js";
 import type { RotaConfig, RouteConfig } from "./config.js";
 import { accountsOf, type Mentioned, onCall } from "./people.js";
@@ -121,7 +122,9 @@ export function isReached(
   const platform = destination.split(":")[0];
   const person = personOf(destination);
   if (person !== undefined) return mentioned.some(({ ref }) => ref === "everyone" || ref === person);
-  return mentioned.some(({ ref }) => ref === "everyone" || ref.startsWith(`${platform}:`));
+  return mentioned.some(({ ref }) =>
+    ref === "everyone" ? canMentionEveryone(platform) : ref.startsWith(`${platform}:`),
+  );
 }
 
 /** Also, those who cannot read the chat do not count: whether a message there notifies one of them when it arrives. */

@@ -11,26 +11,29 @@ import type { SettingProblem } from "./setting-problem.js";
 
 type Step = RouteConfig["escalate"][number];
 
-/** A webhook decides by itself whom it notifies; with a fallback, what notifies no one is posted there. */
+/** A webhook decides by itself whom it notifies; with a fallback, what notifies no one is posted there: that may be as intended. */
 export function unreachedSteps(config: Config, env: Environment, on: readonly PlatformName[]): SettingProblem[] {
   const { routes, fallback } = config.alerts;
-  if (fallback.length > 0) return [];
+  const isWarning = fallback.length > 0 || undefined;
   const isOn = (text: string) => on.some((platform) => text.startsWith(`${platform}:`));
   return Object.entries(routes).flatMap(([name, { to, escalate }]) =>
     escalate.flatMap((step, index): SettingProblem[] => {
       const chats = (step.to.length > 0 ? step.to : to).filter(isOn);
       const isUnreached = step.mention.length > 0 && step.webhook === undefined && !canReach(step, chats);
       if (!isUnreached) return [];
-      const why = [...new Set(step.mention.map(whyNot))].join(", and ");
-      const message = `this step can notify none of the people that it mentions: ${why}. Add accounts on ${on.join(" or ")} under \`alerts.people\`, or set \`alerts.fallback\``;
-      return [{ path: ["alerts", "routes", name, "escalate", index, "mention"], message }];
+      const why = [...new Set(step.mention.map((mention) => whyNot(mention, chats)))].join(", and ");
+      const how = isWarning
+        ? `, so it is posted at \`alerts.fallback\` as well. Add accounts on ${on.join(" or ")} under \`alerts.people\``
+        : `. Add accounts on ${on.join(" or ")} under \`alerts.people\`, or set \`alerts.fallback\``;
+      const message = `this step can notify none of the people that it mentions: ${why}${how}`;
+      return [{ path: ["alerts", "routes", name, "escalate", index, "mention"], message, isWarning }];
     }),
   );
 
   function canReach({ mention }: Step, chats: readonly string[]): boolean {
     const accounts = mention.flatMap(accountsBehind);
-    if (accounts.some(({ ref }) => ref === "everyone")) return true;
     return (
+      (chats.length === 0 && accounts.some(({ ref }) => ref === "everyone")) ||
       chats.some((chat) => isReached(chat, accounts, personOf)) ||
       accounts.some(({ ref }) => isOn(ref) && isDirect(ref))
     );
@@ -48,7 +51,9 @@ export function unreachedSteps(config: Config, env: Environment, on: readonly Pl
     return accounts.filter(({ ref }) => accountProblem(ref, config) === undefined);
   }
 
-  function whyNot(mention: string): string {
+  function whyNot(mention: string, chats: readonly string[]): string {
+    if (mention === "everyone")
+      return `everyone cannot be mentioned on ${[...new Set(chats.map((chat) => chat.split(":")[0]))].join(" or ")}`;
     const name = rotaOf(mention);
     const rota = config.alerts.rotas[name ?? ""];
     if (rota !== undefined && peopleOf(rota).length === 0) return `the rota ${name} has no people`;

@@ -1235,3 +1235,37 @@ it("a page waits for its chat, and the next person on call cannot be notified: a
     "Escalation did not notify rota duty: Reply to Bob",
   ]);
 });
+
+it.each([
+  [
+    "at a fallback that can",
+    OPS,
+    "everyone cannot be mentioned on telegram and is mentioned in loop:bot:ops",
+    { everyone: true },
+  ],
+  [
+    "nowhere",
+    "telegram:bot:ops",
+    "This step notifies none of its people. everyone cannot be mentioned on telegram",
+    undefined,
+  ],
+])("everyone, where the platform has no such mention, is notified %s", async (_, fallback, text, mentions) => {
+  const telegram = new LoopbackPlatform("telegram", { idempotentCreate: true });
+  telegram.width = 10_000;
+  const on = await watch(
+    {
+      ...route({ to: ["telegram:bot:room"], escalate: [{ after: "5s", mention: ["everyone"] }] }),
+      fallback: [fallback],
+    },
+    { others: [telegram] },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const pageIn = (chatId: string) =>
+    [...telegram.messages, ...on.posted(OPS)].find((one) => one.chatId === chatId && one.text.includes("Escalated:"));
+  expect(pageIn("room")?.text).toContain(text);
+  expect(pageIn("room")?.text).not.toContain("@everyone");
+  expect([pageIn("room")?.body.mentions, pageIn("ops")?.body.mentions]).toEqual([undefined, mentions]);
+  expect(pageIn("ops")).toBeDefined();
+  expect(await ownAlerts(on)).toHaveLength(mentions ? 0 : 1);
+});

@@ -800,3 +800,23 @@ test("a plugin hook that may be overruled is a warning, which breaks nothing", a
   const { out } = await runCli(["check", "--json"], { cwd: folder });
   expect(JSON.parse(out)).toMatchObject({ ok: true, warnings: [expect.stringContaining(told)] });
 });
+
+test("a step that mentions everyone where Telegram has no such mention can notify no one", async () => {
+  const route = { to: ["telegram::-1001"], escalate: [{ after: "1h", mention: ["everyone"] }] };
+  const env = { TELEGRAM_TOKEN: `123456:${"a1B".repeat(12)}` };
+  const found = "alerts.routes.default.escalate.0.mention: this step can notify none of the people that it mentions: ";
+  write({ config: { alerts: { routes: { default: route } } } });
+  const bad = await runCli(["check"], { cwd: folder, env });
+  expect([bad.code, bad.err]).toEqual([
+    2,
+    expect.stringContaining(`${found}everyone cannot be mentioned on telegram. `),
+  ]);
+  // There it is posted besides.
+  write({ config: { alerts: { routes: { default: route }, fallback: ["web:web:general"] } } });
+  const warned = await runCli(["check"], { cwd: folder, env });
+  const warning = "everyone cannot be mentioned on telegram, so it is posted at `alerts.fallback` as well";
+  expect([warned.code, warned.err]).toEqual([0, expect.stringContaining(`${found}${warning}`)]);
+  expect(warned.err).toMatch(/^warning: /m);
+  write({ config: { alerts: { routes: { default: { ...route, to: ["telegram::-1001", "web:web:general"] } } } } });
+  expect((await runCli(["check"], { cwd: folder, env })).err).toBe("");
+});

@@ -154,6 +154,8 @@ function whyNotIn(
   const unread = places.find((place) => isReached(place, accounts, personOf));
   if (unread !== undefined) return `${namesOf(accounts, alerting)} cannot read ${shownAs(unread, placeName)}${alone}`;
   const platform = chat?.split(":")[0];
+  if (accounts.some(({ ref }) => ref === "everyone"))
+    return `everyone cannot be mentioned ${platform === undefined ? "where this alert is posted" : `on ${platform}`}`;
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
   const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;
   return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}${alone}`;

@@ -1,5 +1,6 @@
 /** The accounts that a message pings at a destination: only those of its own platform, and only those that the configuration names. */
 import type { OutboundMessage } from "../../domain/message.js";
+import { canMentionEveryone } from "../../domain/platform.js";
 import type { Alerting } from "../alerting.js";
 
 /** `mentions`: `platform:id|name`. Those of other platforms, and in a private chat those of other people, are named in the text already. */
@@ -19,6 +20,7 @@ export function mentionsFor(
     const ref = bar < 0 ? mention : mention.slice(0, bar);
     const name = bar < 0 ? "" : mention.slice(bar + 1).replace(/[<>|]/g, "");
     if (ref === "everyone") {
+      if (!canMentionEveryone(platform)) continue;
       everyone = true;
       written.push("@everyone");
       continue;
