@@ -5,7 +5,7 @@ import { systemClock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
-import { fileBytes, isTemporary, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
+import { fileBytes, isTemporary, type MissingFile, missingFile } from "../../src/lib/outgoing/file-bytes.js";
 import type { UploadedFile } from "./caller.js";
 
 /** What a bot may upload without server boosts. https://discord.com/developers/docs/reference#uploading-files */
@@ -27,9 +27,9 @@ export async function readFiles(
   attachments: readonly Attachment[],
   { allow, freshLink, logger }: FileAccess,
   { isLastAttempt, withinMs, signal }: { isLastAttempt: boolean; withinMs: number; signal: AbortSignal },
-): Promise<{ files: UploadedFile[]; missing: string[] }> {
+): Promise<{ files: UploadedFile[]; missing: MissingFile[] }> {
   const files: UploadedFile[] = [];
-  const missing: string[] = [];
+  const missing: MissingFile[] = [];
   let total = 0;
   const until = systemClock.monotonic() + withinMs;
   for (const [index, attachment] of attachments.entries()) {
@@ -47,7 +47,7 @@ export async function readFiles(
         { file: name, error: errorMessage(error) },
         "a file could not be fetched; a line of text replaces it",
       );
-      missing.push(missingFileLine(name, attachment.url, error));
+      missing.push(missingFile(name, attachment.url, error));
     }
   }
   return { files, missing };

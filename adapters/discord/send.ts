@@ -27,6 +27,7 @@ import {
   traitsOf,
   type Upload,
   whole,
+  without,
 } from "./upload.js";
 
 /** Cannot send messages in a non-text channel: a forum takes threads. */
@@ -133,8 +134,8 @@ type Create = SendOperation & { kind: "create" };
 function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
   const upload = plainText(operation.part.body);
   if (upload) return created(context, operation, upload);
-  return prepare(context.files, operation, signal).then((prepared) =>
-    "kind" in prepared ? prepared : created(context, operation, prepared),
+  return prepare(context.files, operation, signal).then(async (prepared) =>
+    "kind" in prepared ? prepared : without(prepared.lostFiles, await created(context, operation, prepared)),
   );
 }
 
@@ -296,7 +297,7 @@ async function edit(
   signal: AbortSignal,
 ): Promise<SendResult> {
   const upload = await prepare(context.files, operation, signal);
-  return "kind" in upload ? upload : change(context, operation, upload);
+  return "kind" in upload ? upload : without(upload.lostFiles, await change(context, operation, upload));
 }
 
 async function change(

@@ -1,6 +1,7 @@
 /** What of a part goes to Discord: its fields, its files, and what is left of both when Discord refuses the files or the card. */
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import type { LostFile } from "../../src/lib/lost-file.js";
 import { isTemporary, whyNotFetched } from "../../src/lib/outgoing/file-bytes.js";
 import type { UploadedFile } from "./caller.js";
 import type { Channels } from "./channels.js";
@@ -16,6 +17,8 @@ export interface Upload {
   request: Record<string, unknown>;
   /** The signal ends the request of one with files, which was given up. */
   extra: { files?: UploadedFile[]; signal?: AbortSignal };
+  /** The same list in all that is left of it. */
+  lostFiles?: LostFile[];
 }
 
 export function plainText(body: Record<string, unknown>): Upload | undefined {
@@ -40,12 +43,16 @@ export async function prepare(
     const limits = { isLastAttempt, withinMs: fetch?.withinMs ?? Number.POSITIVE_INFINITY, signal };
     const { files, missing } = await readFiles(attachments, access, limits);
     fetch?.onEnd();
-    const content = withLines(request.content, missing);
+    const content = withLines(
+      request.content,
+      missing.map(({ line }) => line),
+    );
     return {
       body,
       isPlain: plain === true,
       request: { ...request, content },
       extra: files.length > 0 ? { files, signal } : { signal },
+      lostFiles: missing.flatMap(({ lost = [] }) => lost),
     };
   } catch (error) {
     if (isTemporary(error) && !signal.aborted) {
@@ -59,6 +66,10 @@ export async function prepare(
 const withLines = (content: unknown, lines: readonly string[]) =>
   [content, ...lines].filter(Boolean).join("\n").slice(0, CONTENT_MAX);
 
+/** What was sent of it lacks these. */
+export const without = (lost: readonly LostFile[] = [], result: SendResult): SendResult =>
+  lost.length > 0 && result.kind === "sent" ? { ...result, lostFiles: lost } : result;
+
 export function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "hasEmbed"> {
   return { isPlain, hasEmbed: request.embeds !== undefined };
 }
@@ -69,6 +80,7 @@ function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
   const why = files && fileRefusal(error);
   if (why === undefined || !files) return undefined;
   const notes = files.map(({ name }) => `[file: ${name} could not be attached: ${why}]`);
+  upload.lostFiles?.push(...files.map(({ name }) => ({ name, why })));
   const content = withLines(upload.request.content, notes);
   const { attachments: _files, ...body } = upload.body;
   return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: { signal } };

@@ -4,7 +4,7 @@ import { Pool } from "undici";
 import type { Aborts } from "../../src/fast/aborts.js";
 import { ANSWER_TOO_LARGE, ExchangeError, exchange } from "../../src/fast/exchange.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { HookgateError } from "../../src/lib/errors.js";
+import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
 const CONNECTIONS = 256;
@@ -142,10 +142,6 @@ function formOf(payload: object, { bytes, name }: Upload): FormData {
 }
 
 const notGiven = (why: string) => new ExchangeError(why, true);
-
-function tooLarge(maxBytes: number): HookgateError {
-  return new HookgateError({ code: "FILE_UNAVAILABLE", message: `the file is larger than ${maxBytes} bytes` });
-}
 
 /** Throws a `Refusal` or an `UnusableAnswer`. */
 export function resultOf(status: number, text: string): unknown {

@@ -7,7 +7,8 @@ import {
   type FileLimits,
   fileBytes,
   isTemporary,
-  missingFileLine,
+  type MissingFile,
+  missingFile,
   whyNotFetched,
 } from "../../src/lib/outgoing/file-bytes.js";
 import { ATTACHED, type Upload } from "./caller.js";
@@ -56,14 +57,14 @@ export interface OutgoingFile {
 export async function withFile<T>(
   file: Attachment,
   access: FileAccess,
-  post: (file: OutgoingFile | string) => Promise<T>,
+  post: (file: OutgoingFile | MissingFile) => Promise<T>,
 ): Promise<T> {
   const opened = await fileOrLine(file, access);
   access.onEnd();
   try {
     return await post(opened);
   } catch (thrown) {
-    if (typeof opened === "string" || !isFileRefused(thrown)) throw thrown;
+    if ("line" in opened || !isFileRefused(thrown)) throw thrown;
   }
   if (opened.method !== "document" && opened.upload)
     try {
@@ -75,7 +76,10 @@ export async function withFile<T>(
 }
 
 /** What stands for a file that Telegram does not take. */
-export const unattached = (file: Attachment): string => `[file: ${fileName(file)} could not be attached]`;
+export function unattached(file: Attachment): MissingFile {
+  const name = fileName(file);
+  return { line: `[file: ${name} could not be attached]`, lost: { name, why: "Telegram does not accept it" } };
+}
 
 function isFileRefused(thrown: unknown): boolean {
   const failure = readFailure(thrown);
@@ -89,7 +93,7 @@ function isFileRefused(thrown: unknown): boolean {
 async function fileOrLine(
   file: Attachment,
   { limits, isLastAttempt, logger }: FileAccess,
-): Promise<OutgoingFile | string> {
+): Promise<OutgoingFile | MissingFile> {
   try {
     return await openFile(file, limits);
   } catch (thrown) {
@@ -99,7 +103,7 @@ async function fileOrLine(
       { file: fileName(file), error: thrown.message },
       "a file could not be fetched; a line of text replaces it",
     );
-    return missingFileLine(fileName(file), file.url, thrown);
+    return missingFile(fileName(file), file.url, thrown);
   }
 }
 

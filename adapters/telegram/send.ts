@@ -5,6 +5,7 @@ import type { Attachment } from "../../src/domain/message.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import type { LostFile } from "../../src/lib/lost-file.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import { type PartBody, readBody } from "./body.js";
 import { type Caller, UnusableAnswer } from "./caller.js";
@@ -84,9 +85,10 @@ async function create(
   if (interaction) return notice(context, interaction, body, signal);
   let to = address;
   let left = body;
+  let lost: LostFile | undefined;
   for (;;) {
     try {
-      return await post(context, to, left, { signal, isLastAttempt, fetch });
+      return without(lost, await post(context, to, left, { signal, isLastAttempt, fetch }));
     } catch (thrown) {
       // Refused, so nothing was posted. Each way out takes something away, so this ends.
       const isOut = (description: RegExp) => isRefused(thrown, description);
@@ -94,8 +96,11 @@ async function create(
       if (threadOf(to) && isOut(NO_TOPIC)) to = withoutThread(to);
       else if (left.replyToId !== undefined && isOut(NO_REPLY)) left = { ...left, replyToId: undefined };
       else if (hasTokensOnly(left.keyboard) && isOut(NO_BUTTONS)) left = withoutKeyboard(left);
-      else if (left.file !== undefined && isOut(NO_CAPTION)) left = withoutFile(left, left.file);
-      else {
+      else if (left.file !== undefined && isOut(NO_CAPTION)) {
+        const { line, lost: refused } = unattached(left.file);
+        left = withoutFile(left, line);
+        lost = refused;
+      } else {
         const less = lessFormatted(left, thrown);
         if (!less) throw thrown;
         left = less;
@@ -105,9 +110,12 @@ async function create(
 }
 
 /** The words are worth more than the file, and one message is all that a part may become. */
-function withoutFile({ file: _, ...body }: PartBody, file: NonNullable<PartBody["file"]>): PartBody {
-  return { ...body, text: withLine(body.text, unattached(file)) };
+function withoutFile({ file: _, ...body }: PartBody, line: string): PartBody {
+  return { ...body, text: withLine(body.text, line) };
 }
+
+const without = (lost: LostFile | undefined, result: SendResult): SendResult =>
+  lost && result.kind === "sent" ? { ...result, lostFiles: [lost] } : result;
 
 /** Only where links to press would be lost with the formatting: the gateway sends all else as plain text. */
 function lessFormatted(body: PartBody, thrown: unknown): PartBody | undefined {
@@ -151,8 +159,8 @@ function post(context: SendContext, address: Address, body: PartBody, attempt: F
         return call("sendSticker", { ...common, sticker: media }, signal, upload);
     }
   };
-  return withFile(body.file, accessTo(body.file, context, attempt), (file) =>
-    typeof file === "string" ? words(withLine(body.text, file)) : send(file).then(posted),
+  return withFile(body.file, accessTo(body.file, context, attempt), async (file) =>
+    "line" in file ? without(file.lost, await words(withLine(body.text, file.line))) : posted(await send(file)),
   );
 }
 
@@ -215,7 +223,7 @@ async function change(
   if (!body.file) await words(body.text);
   else
     await withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
-      if (typeof file === "string") return words(withLine(body.text, file).slice(0, TEXT_MAX));
+      if ("line" in file) return words(withLine(body.text, file.line).slice(0, TEXT_MAX));
       // A message cannot become a sticker.
       const type = file.method === "sticker" ? "document" : file.method;
       const media = { type, media: file.media, ...captionOf(body) };

@@ -14,6 +14,7 @@ import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
+import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
 import { joinSignals } from "../../src/lib/signals.js";
 import { type Caller, openCaller, unexpected } from "./caller.js";
 import { registerCommands } from "./commands.js";
@@ -128,6 +129,8 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
           throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
         return await caller.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
       } catch (thrown) {
+        const failure = readFailure(thrown);
+        if (failure.kind === "refused" && /file is too big/i.test(failure.description)) throw tooLarge(DOWNLOAD_MAX);
         throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
       }
     },

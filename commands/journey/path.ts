@@ -3,6 +3,7 @@ import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automat
 import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, type Outcome, rootOf } from "../../src/domain/journal.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
+import { lostFilesOf } from "../../src/domain/lost-files.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -371,7 +372,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   if (status === "sent") {
     const isConfirmed = journey.decisions.some((one) => one.id === id && one.kind === "confirmed");
     const verb = isConfirmed ? "counts as sent" : isForward ? "forwarded" : "sent";
-    return `${when}${what} ${verb}${to}${as}${lateText(delivery)}${changed}${shortText(delivery)}${postedBy}`;
+    return `${when}${what} ${verb}${to}${as}${lateText(delivery)}${changed}${shortText(delivery)}${lostText(delivery)}${postedBy}`;
   }
   const tried = tries(delivery);
   const ended = endText(delivery, mine);
@@ -392,6 +393,11 @@ function blockedText({ blockedBy }: Journey, id: string): string {
 function shortText({ frozen }: Delivery): string {
   const size = frozen && shortenedFrom(frozen);
   return size === undefined ? "" : ` · shortened: it had ${count(size, "character")}`;
+}
+
+function lostText(delivery: Delivery): string {
+  const files = lostFilesOf(delivery).map(({ name, why }) => `${code(name)} (${why})`);
+  return files.length > 0 ? ` · not passed on: ${files.join(", ")}` : "";
 }
 
 /** Why it was sent late, where its first try failed. */

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { LostFile } from "../lib/lost-file.js";
 import type { Address } from "./address.js";
 import type { Choice, CommandSpec, CompletionQuery } from "./command.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
@@ -148,7 +149,8 @@ export type SendOperation = {
 
 /** The adapter says what happened; the gateway alone decides what follows. */
 export type SendResult =
-  | { kind: "sent"; messageId: string }
+  /** `lostFiles`: a line of text stands for each. */
+  | { kind: "sent"; messageId: string; lostFiles?: readonly LostFile[] }
   /**
    * Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. `delivery`: only this
    * change of a message; what is new in its chat is not limited. `file`: nothing pauses, because a file could not be fetched from

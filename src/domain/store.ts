@@ -7,6 +7,7 @@
  */
 
 import type { HookgateError } from "../lib/errors.js";
+import type { LostFile } from "../lib/lost-file.js";
 import type { CursorStore, EncodedPart } from "./adapter.js";
 import type { Address } from "./address.js";
 import type { AlertStore } from "./alert.js";
@@ -183,6 +184,8 @@ export interface NewDelivery {
   isApart?: boolean;
   /** The plugin that sent it. */
   plugin?: string | undefined;
+  /** Of a copy: files of its message that could not be had, so that its text names them. */
+  lostFiles?: readonly LostFile[] | undefined;
 }
 
 /** Deliveries of one platform that failed, and are tried again. */
@@ -205,6 +208,8 @@ export interface DeliveryPart {
   nonce: string;
   status: "waiting" | "sending" | "sent";
   attempts: number;
+  /** Its platform was not given them: a line of text stands for each. */
+  lostFiles?: readonly LostFile[] | undefined;
   /** A request for it got no answer, and is repeated under the same nonce: it may have been posted, or have changed the message. */
   mayHaveArrived?: true;
 }
@@ -303,7 +308,12 @@ export interface OutboxStore {
     index: number,
     messageId: string,
     at: number,
-    options?: { nextWaits?: boolean; hasHooks?: boolean; only?: OnlyPart | undefined },
+    options?: {
+      nextWaits?: boolean;
+      hasHooks?: boolean;
+      only?: OnlyPart | undefined;
+      lostFiles?: DeliveryPart["lostFiles"];
+    },
   ): Promise<boolean>;
   /**
    * Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be

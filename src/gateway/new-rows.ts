@@ -60,6 +60,7 @@ export function newlyStored(given: NewDelivery, seq: number, at: number, asked =
   if (given.mirrors !== undefined) delivery.mirrors = given.mirrors;
   if (given.sight !== undefined) delivery.sight = given.sight;
   if (given.urgency !== undefined) delivery.urgency = given.urgency;
+  if (given.lostFiles !== undefined) delivery.lostFiles = given.lostFiles;
   if (given.isApart !== undefined) delivery.isApart = given.isApart;
   return delivery;
 }

@@ -29,9 +29,14 @@ export function markSending(parts: Parts, index: number): Parts {
 const inDoubt = (part: DeliveryPart): DeliveryPart => ({ ...part, mayHaveArrived: true });
 
 /** Undefined when there is no such part that waits for its confirmation. */
-export function markSent(parts: Parts, index: number, messageId: string): Parts | undefined {
+export function markSent(
+  parts: Parts,
+  index: number,
+  messageId: string,
+  lostFiles?: DeliveryPart["lostFiles"],
+): Parts | undefined {
   if (!parts.some((part) => part.index === index && isUnsent(part))) return undefined;
-  return parts.map((part) => (part.index === index ? asSent(part, messageId) : part));
+  return parts.map((part) => (part.index === index ? { ...asSent(part, messageId), lostFiles } : part));
 }
 
 /** Without its request, which is not needed again: its text is in the delivery's message. */

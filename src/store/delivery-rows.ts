@@ -28,6 +28,7 @@ type DeliveryData = Pick<
   | "urgency"
   | "isApart"
   | "plugin"
+  | "lostFiles"
 >;
 
 /** The address stands in the column `conversation`. */
@@ -86,6 +87,7 @@ export function deliveryData({
   urgency,
   isApart,
   plugin,
+  lostFiles,
 }: Omit<DeliveryData, "address">): string {
   const data: StoredData = {
     operation,
@@ -102,6 +104,7 @@ export function deliveryData({
     urgency,
     isApart,
     plugin,
+    lostFiles,
   };
   return JSON.stringify(data);
 }

@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
 import { isUnanswered, withdrawnReason, withdrawnReasonNow } from "../domain/given-up.js";
 import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
+import { isNothingLeft } from "../domain/lost-files.js";
 import type { DeliveryPart, DeliveryStatus, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
@@ -29,6 +30,7 @@ import {
   IS_OPEN,
   parseData,
   parseParts,
+  toDelivery,
 } from "./delivery-rows.js";
 import { createDeliveryLetters } from "./letters.js";
 import { type AddDelivery, createAddTokens } from "./new-deliveries.js";
@@ -126,7 +128,7 @@ export function createOutbox(
     setSent.run(JSON.stringify(parts), at, delivery.seq);
     if (hasHooks) addEnd(delivery.id);
     const { address, mirrors, sight } = parseData(delivery);
-    if (sight) insertSight({ ...sight, address, at });
+    if (sight && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] })) insertSight({ ...sight, address, at });
     if (!mirrors) return;
     for (const { operation, messageId } of parts)
       if (operation === "create" && messageId !== undefined) addLink(delivery.id, mirrors, { address, messageId }, at);
@@ -170,7 +172,7 @@ export function createOutbox(
         const delivery = open(id);
         setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
       }),
-    partSent: (id, index, messageId, at, { nextWaits = false, hasHooks = false, only } = {}) =>
+    partSent: (id, index, messageId, at, { nextWaits = false, hasHooks = false, only, lostFiles } = {}) =>
       commit(() => {
         if (only) {
           const sent = asSent(only.part, messageId);
@@ -182,7 +184,7 @@ export function createOutbox(
         }
         const delivery = find.get(id);
         const before = delivery ? parseParts(delivery) : [];
-        const parts = markSent(before, index, messageId);
+        const parts = markSent(before, index, messageId, lostFiles);
         // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
         if (!delivery || !parts) return delivery?.status === "sending" || delivery?.status === "sent";
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);

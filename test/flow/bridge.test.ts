@@ -208,16 +208,21 @@ it("waits as long as Telegram asks before it asks for the file again", async () 
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(900);
 });
 
-it.each<[string, number, FaultAction]>([
-  ["is too big", 1, refuse("Bad Request: file is too big")],
-  ["never becomes available", 3, refuse("Bad Request: wrong file_id or the file is temporarily unavailable")],
-])("names a file that %s in the text, after %i question(s)", async (name, times, action) => {
+it.each<[string, number, FaultAction, string]>([
+  ["is too big", 1, refuse("Bad Request: file is too big"), "larger than 20 MB]"],
+  [
+    "never becomes available",
+    3,
+    refuse("Bad Request: wrong file_id or the file is temporarily unavailable"),
+    "Telegram does not give the file",
+  ],
+])("names a file that %s in the text, after %i question(s)", async (name, times, action, why) => {
   stack.telegram.fail({ method: "getFile", times, action });
   const before = stack.telegram.callsOf("getFile").length;
   await stack.platforms.telegram.say(telegramTopic, "guest", `a file that ${name}`, { attachment: true });
   const { files, body } = await upload(`a file that ${name}`);
   expect(files).toEqual([]);
-  expect(JSON.stringify(body)).toContain("[file: note.txt]");
+  expect(JSON.stringify(body)).toContain(`[file: note.txt was not passed on: ${why}`);
   expect(stack.telegram.callsOf("getFile")).toHaveLength(before + times);
 });
 
@@ -250,7 +255,7 @@ it.each([
   onTestFinished(() => void Object.assign(stack.discord.rest, { isCdnEmpty: false }));
   sayWithExpiredLink(name);
   const { text } = await find(stack.platforms.telegram, telegramTopic, name);
-  expect(text).toContain("[file: report.txt could not be fetched]");
+  expect(text).toContain("[file: report.txt could not be fetched: its link has expired, or it was deleted]");
   expect(text).not.toContain("ex=");
 });
 

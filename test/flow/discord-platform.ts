@@ -44,8 +44,8 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
                 id: fake.world.snowflake(),
                 filename: "note.txt",
                 size: 5,
-                url: `${fake.apiUrl}/note.txt`,
-                proxy_url: `${fake.apiUrl}/note.txt`,
+                url: typeof facts.attachment === "string" ? facts.attachment : `${fake.apiUrl}/note.txt`,
+                proxy_url: typeof facts.attachment === "string" ? facts.attachment : `${fake.apiUrl}/note.txt`,
                 content_type: "text/plain",
               },
             ]

@@ -32,8 +32,13 @@ export interface FlowPlatform {
   /** Called when the gateway's URL is known (the web chat is the gateway itself). */
   begin(gatewayUrl: string): Promise<void>;
   end(): Promise<void>;
-  /** Resolves with the message id that the platform gave. Rejects when the platform cannot take it now. */
-  say(place: Place, who: Speaker, text: string, facts?: { replyToId?: string; attachment?: boolean }): Promise<string>;
+  /** Resolves with the message id that the platform gave. Rejects when the platform cannot take it now. `attachment`: on Discord, with its address. */
+  say(
+    place: Place,
+    who: Speaker,
+    text: string,
+    facts?: { replyToId?: string; attachment?: boolean | string },
+  ): Promise<string>;
   edit(place: Place, who: Speaker, messageId: string, text: string): Promise<void>;
   remove?(place: Place, who: Speaker, messageId: string): Promise<void>;
   react(place: Place, who: Speaker, messageId: string, emoji: string): Promise<void>;

@@ -204,7 +204,9 @@ describe("a bridge", () => {
       ],
     });
     await rig.idle();
-    expect(far.texts()).toEqual(["**Ada** in a room on loop: [image: cat.png]"]);
+    expect(far.texts()).toEqual([
+      "**Ada** in a room on loop: [image: cat.png was not passed on: loop does not give it]",
+    ]);
     await rig.say("");
     await rig.idle();
     expect(far.texts().at(-1)).toBe("**Ada** in a room on loop: (no text)");

@@ -32,7 +32,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
-      message: asCopy(message, copy.address, namesPlace(copy), inbound),
+      message: asCopy(message, { ...copy.address, isPlaced: namesPlace(copy), lostFiles: copy.lostFiles }, inbound),
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
       answers: notifiedOf(message, operator.role, copy),

@@ -9,7 +9,9 @@ import { answerId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { LostFile } from "../../lib/lost-file.js";
 import { escapeMarkdown, literalMarkdown } from "../../lib/markdown/escape.js";
+import { lostFile } from "../../lib/outgoing/file-bytes.js";
 import { shownName } from "../../lib/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress, takesCopies } from "../complete-address.js";
@@ -56,6 +58,7 @@ export async function forward(
   const isToDirect =
     answering !== undefined && role === undefined && (answering.isPrivate ?? (await isDirect(answering, inbound)));
   const isAnswer = answering !== undefined && (role !== undefined || isToDirect);
+  const { attachments, lostFiles } = await withAddresses(row, message, address, inbound);
   const copy = newDelivery(
     row,
     MARK,
@@ -63,11 +66,12 @@ export async function forward(
       address,
       operation: "send",
       message: {
-        ...asCopy(await withAddresses(row, message, address, inbound), address, !isAnswer, inbound),
+        ...asCopy({ ...message, attachments }, { ...address, isPlaced: !isAnswer, lostFiles }, inbound),
         ...withoutUndefined({ replyToId }),
       },
       cause: causeOf(row, "forward"),
       mirrors: { address: addressOf(row.event), messageId: message.messageId },
+      lostFiles: lostFiles.length > 0 ? lostFiles : undefined,
     },
     inbound,
   );
@@ -88,18 +92,19 @@ async function withAddresses(
   message: InboundMessage,
   to: Address,
   inbound: Inbound,
-): Promise<InboundMessage> {
+): Promise<Pick<InboundMessage, "attachments"> & { lostFiles: LostFile[] }> {
   const { adapters, keepFile, config, logger } = inbound;
   const isOutOfReach = (file: Attachment) => file.url === "" && message.platform !== to.platform;
   const adapter = adapters.get(message.platform);
-  if (!keepFile || !adapter?.fetchAttachment || !message.attachments.some(isOutOfReach)) return message;
   const attachments: Attachment[] = [];
+  const lostFiles: LostFile[] = [];
   for (const file of message.attachments) {
     if (!isOutOfReach(file)) {
       attachments.push(file);
       continue;
     }
     try {
+      if (!keepFile || !adapter?.fetchAttachment) throw new Error(`${message.platform} does not give it`);
       const bytes = await adapter.fetchAttachment(file, AbortSignal.timeout(config.upload_timeout));
       attachments.push({ ...file, url: await keepFile(bytes) });
     } catch (error) {
@@ -110,9 +115,10 @@ async function withAddresses(
         "a file could not be copied for a forward",
       );
       attachments.push(file);
+      lostFiles.push(lostFile(nameOfFile(file), error));
     }
   }
-  return { ...message, attachments };
+  return { attachments, lostFiles };
 }
 
 async function isDirect({ address, messageId }: Origin, { store }: Inbound): Promise<boolean> {
@@ -122,22 +128,22 @@ async function isDirect({ address, messageId }: Origin, { store }: Inbound): Pro
 
 /**
  * The message as its copy says it: author first, then, when all of a room can read the original and so the replies to the copy, the
- * room. On another platform, names stand in place of ids that only its own can show.
+ * room (`isPlaced`). On another platform, names stand in place of ids that only its own can show. `lostFiles`: what is known of those
+ * that have no address.
  */
 export function asCopy(
   message: InboundMessage,
-  to: Pick<Address, "platform">,
-  isPlaced: boolean,
+  to: Pick<Address, "platform"> & { isPlaced: boolean; lostFiles: readonly LostFile[] | undefined },
   { adapters, offers }: Pick<Inbound, "adapters" | "offers">,
 ): OutboundMessage {
   const isElsewhere = message.platform !== to.platform;
   const readable = isElsewhere ? adapters.get(message.platform)?.traits.readableText?.(message) : undefined;
   const author = nameOf(message);
   const reachable = message.attachments.filter((file) => file.url !== "" || message.platform === to.platform);
-  const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
+  const lost = message.attachments.filter((file) => !reachable.includes(file)).map((file) => named(file, to));
   const written = message.format === "plain" ? literalMarkdown(message.text) : (readable ?? message.text);
   const text = [written, ...lost].filter((line) => line !== "").join("\n");
-  const place = isPlaced && !message.isDm ? ` in ${escapeMarkdown(roomOf(message, to, offers))}` : "";
+  const place = to.isPlaced && !message.isDm ? ` in ${escapeMarkdown(roomOf(message, to, offers))}` : "";
   return {
     text: `**${escapeMarkdown(author)}**${place}:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,
     showAddresses: true,
@@ -237,4 +243,10 @@ async function counterpart(
   return links.find((link) => formatAddress(link.address) === wanted)?.messageId;
 }
 
-const named = ({ type, filename }: Attachment) => `[${type}${filename ? `: ${escapeMarkdown(filename)}` : ""}]`;
+const nameOfFile = ({ type, filename }: Attachment) => filename ?? type;
+
+function named(file: Attachment, { lostFiles = [] }: Pick<NewDelivery, "lostFiles">): string {
+  const lost = lostFiles.find(({ name }) => name === nameOfFile(file));
+  const name = file.filename ? `: ${escapeMarkdown(file.filename)}` : "";
+  return `[${file.type}${name}${lost ? ` was not passed on: ${escapeMarkdown(lost.why)}` : ""}]`;
+}

@@ -188,8 +188,8 @@ function pendingInteraction({ operation, interaction, parts }: Delivery, now: nu
   return interaction && interaction.expiresAt > now ? interaction : undefined;
 }
 
-function privately(at: Address, userId: string, { adapters }: Outbound): Address {
+export function privately(at: Address, userId: string, { adapters }: Outbound): Address {
   return adapters.get(at.platform)?.traits.privateAddress(at, userId) ?? at;
 }
 
-const noticeId = (what: string) => `d_n${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;
+export const noticeId = (what: string) => `d_n${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;

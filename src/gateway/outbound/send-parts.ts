@@ -6,6 +6,7 @@ import type { Delivery, DeliveryPart, OnlyPart } from "../../domain/store.js";
 import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
+import { notifyOfLostFiles } from "./notify-lost-files.js";
 import { whereTo } from "./plan-parts.js";
 import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { isTold, reportSent } from "./report-sent.js";
@@ -55,8 +56,10 @@ export async function sendParts(
         out.limiter.writing(ticket, startedMs);
         const result = await out.requests.send(adapter, operationOf(delivery, part, out));
         noteResult(delivery, result, startedMs, out);
-        if (result.kind === "sent") messageId = result.messageId;
-        else if (result.kind === "gone" && part.operation === "delete")
+        if (result.kind === "sent") {
+          messageId = result.messageId;
+          part.lostFiles = result.lostFiles;
+        } else if (result.kind === "gone" && part.operation === "delete")
           messageId = part.messageId ?? ""; // as was wanted
         else if (await wasWithdrawn(delivery.id, out)) return "again";
         else return await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
@@ -73,7 +76,8 @@ export async function sendParts(
       let goesOn: boolean;
       try {
         const hasHooks = isTold(delivery) && out.registry.isHeard("message_sent");
-        const options = { nextWaits, hasHooks, only: onlyPart(delivery) };
+        const options = { nextWaits, hasHooks, only: onlyPart(delivery), lostFiles: part.lostFiles };
+        if (!next && delivery.mirrors) await notifyOfLostFiles(delivery, out);
         goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, options);
       } catch (error) {
         // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.

@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.js";
 import { errorMessage, HookgateError } from "../errors.js";
+import type { LostFile } from "../lost-file.js";
 import { isTransientStatus, retryAfterMs } from "../retry-after.js";
 import type { Destinations } from "./destinations.js";
 import { guardedRequest } from "./request.js";
@@ -20,12 +21,13 @@ export interface FileLimits {
 
 /** The address of a file has expired, and no other was to be had. */
 const EXPIRED = "FILE_EXPIRED";
-/** What the message of FILE_UNAVAILABLE starts with. */
+/** What the message of FILE_UNAVAILABLE and FILE_TOO_LARGE starts with. */
 const CANNOT_BE_HAD = "a file cannot be had: ";
-const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", EXPIRED, "OUTGOING_REFUSED"]);
+const TOO_LARGE = "FILE_TOO_LARGE";
+const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", TOO_LARGE, EXPIRED, "OUTGOING_REFUSED"]);
 
 /**
- * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, or FILE_UNAVAILABLE: retryable, with what Retry-After says, when the network or the
+ * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, FILE_TOO_LARGE, or FILE_UNAVAILABLE: retryable, with what Retry-After says, when the network or the
  * other server is in trouble or limits requests.
  */
 export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer> {
@@ -36,15 +38,29 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
   throw unavailable(`its address starts with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
 }
 
-/**
- * What stands for a file that cannot be had, so that a message is not lost to it. A web address that failed here may work for the reader,
- * one that expired does not; one that was refused is not shown in the chat. The line of a temporary failure has the reason.
- */
-export function missingFileLine(name: string, url: string, error: unknown): string {
-  if (isTemporary(error)) return `[file: ${name} could not be fetched: ${whyNotFetched(error)}]`;
-  if (error instanceof HookgateError && error.code === EXPIRED) return `[file: ${name} could not be fetched]`;
-  if (error instanceof HookgateError && error.code === "OUTGOING_REFUSED") return `${name} (may not be fetched)`;
-  return /^https?:/.test(url) ? `${name}: ${url}` : `${name} (${errorMessage(error)})`;
+/** What stands for a file that cannot be had, so that a message is not lost to it. */
+export interface MissingFile {
+  line: string;
+  /** Absent: the line has an address that may work for the reader. */
+  lost?: LostFile;
+}
+
+/** A web address that failed here may work for the reader, one that expired does not; one that was refused is not shown in the chat. */
+export function missingFile(name: string, url: string, error: unknown): MissingFile {
+  const lost = lostFile(name, error);
+  if (isRefused(error)) return { line: `${name} (may not be fetched)`, lost };
+  if (/^https?:/.test(url) && !isTemporary(error) && !isExpired(error)) return { line: `${name}: ${url}` };
+  return { line: `[file: ${name} could not be fetched: ${lost.why}]`, lost };
+}
+
+const isRefused = (error: unknown) => error instanceof HookgateError && error.code === "OUTGOING_REFUSED";
+const isExpired = (error: unknown): error is HookgateError => error instanceof HookgateError && error.code === EXPIRED;
+
+export function lostFile(name: string, error: unknown): LostFile {
+  if (isRefused(error)) return { name, why: "its address may not be fetched" };
+  if (isExpired(error) && !error.retryable) return { name, why: "its link has expired, or it was deleted" };
+  const isTooLarge = error instanceof HookgateError && error.code === TOO_LARGE;
+  return { name, why: whyNotFetched(error), isTooLarge: isTooLarge || undefined };
 }
 
 /** The same file may be had later. */
@@ -92,7 +108,7 @@ async function current(url: string, limits: FileLimits): Promise<Buffer> {
   try {
     return await fetched(url, limits);
   } catch (thrown) {
-    if (!(thrown instanceof HookgateError) || thrown.code !== EXPIRED) throw thrown;
+    if (!isExpired(thrown)) throw thrown;
     const fresh = await limits.freshLink?.().catch((error: unknown) => {
       limits.signal.throwIfAborted();
       const { retryable = false, retryAfterMs: askedMs } = error instanceof HookgateError ? error : {};
@@ -130,8 +146,9 @@ function within(bytes: Buffer, maxBytes: number): Buffer {
   return bytes;
 }
 
-function tooLarge(maxBytes: number): HookgateError {
-  return unavailable(`it is larger than ${maxBytes} bytes`);
+export function tooLarge(maxBytes: number): HookgateError {
+  const most = maxBytes < 1_000_000 ? `${maxBytes} bytes` : `${Math.floor(maxBytes / 1_000_000)} MB`;
+  return new HookgateError({ code: TOO_LARGE, message: `${CANNOT_BE_HAD}larger than ${most}` });
 }
 
 function expired(message: string): HookgateError {

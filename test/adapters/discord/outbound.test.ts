@@ -175,7 +175,7 @@ describe("a message", () => {
     expect(call?.files).toEqual(["d.txt", "a.txt", "w.txt", "renewed.txt"]);
     expect(call?.body).toMatchObject({
       content: expect.stringMatching(
-        /\[file: lost\.txt could not be fetched\]\ngone\.txt.*\nsecret\.txt \(may not be fetched\)$/,
+        /\[file: lost\.txt could not be fetched: its link has expired, or it was deleted\]\n\[file: gone\.txt could not be fetched: .*\]\nsecret\.txt \(may not be fetched\)$/,
       ),
       enforce_nonce: true,
     });

@@ -334,7 +334,7 @@ describe("files", () => {
     }
     const texts = posted(running).map(({ text }) => text ?? "");
     expect(texts).toHaveLength(urls.length);
-    for (const text of texts) expect(text).toMatch(/^words\nf\.txt \(a file cannot be had: /);
+    for (const text of texts) expect(text).toMatch(/^words\n\[file: f\.txt could not be fetched: /);
     expect(texts[0]).toContain("ENOENT");
     expect(texts.join()).not.toContain("nowhere");
     expect(running.lines.filter((line) => line.includes("a line of text replaces it"))).toHaveLength(urls.length);

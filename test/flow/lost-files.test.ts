@@ -1,0 +1,104 @@
+/** A file that cannot be passed on with a copy: the reader sees why, its author is notified, and it answers no customer. */
+import { describe, expect, it } from "vitest";
+import { afterTest } from "../support/clean-up.js";
+import { until } from "../support/until.js";
+import type { Speaker } from "./platform.js";
+import { invoke, type Stack, startStack } from "./stack.js";
+
+const SLA = { policies: [{ id: "first", for: "conversation", measure: "first_response", target: "8h" }] };
+const refuseFile = ({ telegram }: Stack) => {
+  const action = { kind: "refuse", status: 400, description: "Bad Request: file is too big" } as const;
+  telegram.fail({ method: "getFile", action });
+  return true;
+};
+const expired = ({ discord }: Stack) => `${discord.apiUrl}/cdn/note.txt?ex=1`;
+const forbidden = () => "http://10.1.2.3/note.txt";
+
+describe.each([
+  ["telegram", "discord", "larger than 20 MB", "a smaller file", refuseFile],
+  ["discord", "telegram", "link has expired, or it was deleted", "send the file again", expired],
+  ["discord", "telegram", "may not be fetched", "send the file again", forbidden],
+] as const)("a file from %s that cannot be passed on to %s (%s)", (name, farName, why, next, spoiled) => {
+  it("is no answer to a customer, unlike words beside it, and its author learns that, with or without a role", async () => {
+    const chatOf = ({ discord, telegram }: Pick<Stack, "discord" | "telegram">) =>
+      name === "discord" ? discord.channelId : String(telegram.chatId);
+    const stack = await startStack({
+      withFlow: false,
+      config: (around) => ({ gateway: { default_route: { forward: `${name}::${chatOf(around)}` } }, sla: SLA }),
+    });
+    afterTest(() => stack.stop());
+    if (name === "discord") Object.assign(stack.discord.rest, { isCdnEmpty: true });
+    const desk = stack.platforms[name];
+    const far = stack.platforms[farName];
+    const [place, customers] = [{ chatId: chatOf(stack) }, far.places[1]];
+    const ask = async (line: string) => (await invoke(stack.gateway.url, line)).text.replace(/[\\`*]/g, "");
+    const clocks = async () => {
+      const { data } = await invoke(stack.gateway.url, "/sla list");
+      const { clocks: open } = data as { clocks: { entity: { id: string } }[] };
+      return open.filter(({ entity }) => entity.id.startsWith(farName)).length;
+    };
+    const reply = (who: Speaker, text: string, replyToId: string) =>
+      desk.say(place, who, text, { replyToId, attachment: spoiled(stack) });
+    const question = async (text: string) => {
+      await far.say(customers, "guest", text);
+      return until(async () => (await desk.seen(place)).find((seen) => seen.text.includes(text)), "the copy");
+    };
+    const read = async (part: string, count: number) =>
+      until(async () => {
+        const found = (await far.seen(customers)).filter(({ text }) => text.includes(part));
+        return found.length === count && found;
+      }, `"${part}" at the customer's, ${count} times`);
+    /** Privately, or where that is impossible in the channel. */
+    const notes = async (count: number) =>
+      until(async () => {
+        const all = [await desk.seenPrivately("owner"), await desk.seenPrivately("stranger"), await desk.seen(place)];
+        const found = all.flat().filter(({ text }) => /not passed on.*note\.txt/i.test(text));
+        return found.length === count && found;
+      }, `${count} notes`);
+
+    const { id: copy } = await question("Please send me the manual");
+    await until(async () => (await clocks()) === 1, "the clock");
+    await reply("owner", "", copy);
+    const [shown] = await read("note.txt", 1);
+    expect(shown?.text).toContain(why);
+    const [note] = await notes(1);
+    expect(note?.text).toContain(why);
+    expect(note?.text).toMatch(new RegExp(`Send a link to the file, or ${next}\\.$`));
+    await reply("stranger", "", copy);
+    await read("note.txt", 2);
+    await notes(2);
+    expect(await ask("/hooks why last")).toMatch(/forwarded to .* · not passed on: note\.txt \(/);
+
+    await question("Is anybody there?");
+    expect(await clocks()).toBe(1);
+    await reply("owner", "It is on its way", copy);
+    await read("It is on its way", 1);
+    await until(async () => (await clocks()) === 0, "the end of the clock");
+    await notes(3);
+  });
+
+  it("is known to the customer who sent it", async () => {
+    const stack = await startStack({
+      withFlow: false,
+      config: ({ discord, telegram }) => {
+        const to = farName === "discord" ? discord.channelId : String(telegram.chatId);
+        return { gateway: { default_route: { forward: `${farName}::${to}` } } };
+      },
+    });
+    afterTest(() => stack.stop());
+    if (name === "discord") Object.assign(stack.discord.rest, { isCdnEmpty: true });
+    const near = stack.platforms[name];
+    const desk = { chatId: farName === "discord" ? stack.discord.channelId : String(stack.telegram.chatId) };
+    await near.say(near.places[1], "guest", "This is what I see", { attachment: spoiled(stack) });
+    const copy = await until(
+      async () => (await stack.platforms[farName].seen(desk)).find(({ text }) => text.includes("This is what I see")),
+      "the copy",
+    );
+    expect(copy.text).toContain(why);
+    const note = await until(async () => {
+      const all = [...(await near.seenPrivately("guest")), ...(await near.seen(near.places[1], "guest"))];
+      return all.find(({ text }) => /not passed on.*note\.txt/i.test(text));
+    }, "the note");
+    expect(note.text).toContain(next);
+  });
+});
