@@ -218,7 +218,7 @@ it.each([
           async () => (await textsOf(gateway, room)).includes(`answer to in ${room}`),
           `the answer in ${room}`,
         );
-      expect(gateway.output()).toContain(`"plugin":"poison","hooks":["${hookId}"],"code":${code}`);
+      expect(gateway.output()).toContain(`"plugin":"poison","hook":"${hookId}","code":${code}`);
       expect(gateway.output()).toMatch(
         /the plugin \\"poison\\" ended the gateway with code \d+, in its hook poison\.message_sending/,
       );
