@@ -9,7 +9,7 @@ import { fileMarkSync, markText } from "../lib/file-mark.js";
 import { isMissing } from "../lib/list-folder.js";
 import { nearest } from "../lib/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
-import { PLAIN, shown, typeName } from "../lib/plain-issues.js";
+import { EMPTY, PLAIN, shown, typeName } from "../lib/plain-issues.js";
 import { keysAt } from "../lib/schema-keys.js";
 import { readTextFile } from "../lib/text-file.js";
 import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
@@ -226,6 +226,7 @@ function problemsOf({ path, issue }: FoundIssue, file: string, yaml: YamlSource)
   const values = "values" in issue && Array.isArray(issue.values) ? issue.values.map(String) : [];
   const typeExpected = "expected" in issue ? typeName(String(issue.expected)) : undefined;
   const value = valueAt(yaml.value, path);
+  const isEmpty = value === null && path.length > 0;
   const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value);
   const got = (isRounded && yaml.writtenAt(path)) || shown(value);
   return [
@@ -233,10 +234,10 @@ function problemsOf({ path, issue }: FoundIssue, file: string, yaml: YamlSource)
       file,
       ...yaml.placeOf(path),
       path: path.join("."),
-      message: issue.message.replace(shown(value), got),
+      message: isEmpty ? EMPTY : issue.message.replace(shown(value), got),
       expected: values.length > 0 ? values.join(" | ") : typeExpected,
       ...ofPart,
-      got,
+      got: isEmpty ? undefined : got,
     },
   ];
 }

@@ -27,9 +27,14 @@ export interface ParsedAll<T> {
 /** Each round leaves out at least one part. */
 const MAX_ROUNDS = 200;
 
-export function parseAll<S extends z.ZodType>(schema: S, raw: unknown, how = PLAIN): ParsedAll<z.output<S>> {
+/** `emptySections`: whether settings with all below them commented out count as absent. An empty value of any other kind is a problem. */
+export function parseAll<S extends z.ZodType>(
+  schema: S,
+  raw: unknown,
+  { emptySections = true, ...how }: typeof PLAIN & { emptySections?: boolean } = PLAIN,
+): ParsedAll<z.output<S>> {
   const leftOut = new Map<string, Path>();
-  /** Keys without a value count as absent; they are no problem. */
+  /** The empty sections. */
   const empty = new Set<string>();
   const names = new Set<string>();
   const issues: FoundIssue[] = [];
@@ -50,7 +55,7 @@ export function parseAll<S extends z.ZodType>(schema: S, raw: unknown, how = PLA
     const known = [...leftOut].flatMap(([key, path]) => (empty.has(key) ? [] : [path]));
     for (const issue of flatIssues(parsed.error.issues)) {
       const path = view.originalOf(issue.path.map((step) => (typeof step === "symbol" ? String(step) : step)));
-      if (valueAt(raw, path) === null && typeof path.at(-1) === "string") {
+      if (emptySections && isEmptySection(issue, path, raw) && !empty.has(keyOf(path))) {
         empty.add(keyOf(path));
         leftOut.set(keyOf(path), path);
         continue;
@@ -69,6 +74,13 @@ export function parseAll<S extends z.ZodType>(schema: S, raw: unknown, how = PLA
     for (const name of [path.at(-1), own.id, own.name])
       if (typeof name === "string" && path.length > 2) names.add(name);
   }
+}
+
+/** `discord:`, or `access:` in it. What is missing in it is a problem where the section itself may not be. */
+function isEmptySection(issue: z.core.$ZodIssue, path: Path, raw: unknown): boolean {
+  if (valueAt(raw, path) !== null) return false;
+  const { length } = path;
+  return length === 1 || (issue.code === "invalid_type" && ["object", "record"].includes(issue.expected));
 }
 
 /** What has to go: the keys that are unknown, the value that is wrong, or the parent of one that is missing. */

@@ -41,6 +41,9 @@ export const PLAIN = { jitless: true, error: plainMessage };
 /** For schemas that parse thousands of values. */
 export const PLAIN_MANY = { jitless: false, error: plainMessage };
 
+/** For a value that YAML reads as null: a key with nothing behind it, or with all below it commented out. */
+export const EMPTY = "it is empty: write a value, or remove the line";
+
 const TYPES: Readonly<Record<string, string>> = {
   string: "text",
   number: "a number",

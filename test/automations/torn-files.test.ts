@@ -88,6 +88,11 @@ test.each([
     /The critical hook k-guard is broken: .*"description" is written twice/,
   ],
   [
+    "nothing behind its id",
+    { "hooks/two.yaml": hook("other") + guard().replace("id: k-guard", "id:") },
+    /The critical hook two\.yaml:2 is broken: .*two\.yaml:2:\d+ id: it is empty: write a value, or remove the line/,
+  ],
+  [
     "an entry before it that swallows it",
     { "hooks/two.yaml": `- id: other\n  on: "message_received\n  critical: true\n- id: k-guard\n  critical: true\n` },
     /The critical hook other is broken: .*a text in quotes has no end: write the closing "/,
@@ -113,6 +118,50 @@ test.each([
   });
   expect(code).not.toBe(0);
   expect(err).toMatch(/Hookgate does not start, .*the critical hook .* broken/);
+});
+
+test("a value that was left empty is a problem with its line at a start and at a reload, which keeps the hook", async () => {
+  const emptied = "chats:\n      # - web:general\n";
+  const copies = (chats: string) =>
+    `- id: copies\n  on: message_received\n  match:\n    platforms: [web]\n    ${chats}  run: { chat: { to: "web:web:dm-1", text: "copied" } }\n`;
+  const live = await liveApp(
+    {
+      "hookgate.yaml": "",
+      "hooks/two.yaml": `${hook("").replace("message", "mesage")}${copies(emptied)}${hook("well")}`,
+    },
+    { mayBreak: true },
+  );
+  const broken = async () =>
+    ((await live.post("/api/command", { line: "/hooks broken" })) as unknown as { text: string }).text;
+  expect((await broken()).replaceAll(/[`\\]/g, "").split("\n")).toEqual([
+    "**2 hooks not in force**",
+    "",
+    "two.yaml:1 at two.yaml:1",
+    "- id: it is empty: write a value, or remove the line (two.yaml:1)",
+    '- on: there is no hook point "mesage_received" (did you mean "message_received"?) (two.yaml:1)',
+    "",
+    "copies at two.yaml:2",
+    "- match.chats: it is empty: write a value, or remove the line (two.yaml:6)",
+  ]);
+  expect(await live.get("/readyz")).toMatchObject({ state: "degraded", configuration: { problems: 3 } });
+  await live.say("a secret");
+  await live.ended("well");
+  expect(await live.room("dm-1")).not.toContain("copied");
+
+  live.write("hooks/two.yaml", `${copies("chats: [web:ops]\n")}${hook("well")}`);
+  await until(() => live.app.automations.broken().length === 0, "the fix");
+  live.write("hooks/two.yaml", `${copies(emptied)}${hook("").replace("message", "mesage")}`);
+  const paths = () => live.app.automations.broken().flatMap(({ problems }) => problems.map(({ path }) => path));
+  await until(() => paths().includes("id") && paths().includes("match.chats"), "the reload");
+  expect(
+    live.app.automations
+      .list()
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(["copies", "well"]);
+  await live.say("another secret");
+  await live.ended("well", 2);
+  expect(await live.room("dm-1")).not.toContain("copied");
 });
 
 test("an alias of nothing keeps the previous version of its hook, and breaks no other; nor does a byte order mark", async () => {

@@ -40,6 +40,15 @@ const MISTAKES: Record<string, Mistake> = {
     config: { gateway: { max_waitin: 5 } },
     found: /unknown setting "max_waitin" \(did you mean "max_waiting"\?\)/,
   },
+  "an empty list": {
+    config: { web: { access: { chats: null } } },
+    alone: true,
+    found: /web\.access\.chats: it is empty: write a value, or remove the line \(expected a list\)$/,
+  },
+  "an empty value": {
+    config: { gateway: { send_timeout: null } },
+    found: /gateway\.send_timeout: it is empty: write a value, or remove the line \(expected text\)$/,
+  },
   "text for a list": {
     config: { operators: { admin: "web:1" } },
     found: /operators\.admin: expected a list, got "web:1": write \["web:1"\]$/,
@@ -578,11 +587,11 @@ test("a room of the web chat that gets the words of customers and that people wi
   expect(await check({ ...config, sla: { policies: [] }, gateway: {} })).toEqual([]);
 });
 
-test("keys without a value count as absent", async () => {
+test("an empty section counts as absent", async () => {
   write({ files: {} });
   writeFileSync(
     join(folder, "hookgate.yaml"),
-    "operators:\n  owner:\nweb:\nhooks:\n  - id: one\n    on: message_received\n    match:\n    run: { shell: { sh: exit 0 } }\n",
+    "alerts:\nplugins:\noperators:\n  # owner: []\nweb:\n  access:\n    # dms: off\nhooks:\n",
   );
   expect((await examine(read())).map(formatProblem)).toEqual([]);
 });

@@ -35,6 +35,8 @@ const eventHook = (changes: Json, event: Json, found: RegExp): Mistake => {
   const events = { deployed: { secret_env: "EVENT_SECRET", ...event } };
   return { ...mistake, config: { ...mistake.config, events }, env: { EVENT_SECRET: "x".repeat(32) }, alone: true };
 };
+const empty = (changes: Json, at: string) =>
+  hook({ ...received, ...changes }, new RegExp(`${at}: it is empty: write a value, or remove the line$`));
 const moduleOf = (name: string, code: string, found: RegExp) =>
   hook({ ...received, run: { module: { path: `./${name}.mjs` } } }, found, { [`${name}.mjs`]: code });
 
@@ -53,6 +55,27 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     found: /orchestrator\.runners\.build\.shell\.command: .*write \["make", "-j2", "all"\]$/,
     alone: true,
   },
+  // Values with nothing behind their key.
+  "an empty id": empty({ id: null }, ":\\d+:\\d+ id: .*"),
+  "an unknown point beside an empty id": hook(
+    { id: null, on: "inbound_clam" },
+    /on: .*there is no hook point "inbound_clam"/,
+  ),
+  "an empty list of chats": empty({ match: { platforms: ["web"], chats: null } }, "match\\.chats: .*"),
+  "an empty condition": empty({ match: { when: null } }, "match\\.when: .*"),
+  "an empty match": empty({ match: null }, "match: .*"),
+  "an empty critical": empty({ critical: null }, "critical: .*"),
+  "an empty enabled": empty({ enabled: null }, "enabled: .*"),
+  "an empty timeout": empty({ timeout: null }, "timeout: .*"),
+  "an empty fallback": empty({ fallback: null }, "fallback: .*"),
+  "empty notify": empty({ notify: { on: null } }, "notify\\.on: .*"),
+  "an empty trigger": empty({ on: undefined, trigger: { event: null } }, "trigger\\.event: .*"),
+  "an empty run": empty({ run: null }, "run: .*"),
+  "an empty handler": empty({ run: { shell: null } }, "run\\.shell: .*"),
+  "an empty setting of a handler": empty({ run: { shell: { sh: "exit 0", cwd: null } } }, "run\\.shell\\.cwd: .*"),
+  "an empty step": empty({ context: [{ git_diff: null }] }, "context\\.0\\.git_diff: .*"),
+  "a step that is not there": empty({ context: [null] }, "context\\.0: .*"),
+  "an empty setting of a step": empty({ context: [{ shell: { sh: "exit 0", timeout: null } }] }, "shell\\.timeout: .*"),
   // Steps.
   "a step without time": step({ list_files: { path: ".", timeout: "0s" } }, /timeout: .*expected a duration above 0/),
   "an attempt without time": hook(

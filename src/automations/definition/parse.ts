@@ -1,7 +1,7 @@
 /** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
 
-import { parseAll } from "../../lib/parse-all.js";
-import { PLAIN_MANY } from "../../lib/plain-issues.js";
+import { parseAll, valueAt } from "../../lib/parse-all.js";
+import { EMPTY, PLAIN_MANY } from "../../lib/plain-issues.js";
 import { type Issue, issuesOf, suggestion, toIssues } from "../../lib/schema-issues.js";
 import { keysAt } from "../../lib/schema-keys.js";
 import type { Handler } from "../handler.js";
@@ -47,7 +47,7 @@ export interface Parsed {
 
 /** Every issue at once. */
 export function parseDefinition(value: unknown, tables: Tables): Parsed {
-  const parsed = parseAll(definitionForm, value, PLAIN_MANY);
+  const parsed = parseAll(definitionForm, value, NO_EMPTY);
   const raw = isMap(value) ? value : {};
   const issues: Issue[] = parsed.issues.flatMap(({ issue, path }) =>
     toIssues(issue, path, (at) => keysAt(definitionForm, at)),
@@ -56,14 +56,23 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const form =
     parsed.data ??
     (isMap(value)
-      ? parseAll(definitionForm, { ...ANY_ID, ...pick(raw, (key) => !unsure.has(key)) }, PLAIN_MANY).data
+      ? parseAll(definitionForm, { ...ANY_ID, ...pick(raw, (key) => !unsure.has(key)) }, NO_EMPTY).data
       : undefined);
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
   // What is no map has no handler either: one message is enough.
   const run = isMap(value) ? parseHandler(raw.run, tables, issues) : undefined;
-  return { issues, form, unsure, body: { context, run } };
+  const isEmpty = ({ path }: Issue) => path.length > 0 && valueAt(value, path) === null;
+  return {
+    issues: issues.map((issue) => (isEmpty(issue) ? { ...issue, message: EMPTY } : issue)),
+    form,
+    unsure,
+    body: { context, run },
+  };
 }
+
+/** What is left out by a slip would match more, or decide more, than was meant. */
+const NO_EMPTY = { ...PLAIN_MANY, emptySections: false };
 
 /** For a definition whose id has issues. */
 const ANY_ID = { id: "unknown" };
@@ -72,7 +81,7 @@ function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): Pa
   const one = onlyEntry(value, "handler", ["run"], handlers, issues);
   if (one === undefined) return undefined;
   const { name, entry: handler, value: given } = one;
-  const options = handler.options.safeParse(given ?? {}, PLAIN_MANY);
+  const options = handler.options.safeParse(given, PLAIN_MANY);
   if (options.success) return { handler, options: options.data };
   issues.push(...issuesOf(options.error, ["run", name], (at) => keysAt(handler.options, at)));
   return undefined;
@@ -92,7 +101,7 @@ function parseStep(
   const settings = isShort ? {} : pick(given, (key) => COMMON_STEP_KEYS.includes(key));
   const own = isShort ? given : pick(given, (key) => !COMMON_STEP_KEYS.includes(key));
   const common = commonStepForm.safeParse(settings, PLAIN_MANY);
-  const options = step.options.safeParse(own ?? {}, PLAIN_MANY);
+  const options = step.options.safeParse(own, PLAIN_MANY);
   if (!common.success) issues.push(...issuesOf(common.error, at));
   if (!options.success)
     issues.push(

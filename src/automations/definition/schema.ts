@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { CONTRIBUTION_KINDS } from "../../hooks/contribution.js";
 import { deadline, duration, someDeadline, someDuration } from "../../lib/config-fields.js";
+import { EMPTY } from "../../lib/plain-issues.js";
 import { chatAddress } from "../outgoing/chat-address.js";
 import { triggerOptions } from "../triggers/index.js";
 import { NOTIFIED } from "./definition.js";
@@ -111,6 +112,7 @@ export const definitionForm = z.strictObject({
   on_failure: z.enum(["open", "closed", "fallback"]).default("open"),
   fallback: z
     .unknown()
+    .refine((value) => value !== null, EMPTY)
     .optional()
     .describe(
       "With on_failure fallback: the result to use instead, in the point's own fields. Its texts are no templates.",
