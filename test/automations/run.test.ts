@@ -512,6 +512,38 @@ hooks:
     expect(last).toBe("✓ idle ended without an error. Before that: skipped one time.\n/runs idle shows what was sent.");
   });
 
+  test("notices count each run that a gate skipped, also those that were waiting when the limit was reached", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: mail
+    on: message_received
+    max_per_hour: 2
+    notify: { on: [skipped], to: ["web:web:dm-1"] }
+    run: { shell: { command: [sh, -c, 'until [ -e "$1" ]; do sleep 0.05; done', wait, "{{ event.message.text }}"] } }
+`,
+    });
+    const statuses = async () => (await live.runs("mail")).map(({ status }) => status).join();
+    for (const text of ["one", "two", "three", "four"]) await live.say(text);
+    const started = async () => (await live.runs("mail")).map(({ attempts }) => attempts.length).join();
+    await until(async () => (await started()) === "1,0,0,0", "one that runs, and three that wait");
+    live.write("one", "");
+    await until(async () => (await started()) === "1,1,0,0", "the second one");
+    await live.say("five");
+    await until(async () => (await live.room("dm-1")).some((text) => /mail skipped\n/.test(text)), "the first notice");
+    live.write("two", "");
+    await live.ended("mail", 5);
+    expect(await statuses()).toBe("succeeded,succeeded,skipped,skipped,skipped");
+    const notices = await until(async () => {
+      const texts = await live.room("dm-1");
+      return texts.some((text) => text.includes("2 times")) && texts;
+    }, "the other two");
+    expect(notices).toEqual([
+      expect.stringMatching(/^✓ mail ended without an error\. Before that: skipped one time\.\n/),
+      expect.stringMatching(/^⚠ mail skipped \(2 times since /),
+    ]);
+  });
+
   test("the notice of a hook counts each of its outcomes by itself", async () => {
     const live = await liveApp({
       "hookgate.yaml": `
