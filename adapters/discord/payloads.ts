@@ -65,7 +65,7 @@ export const messagePayload = z.object({
     })
     .optional(),
   message_reference: z.object({ type: z.number().optional(), message_id: snowflake.optional() }).optional(),
-  referenced_message: z.object({ author: z.object({ id: snowflake }) }).nullish(),
+  referenced_message: z.object({ id: snowflake, content: z.string(), author: z.object({ id: snowflake }) }).nullish(),
   message_snapshots: z.array(snapshot).optional(),
 });
 export type MessagePayload = z.infer<typeof messagePayload>;

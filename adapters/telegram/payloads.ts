@@ -42,8 +42,11 @@ const location = z.object({ latitude: z.number(), longitude: z.number() });
 
 const replied = z.object({
   message_id: z.int(),
+  date: z.int().optional(),
   from: user.optional(),
   sender_chat: chat.optional(),
+  text: z.string().optional(),
+  caption: z.string().optional(),
   forum_topic_created: z.unknown().optional(),
 });
 

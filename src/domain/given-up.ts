@@ -21,6 +21,10 @@ export const mayHaveArrived = (part: DeliveryPart): boolean => part.operation ==
 export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: DeliveryPart): boolean =>
   status !== "sent" && operation !== "delete" && isMarked === true;
 
+/** A person has seen that it arrived: the platform never said under which id. */
+export const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart): boolean =>
+  status === "sent" && operation === "create" && messageId === undefined;
+
 /** How the reason of a delivery starts that an operator withdrew. */
 export const WITHDRAWN_BY = "withdrawn by ";
 

@@ -39,6 +39,8 @@ export const inboundMessage = z.object({
   attachments: z.array(attachment),
   replyToId: z.string().optional(),
   replyToUserId: z.string().optional(),
+  /** The message of ours that it replies to, as the platform shows it. */
+  replyToOwn: z.object({ text: z.string(), writtenAt: z.number() }).optional(),
   isDm: z.boolean(),
   /** In a group or guild: the message addresses us (mention, reply to us, thread on a copy of ours, or a command for us). */
   isGroupMention: z.boolean(),

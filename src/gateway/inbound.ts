@@ -21,6 +21,7 @@ import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/change
 import { defaultRoute } from "./inbound/default-route.js";
 import { forward, originOf, withAddressing } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
+import { notePressed, noteReplied } from "./inbound/note-arrival.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
 import { claimSlip, ownerCode } from "./inbound/owner-code.js";
@@ -68,6 +69,7 @@ async function handleMessage(
   inbound: Inbound,
   isPressed = false,
 ): Promise<Handling> {
+  await noteReplied(arrived, inbound);
   const mayBeToUs = isInThread(arrived) || arrived.replyToId !== undefined;
   const message = mayBeToUs ? immutable(await withAddressing(arrived, inbound)) : arrived;
   const sender = senderOf(message, inbound);
@@ -149,7 +151,7 @@ async function handleCommand(row: LaneRow, event: CommandEvent, inbound: Inbound
 /** A press on a button, or a form sent in: done as the person who pressed. */
 async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound): Promise<Handling> {
   const { message } = event;
-  await noteArrival(event, inbound);
+  await notePressed(event, inbound);
   const plan = await planAction(event, inbound);
   const interaction = usable(event.interaction, plan);
   switch (plan.kind) {
@@ -182,22 +184,6 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
 /** What can show a short word only is good for that; for anything else it was acknowledged when the event was accepted. */
 function usable(interaction: InteractionRef | undefined, plan: ActionPlan): InteractionRef | undefined {
   return interaction?.isNotice && !isBrief(plan) ? undefined : interaction;
-}
-
-/** A press proves that the message with the button arrived, also when its delivery is held in doubt. */
-async function noteArrival({ token, message }: ActionEvent, inbound: Inbound): Promise<void> {
-  if (message.messageId === "") return;
-  const presented = await inbound.tokens.verify(token, inbound.clock.now());
-  if (presented.kind === "forged" || presented.token === undefined) return;
-  const delivery = await inbound.store.outbox.get(presented.token.deliveryId);
-  const inDoubt = delivery?.parts.find(({ status }) => status === "sending");
-  if (delivery?.status !== "held" || !inDoubt) return;
-  const { id, address } = delivery;
-  await inbound.confirmArrival(id, inDoubt.index, message.messageId);
-  inbound.logger.info(
-    { delivery: id, platform: address.platform },
-    "A button of a held message was pressed, so the message did arrive: it is taken as sent.",
-  );
 }
 
 const DONE = Promise.resolve();

@@ -1,4 +1,5 @@
 /** The parts of a delivery as they stand in its row: a list, changed as a whole. Where each stands on its way is told by `status`. */
+import { isUnknownToUs } from "../domain/given-up.js";
 import type { DeliveryPart } from "../domain/store.js";
 
 export type Parts = readonly DeliveryPart[];
@@ -28,14 +29,14 @@ export function markSending(parts: Parts, index: number): Parts {
 
 const inDoubt = (part: DeliveryPart): DeliveryPart => ({ ...part, mayHaveArrived: true });
 
-/** Undefined when there is no such part that waits for its confirmation. */
+/** Undefined when there is no such part that waits for its confirmation, or for the id of what a person confirmed. */
 export function markSent(
   parts: Parts,
   index: number,
   messageId: string,
   lostFiles?: DeliveryPart["lostFiles"],
 ): Parts | undefined {
-  if (!parts.some((part) => part.index === index && isUnsent(part))) return undefined;
+  if (!parts.some((part) => part.index === index && (isUnsent(part) || isUnknownToUs(part)))) return undefined;
   return parts.map((part) => (part.index === index ? { ...asSent(part, messageId), lostFiles } : part));
 }
 

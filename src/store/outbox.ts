@@ -127,8 +127,13 @@ export function createOutbox(
       return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
     setSent.run(JSON.stringify(parts), at, delivery.seq);
     if (hasHooks) addEnd(delivery.id);
-    const { address, mirrors, sight } = parseData(delivery);
+    const { address, sight } = parseData(delivery);
     if (sight && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] })) insertSight({ ...sight, address, at });
+    link(delivery, parts, at);
+  };
+
+  const link = (delivery: DeliveryRecord, parts: Parts, at: number): void => {
+    const { address, mirrors } = parseData(delivery);
     if (!mirrors) return;
     for (const { operation, messageId } of parts)
       if (operation === "create" && messageId !== undefined) addLink(delivery.id, mirrors, { address, messageId }, at);
@@ -189,7 +194,15 @@ export function createOutbox(
         if (!delivery || !parts) return delivery?.status === "sending" || delivery?.status === "sent";
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
         if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, hasHooks });
-        else setEnded.run(JSON.stringify(parts), withdrawnReasonNow(delivery.reason, before, parts), delivery.seq);
+        else {
+          setEnded.run(JSON.stringify(parts), withdrawnReasonNow(delivery.reason, before, parts), delivery.seq);
+          if (delivery.status === "sent")
+            link(
+              delivery,
+              parts.filter((part) => part.index === index),
+              at,
+            );
+        }
         return delivery.status === "sending";
       }),
     retryAt: (id, dueAt, reason, { mayHaveArrived = false, isWait = false } = {}) =>

@@ -1,6 +1,7 @@
 /** Replies to copies and cards that the gateway does not know: it was restored from a backup that is older than they are. */
 import { describe, expect, it } from "vitest";
 import { runCli } from "../cli/run-cli.js";
+import type { FaultAction } from "../fakes/discord/faults.js";
 import { afterTest } from "../support/clean-up.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform } from "./platform.js";
@@ -10,7 +11,84 @@ const SLA = { policies: [{ id: "first", for: "conversation", measure: "first_res
 const NOTE =
   "Your reply was not sent to anyone: the message that you replied to is no longer linked with a conversation, because it is too old, or newer than a backup that was restored. Reply to a newer copy, or write to the person yourself.";
 
+const DROPPED = { kind: "drop-after" } as const;
+
 describe.each(["discord", "telegram"] as const)("in a channel of operators on %s", (name) => {
+  it("a reply to a copy in doubt shows that it arrived, and reaches the customer; with two that look the same it names the way out", async () => {
+    const stack = await startStack({
+      withFlow: false,
+      config: ({ discord, telegram }) => ({
+        gateway: {
+          default_route: { forward: `${name}::${name === "discord" ? discord.channelId : telegram.chatId}` },
+          outbox_attempts: 2,
+          retry_first: "50ms",
+          retry_max: "100ms",
+        },
+      }),
+    });
+    afterTest(() => stack.stop());
+    const { gateway, platforms, discord, telegram } = stack;
+    const desk: FlowPlatform = platforms[name];
+    const place = { chatId: name === "discord" ? discord.channelId : String(telegram.chatId) };
+    const customers = platforms[name === "discord" ? "telegram" : "discord"];
+    const posted = async (part: string) => (await desk.seen(place)).filter(({ text }) => text.includes(part));
+    const held = async () =>
+      (((await invoke(gateway.url, "/outbox list held")).data as { letters?: { id: string }[] }).letters ?? []).map(
+        ({ id }) => id,
+      );
+    /** The copy is posted, and the answer is lost. */
+    const inDoubt = async (text: string) => {
+      const shown = text.slice(-6);
+      const before = (await posted(shown)).length;
+      const count = (await held()).length;
+      const path = `^/channels/${place.chatId}/messages$`;
+      const refused: FaultAction = { kind: "status", status: 403, body: { code: 50001, message: "Missing Access" } };
+      if (name === "telegram") telegram.fail({ method: "sendMessage", action: { kind: "drop-after" } });
+      else for (const action of [DROPPED, refused]) discord.fail({ method: "POST", path, action });
+      await customers.say(customers.places[1], "guest", text);
+      await until(async () => (await held()).length === count + 1, "the doubt");
+      const copies = await posted(shown);
+      expect(copies).toHaveLength(before + 1);
+      return copies.at(-1)?.id as string;
+    };
+    const answered = (text: string) =>
+      until(
+        async () => (await customers.seen(customers.places[1])).find((seen) => seen.text.includes(text)),
+        `the answer ${text}`,
+      );
+
+    await until(async () => (await posted("the first of a thread"))[0], "what came before");
+    const first = await inDoubt("Where is *my* invoice?");
+    await desk.say(place, "stranger", "In the mail", { replyToId: first });
+    await answered("In the mail");
+    expect(await held()).toEqual([]);
+
+    const second = await inDoubt("And my parcel?");
+    await invoke(gateway.url, `/outbox release ${(await held())[0]} confirmed=true`);
+    await desk.say(place, "owner", "On its way", { replyToId: second });
+    await answered("On its way");
+
+    await inDoubt("Hello?");
+    const third = await inDoubt("Hello?");
+    await desk.say(place, "owner", "Which one?", { replyToId: third });
+    const [note] = await until(async () => {
+      const notes = await posted("not sent to anyone");
+      return notes.length > 0 && notes;
+    }, "the note");
+    const [id] = await held();
+    expect(note?.text).toContain("gave no answer when the message that you replied to was posted");
+    expect(note?.text).toContain(`/outbox release ${id} confirmed=false`);
+    await invoke(gateway.url, `/outbox release ${id} confirmed=false`);
+    await until(
+      async () => (await invoke(gateway.url, "/outbox list sent")).text.includes(id as string),
+      "the copy being sent",
+    );
+    // Discord gives the one that is there already.
+    const newest = (await posted("Hello?")).at(-1)?.id;
+    await desk.say(place, "owner", "This one", { replyToId: newest as string });
+    await answered("This one");
+  });
+
   it("each reply to a copy that a restored gateway does not know is answered, and is no customer's message", async () => {
     const chat = ({ discord, telegram }: { discord: { channelId: string }; telegram: { chatId: number } }) =>
       name === "discord" ? discord.channelId : String(telegram.chatId);

@@ -36,7 +36,8 @@ export function isForUs(payload: MessagePayload, self: Self): boolean {
 export function decodeMessage(payload: MessagePayload, around: Surroundings, isEdit: boolean): InboundMessage {
   const { author, member, message_reference: reference } = payload;
   const isForward = reference?.type === FORWARD;
-  const replyToUserId = isForward ? undefined : payload.referenced_message?.author.id;
+  const replied = isForward ? undefined : payload.referenced_message;
+  const replyToUserId = replied?.author.id;
   const displayName = member?.nick ?? author.global_name ?? undefined;
   const attachments = decodeAttachments(payload);
   const message: InboundMessage = {
@@ -63,6 +64,8 @@ export function decodeMessage(payload: MessagePayload, around: Surroundings, isE
   if (author.bot || payload.webhook_id !== undefined) message.isBot = true;
   if (!isForward && reference?.message_id !== undefined) message.replyToId = reference.message_id;
   if (replyToUserId !== undefined) message.replyToUserId = replyToUserId;
+  if (replied && replyToUserId === around.self.botId)
+    message.replyToOwn = { text: replied.content, writtenAt: snowflakeTime(replied.id) };
   if (around.raw !== undefined) message.raw = around.raw;
   return message;
 }

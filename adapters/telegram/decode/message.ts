@@ -30,6 +30,7 @@ export function decodeMessage(payload: MessagePayload, { self, receivedAt, raw }
     attachments,
     replyToId: reply?.messageId,
     replyToUserId: reply?.userId,
+    replyToOwn: reply?.userId === self.botId ? reply.shown : undefined,
     isDm,
     isGroupMention: !isDm && (addressing.isForUs || isReplyToUs),
     messageId: String(payload.message_id),
@@ -74,13 +75,24 @@ export function personOf(user: UserPayload): Author {
   };
 }
 
+interface Replied {
+  messageId: string;
+  userId: string | undefined;
+  shown: InboundMessage["replyToOwn"];
+}
+
 /** In a topic, what replies to nothing is given as a reply to the message that opened the topic. */
-function replyOf(payload: MessagePayload): { messageId: string; userId?: string } | undefined {
+function replyOf(payload: MessagePayload): Replied | undefined {
   const replied = payload.reply_to_message;
   if (!replied || replied.forum_topic_created !== undefined) return undefined;
   if (payload.is_topic_message === true && replied.message_id === payload.message_thread_id) return undefined;
-  const userId = replied.sender_chat?.id ?? replied.from?.id;
-  return { messageId: String(replied.message_id), userId: userId === undefined ? undefined : String(userId) };
+  const { message_id: id, sender_chat: chat, from, text, caption, date = 0 } = replied;
+  const userId = chat?.id ?? from?.id;
+  return {
+    messageId: String(id),
+    userId: userId === undefined ? undefined : String(userId),
+    shown: { text: text ?? caption ?? "", writtenAt: date * 1000 },
+  };
 }
 
 /** What a message without text shows, in words: nothing that a person sent is dropped. A sticker means its emoji. */

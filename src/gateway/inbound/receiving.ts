@@ -120,6 +120,6 @@ export function afterMove(event: InboundEvent, { moves }: Deps): InboundEvent {
   }
   const message = moves.current(event.message);
   if (message === event.message) return event;
-  const { replyToId: _, replyToUserId: __, ...moved } = message;
+  const { replyToId: _, replyToUserId: __, replyToOwn: ___, ...moved } = message;
   return { ...event, message: moved } as InboundEvent;
 }

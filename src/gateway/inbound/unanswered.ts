@@ -15,6 +15,7 @@ import { takesCopies } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
+import { unknownAt } from "./note-arrival.js";
 import { causeId, type Inbound, messageAddress } from "./receiving.js";
 import { reply } from "./reply.js";
 
@@ -86,7 +87,7 @@ export async function misdirectedReply(
   if (to === undefined && replyToUserId !== botId) return undefined;
   if (!(await isForAnswers(message, to, inbound))) return undefined;
   if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
-  const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : NO_LONGER_LINKED;
+  const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : await notLinked(message, inbound);
   return settled("reply", reply(row, message, text, inbound));
 }
 
@@ -95,6 +96,17 @@ const MISDIRECTED =
 
 const NO_LONGER_LINKED =
   "Your reply was not sent to anyone: the message that you replied to is no longer linked with a conversation, because it is too old, or newer than a backup that was restored. Reply to a newer copy, or write to the person yourself.";
+
+/** Why what is replied to leads to no one, and what to do. */
+async function notLinked(message: InboundMessage, inbound: Inbound): Promise<string> {
+  const [unknown] = (await unknownAt(message, inbound)).map(({ delivery }) => delivery);
+  if (unknown === undefined) return NO_LONGER_LINKED;
+  const next = {
+    sending: "Hookgate is still trying to find out: reply again in a few minutes.",
+    held: `\`/outbox release ${unknown.id} confirmed=false\` sends it again (operators). Then reply to its newest copy.`,
+  }[unknown.status as string];
+  return `Your reply was not sent to anyone: the platform gave no answer when the message that you replied to was posted, so it is not linked with a conversation. ${next ?? "Reply to another copy, or write to the person yourself."}`;
+}
 
 /** A reply to this message of ours (undefined: one that is known no more) is mostly meant for a customer. */
 async function isForAnswers(message: InboundMessage, to: Delivery | undefined, inbound: Inbound): Promise<boolean> {

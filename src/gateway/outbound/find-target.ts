@@ -1,6 +1,6 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import { isAmbiguous } from "../../domain/given-up.js";
-import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import { isAmbiguous, isUnknownToUs } from "../../domain/given-up.js";
+import type { Delivery } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
 import type { Outbound } from "./sending.js";
@@ -16,10 +16,6 @@ export const heldWith = (targetId: string) => `what it changes is held: ${target
 export const DELETED_BEFORE = "deleted before it was sent";
 const UNKNOWN_ID =
   "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";
-
-/** A person has seen that it arrived. */
-const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart) =>
-  status === "sent" && operation === "create" && messageId === undefined;
 
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };

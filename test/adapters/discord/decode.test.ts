@@ -36,6 +36,7 @@ it("a reply to us with a voice message", () => {
     ],
     replyToId: "1378700000000000011",
     replyToUserId: self.botId,
+    replyToOwn: { text: "Shall I?", writtenAt: snowflakeTime("1378700000000000011") },
     isDm: false,
     isGroupMention: true,
     messageId: "1378700000000000012",
