@@ -32,6 +32,7 @@ import { whyNotMasked } from "../lib/secret.js";
 import { assigneeProblem } from "../orchestrator/assignee.js";
 import { isPlansFolder, type Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
+import { databaseFiles, uploadsProblem } from "../store/files.js";
 import { chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
 import { type MovedPart, type Moves, movedInHook, movedSettings } from "./moved-settings.js";
@@ -88,6 +89,7 @@ export function problemsOf(examined: Examined): ListedProblem[] {
     ...overrideProblems(examined),
     ...planProblems(examined),
     ...movedProblems(examined),
+    ...uploadsProblems(examined),
     ...settingProblems(
       { ...examined, file: loaded.file, sections: loaded.sections },
       platformsOn(examined.config, examined.env, loaded.problems),
@@ -241,6 +243,13 @@ function needs(examined: Examined): ListedProblem[] {
       ...never.map((one) => list("trigger", one.message)),
     ];
   });
+}
+
+/** Files that people sent, such as those that were restored as another user. */
+function uploadsProblems({ env }: Examined): ListedProblem[] {
+  const files = databaseFiles(env.DATABASE_URL);
+  const message = uploadsProblem(files);
+  return message === undefined ? [] : [{ file: files.uploads, path: "", message, of: "setting" }];
 }
 
 /** Settings and hooks with an id that their chat had before it moved. */

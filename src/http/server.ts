@@ -354,7 +354,12 @@ function answerErrors(
     const isCutOff = request.raw.destroyed && !request.raw.complete;
     if (status >= 500 && !isCutOff)
       logger.error(
-        { method: request.method, route: request.routeOptions.url, error: errorMessage(error) },
+        {
+          method: request.method,
+          route: request.routeOptions.url,
+          error: errorMessage(error),
+          cause: error instanceof HookgateError && error.cause ? errorMessage(error.cause) : undefined,
+        },
         "a request failed",
       );
     if (status === 429 && error instanceof HookgateError && error.retryAfterMs !== undefined)

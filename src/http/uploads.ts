@@ -2,9 +2,9 @@
  * Files that people send in the web chat: on disk before the message that names them, each under an id that cannot be guessed, with its
  * facts beside it. Only the sender of a file may put it into a message.
  */
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream, existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -27,9 +27,9 @@ const ID = /^[\w-]{20,60}$/;
 export const UPLOAD_WITHIN_MS = 10 * 60_000;
 
 export interface Uploads {
-  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE, with QUOTA when the person has too much here, or with DISK_FULL. Then nothing of the file stays. */
+  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE, with QUOTA when the person has too much here, with DISK_FULL, or with UPLOADS_UNAVAILABLE. Then nothing of the file stays. */
   save(ownerId: string, file: { filename: string; mimeType: string; bytes: Readable }): Promise<Attachment>;
-  /** Rejects with FILE_NOT_FOUND, also when it is another person's. */
+  /** Rejects with FILE_NOT_FOUND, also when it is another person's, or with UPLOADS_UNAVAILABLE. */
   take(ownerId: string, id: string): Promise<Attachment>;
   /** Removes files from before then, and from `unsentBefore` those that are in no message; resolves with how many. */
   sweep(times: { before: number; unsentBefore: number }): Promise<number>;
@@ -56,10 +56,12 @@ export function createUploads(
 
   return {
     async save(ownerId, { filename, mimeType, bytes }) {
-      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER }).catch((error: unknown) => {
-        throw isFull(error) ? diskFull(error) : error;
-      });
-      await checkQuota(ownerId);
+      try {
+        await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
+        await checkQuota(ownerId);
+      } catch (error) {
+        throw asAnswered(error);
+      }
       const id = `${ownerId}-${newToken(18)}`;
       const partial = pathOf(`${id}.part`);
       let sizeBytes = 0;
@@ -79,8 +81,8 @@ export function createUploads(
         await rename(partial, pathOf(id));
         return attachmentOf(id, pathOf(id), kept);
       } catch (error) {
-        for (const path of [partial, unsent(id), pathOf(id)]) await rm(path, { force: true });
-        throw isFull(error) ? diskFull(error) : error;
+        for (const path of [partial, unsent(id), pathOf(id)]) await rm(path, { force: true }).catch(() => {}); // as the error says
+        throw asAnswered(error);
       }
     },
 
@@ -122,15 +124,20 @@ export async function openAttachment({ url }: Attachment): Promise<Readable | un
   }
   if (!url.startsWith("file:")) return undefined;
   const path = fileURLToPath(url);
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isFile()) return createReadStream(path);
+  try {
+    const found = await stat(path);
+    if (found.isFile()) return (await open(path)).createReadStream();
+  } catch (error) {
+    if (!isGone(error) || !existsSync(dirname(path))) throw unavailable(error);
+  }
   throw new HookgateError({ code: "FILE_NOT_FOUND", message: "this file is no longer kept" });
 }
 
 async function readFacts(path: string) {
   try {
     return facts.parse(JSON.parse(await readFile(path, "utf8")));
-  } catch {
+  } catch (error) {
+    if (isDenied(error)) throw unavailable(error);
     return undefined; // missing or damaged: there is no such upload
   }
 }
@@ -158,8 +165,26 @@ function safeName(name: string): string {
   return shownName(name.split(/[\\/]/).at(-1) ?? "")?.slice(0, 200) ?? "file";
 }
 
-function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+const hasCode = (error: unknown, codes: readonly string[]) =>
+  error instanceof Error && "code" in error && codes.includes(String(error.code));
+const isFull = (error: unknown) => hasCode(error, ["ENOSPC", "EDQUOT"]);
+const isGone = (error: unknown) => hasCode(error, ["ENOENT"]);
+/** The folder, or a file in it, is not the gateway's to use: rights, a read-only disk, a file in the folder's place. */
+const isDenied = (error: unknown) => hasCode(error, ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP", "EIO"]);
+
+function asAnswered(error: unknown): unknown {
+  if (isFull(error)) return diskFull(error);
+  return isDenied(error) || isGone(error) ? unavailable(error) : error;
+}
+
+function unavailable(cause: unknown): HookgateError {
+  return new HookgateError({
+    code: "UPLOADS_UNAVAILABLE",
+    message: "the gateway cannot use its folder of files at the moment",
+    hint: "The operator of the gateway has to give it access: /status names the reason. Then try again later.",
+    retryable: true,
+    cause,
+  });
 }
 
 function diskFull(cause: unknown): HookgateError {

@@ -1,5 +1,5 @@
 /** Folders that people write. What may not be read, or not at the moment, is never taken for what is not there. */
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { type Dirent, opendirSync, readdirSync, statSync } from "node:fs";
 import { errorMessage } from "./errors.js";
 
 /** A path that leads nowhere, over a file, or in a circle. */
@@ -34,8 +34,19 @@ export function listFolder(path: string): { entries: Dirent[]; unread?: string }
   }
 }
 
+/** Why a folder cannot be listed or entered, and what to do; undefined when it can be, or when it is missing. */
+export function whyUnread(path: string): string | undefined {
+  try {
+    opendirSync(path).closeSync();
+    statSync(`${path}/.`); // by the right to enter it
+    return undefined;
+  } catch (error) {
+    return leadsNowhere(error) ? undefined : unreadText(error);
+  }
+}
+
 function unreadText(error: unknown): string {
-  const why = errorMessage(error).replace(/, scandir .*$/s, "");
+  const why = errorMessage(error).replace(/, (scandir|opendir|stat)\b.*$/s, "");
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "EACCES" && code !== "EPERM") return `cannot be read: ${why}. Check its disk.`;
   const user = process.geteuid === undefined ? "of the gateway" : `with the id ${process.geteuid()}`;

@@ -3,7 +3,8 @@ import { accessSync, constants, existsSync, lstatSync, readdirSync, realpathSync
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deadLinkTarget, linkTarget } from "../lib/dead-link.js";
-import { HookgateError } from "../lib/errors.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { whyUnread } from "../lib/list-folder.js";
 import { isExposed, makePrivate, nearestExisting } from "../lib/private-files.js";
 import { errorCode } from "./errors.js";
 
@@ -185,6 +186,21 @@ export function requireUploadsFolder({ uploads }: DatabaseFiles): void {
     message: `${uploads} is ${stats ? "a file" : "a link that leads nowhere"}, but Hookgate keeps uploaded files in a folder of this name`,
     hint: "Move or delete it, then start again: the gateway creates the folder.",
   });
+}
+
+/** Why the folder for uploads cannot be used, and what to do; undefined when it can be, or is not there yet. */
+export function uploadsProblem(files: DatabaseFiles): string | undefined {
+  const { uploads } = files;
+  try {
+    requireUploadsFolder(files);
+    if (existsSync(uploads)) accessSync(uploads, constants.W_OK);
+    const why = whyUnread(uploads);
+    return why && `${why} Uploads and downloads fail until then.`;
+  } catch (error) {
+    const why = errorMessage(error).replace(/, (access|l?stat) .*$/s, "");
+    if (error instanceof HookgateError) return `${why}. Move or delete it.`;
+    return `cannot be written: ${why}. Uploads fail until then. Give the user of the gateway this folder and all files in it.`;
+  }
 }
 
 /** A backup that is copied and checked; there is nothing to lose in it. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { runCli } from "../cli/run-cli.js";
+import { listeningLogger } from "../plugins/rig.js";
 import { asOrdinaryUser } from "../support/ordinary-user.js";
 import { until } from "../support/until.js";
 import { type LiveApp, liveApp, TOKEN } from "./support/live-app.js";
@@ -266,6 +267,47 @@ describe("folders that may not be listed", () => {
     await expectShown(live, why("m"));
     chmodSync(join(folder, "m"), 0o755);
     await until(() => ids(live) === "a,new,within,z", "the folder within");
+    expect(await live.get("/readyz")).toMatchObject({ state: "ready" });
+  });
+});
+
+describe("the folder of uploads", () => {
+  test("that may not be read or written is a problem, and answers say that the operator has to act", async () => {
+    const logged: string[] = [];
+    const logger = listeningLogger([]);
+    logger.error = (facts: object) => void logged.push(JSON.stringify(facts));
+    const live = await liveApp({ "hookgate.yaml": "" }, { logger });
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const upload = () =>
+      fetch(`${live.app.url}/api/uploads?filename=a.txt`, { method: "POST", headers, body: "the bytes" });
+    const { id } = ((await (await upload()).json()) as { upload: { id: string } }).upload;
+    const posted = { text: "a file", nonce: "nonce-of-a-file", uploads: [id] };
+    const { message } = (await live.post("/api/rooms/general/messages", posted)) as { message: { id: number } };
+    const download = () => fetch(`${live.app.url}/api/messages/${message.id}/attachments/0`, { headers });
+    expect(await (await download()).text()).toBe("the bytes");
+    asOrdinaryUser(live.folder);
+    const folder = join(live.folder, "uploads");
+    chmodSync(folder, 0);
+    for (const ask of [upload, download]) {
+      const answer = await ask();
+      expect(answer.status).toBe(503);
+      expect(await answer.json()).toMatchObject({
+        error: { code: "UPLOADS_UNAVAILABLE", hint: expect.stringMatching(/operator.*try again later/) },
+      });
+      expect(logged.at(-1)).toMatch(/EACCES: permission denied, [a-z]+ '[^']*uploads/);
+    }
+    const why = /uploads: cannot be read: EACCES: permission denied\. Give the user/;
+    expect(await status(live)).toMatch(why);
+    expect(await live.get("/readyz")).toMatchObject({ state: "degraded", configuration: { problems: 1 } });
+    const env = { HOOKGATE_TOKEN: TOKEN, DATABASE_URL: "file:test.db" };
+    for (const command of ["check", "doctor"]) {
+      const { code, out, err } = await runCli([command], { cwd: live.folder, env });
+      expect(out + err).toMatch(why);
+      expect(code).toBe(2);
+    }
+    chmodSync(folder, 0o700);
+    expect(await (await download()).text()).toBe("the bytes");
+    expect((await upload()).status).toBe(201);
     expect(await live.get("/readyz")).toMatchObject({ state: "ready" });
   });
 });
