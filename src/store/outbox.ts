@@ -128,7 +128,10 @@ export function createOutbox(
     setSent.run(JSON.stringify(parts), at, delivery.seq);
     if (hasHooks) addEnd(delivery.id);
     const { address, sight } = parseData(delivery);
-    if (sight && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] })) insertSight({ ...sight, address, at });
+    // A change of what was posted is no new answer.
+    const isFirst = parts.every(({ operation }) => operation === "create");
+    if (sight && isFirst && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] }))
+      insertSight({ ...sight, address, at });
     link(delivery, parts, at);
   };
 

@@ -11,6 +11,7 @@ import { type Handling, settled } from "./handling.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { placeOf, senderOf } from "./sender.js";
+import { withCopySight } from "./sights-of.js";
 
 export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
   const message = await withAddressing(event.message, inbound);
@@ -37,7 +38,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
       mirrors: { address: at, messageId: message.messageId },
       answers: notifiedOf(message, operator.role, copy),
     };
-    return newDelivery(row, `e${i}`, facts, inbound);
+    return withCopySight(row, message, newDelivery(row, `e${i}`, facts, inbound), inbound);
   });
   return settled(edits.length > 0 ? "forwarded" : "noted", edits);
 }

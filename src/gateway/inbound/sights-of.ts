@@ -38,7 +38,8 @@ export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): Conv
 /** A copy at another address: that of one of us answers the customer there when it is sent, and not when a hook withholds it. */
 export function withCopySight(row: LaneRow, message: InboundMessage, copy: NewDelivery, inbound: Inbound): NewDelivery {
   if (!inbound.watch?.isWanted()) return copy;
-  const { id: messageId, address } = copy;
+  // A correction is the same answer; it counts when it is what is posted first.
+  const { id, address, targetId: messageId = id } = copy;
   const sight: ConversationSight = {
     ...facts(message, inbound),
     id: `${causeId(row)}:${messageId}`,

@@ -526,6 +526,32 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("first running");
   });
 
+  it("see an answer that was refused when its correction is delivered, and a later correction as no answer", async () => {
+    const desk = await support({ gateway: { default_route: { forward: "loop:bot:desk" } } });
+    await desk.customer("anybody there?", { chatId: "dm-7" });
+    const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
+    desk.rig.platform.script = ({ address }) =>
+      address.chatId === "dm-7" ? { kind: "permanent", error: "400: strange content" } : undefined;
+    const facts = { userId: "1", displayName: "Olga", chatId: "desk", isDm: false, replyToId: copy?.id };
+    const messageId = await desk.staff("yse", facts);
+    desk.rig.platform.script = () => undefined;
+    expect(await desk.clocks()).toContain("first running");
+    const correct = async (text: string, eventId: string) => {
+      const message = messageOf(text, { ...facts, messageId, isEdit: true, receivedAt: desk.clock.now() });
+      await desk.rig.receive({ kind: "edited", eventId, message });
+      await desk.rig.idle();
+      await desk.pass(MINUTE);
+    };
+    await desk.pass(4 * MINUTE);
+    await correct("yes", "edit:1");
+    expect(desk.rig.platform.texts("dm-7")).toEqual(["**Olga**: yes"]);
+    expect(await desk.clocks()).toContain("first ended met 4");
+    await desk.customer("and where?", { chatId: "dm-7" });
+    await correct("yes, sure", "edit:2");
+    expect(desk.rig.platform.texts("dm-7")).toEqual(["**Olga**: yes, sure"]);
+    expect(await desk.clocks()).toContain("next running");
+  });
+
   it("see an answer that the bridge plugin posts where the customer is, and no question in a customer's copy", async () => {
     const desk = await support();
     const plugins = createPlugins({

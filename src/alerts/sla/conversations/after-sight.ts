@@ -100,6 +100,8 @@ function opened(sight: ConversationSight): SlaCase {
 function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
   const { messageId, at, inboxId = Number.POSITIVE_INFINITY } = sight;
   const { turns } = known;
+  // Posted anew as a correction, it was counted before.
+  if (turns.some((turn) => turn.messageId === messageId)) return known;
   const waiting = turns.findLastIndex(({ by }) => by === "us") + 1;
   const later = turns.findIndex((turn, i) => i >= waiting && (turn.inboxId ?? 0) > inboxId);
   // Nothing that waits is older than it.
