@@ -188,10 +188,14 @@ export function requireUploadsFolder({ uploads }: DatabaseFiles): void {
   });
 }
 
-/** Why the folder for uploads cannot be used, and what to do; undefined when it can be, or is not there yet. */
+/**
+ * Why the folder for uploads cannot be used, and what to do; undefined when it can be, or is not there yet. What is wrong with the folder
+ * of the database is the database's problem.
+ */
 export function uploadsProblem(files: DatabaseFiles): string | undefined {
-  const { uploads } = files;
+  const { folder, uploads } = files;
   try {
+    if (!isFolder(folder)) return undefined;
     requireUploadsFolder(files);
     if (existsSync(uploads)) accessSync(uploads, constants.W_OK);
     const why = whyUnread(uploads);

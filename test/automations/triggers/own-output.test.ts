@@ -94,7 +94,7 @@ describe("changes that follow each other through a hook's own runs", () => {
     await untilHeldForGood(hook);
     expect(hook.reasons).toEqual(["its own output starts it again and again"]);
     expect(hook.problem()).toBe(
-      "its own output starts it again and again: nothing starts it until `/hooks enable hook`",
+      "its own output starts it again and again: nothing starts it until /hooks enable hook",
     );
     // Nothing else starts it, and people are notified once.
     expect(await hook.outside()).toEqual({ kind: "hold" });

@@ -189,7 +189,7 @@ describe("a hook that writes where it watches", { timeout: 180_000, concurrent: 
   };
   const notices = async (id: string) =>
     (await product.messages("dm-1")).filter(({ text }) => text.includes(`The hook ${id} seems to start itself`));
-  const isHeld = async (id: string) => (await stuckOf(id)).includes("nothing starts it until `/hooks enable");
+  const isHeld = async (id: string) => (await stuckOf(id)).includes("nothing starts it until /hooks enable");
   const ran = (id: string) => product.runs(id).filter(({ status }) => status === "succeeded");
 
   it.each(Object.keys(LOOPS))("does not start itself: %s", async (id) => {

@@ -211,7 +211,7 @@ export function createOwnOutput({ hookId, key, runs, keyValue, debounceMs, held 
         case "calm":
           return undefined;
         case "held":
-          return `${state.reason}: nothing starts it until \`/hooks enable ${hookId}\``;
+          return `${state.reason}: nothing starts it until /hooks enable ${hookId}`;
         default:
           return "its own output seems to start it again and again: nothing starts it until that is known";
       }
