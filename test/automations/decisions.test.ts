@@ -222,7 +222,7 @@ test("a module that returns false decides nothing, so a guard that is waited for
 });
 
 test("a closed guard that decides in its log holds the message, and its log does not", async () => {
-  const warns = "(node:1) Warning: old" + String.raw`\n`;
+  const warns = `(node:1) Warning: old${String.raw`\n`}`;
   const prints = (log: string) =>
     `on_failure: closed, run: { shell: { command: [sh, -c, 'printf "$1" >&2', "-", '${log}'] } }`;
   const live = await liveApp({

@@ -20,9 +20,7 @@ const ran = async (live: LiveApp, id: string) =>
 const heldOf = (live: LiveApp, ids: readonly string[]) =>
   live.app.automations
     .problems()
-    .filter(
-      ({ hookId, message }) => ids.includes(hookId) && message.includes("nothing starts it until /hooks enable"),
-    );
+    .filter(({ hookId, message }) => ids.includes(hookId) && message.includes("nothing starts it until /hooks enable"));
 const notices = async (live: LiveApp) =>
   (await live.room("dm-1")).filter((text) => text.includes("seems to start itself"));
 

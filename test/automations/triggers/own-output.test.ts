@@ -93,9 +93,7 @@ describe("changes that follow each other through a hook's own runs", () => {
     const hook = await watched();
     await untilHeldForGood(hook);
     expect(hook.reasons).toEqual(["its own output starts it again and again"]);
-    expect(hook.problem()).toBe(
-      "its own output starts it again and again: nothing starts it until /hooks enable hook",
-    );
+    expect(hook.problem()).toBe("its own output starts it again and again: nothing starts it until /hooks enable hook");
     // Nothing else starts it, and people are notified once.
     expect(await hook.outside()).toEqual({ kind: "hold" });
     expect(hook.reasons).toHaveLength(1);
