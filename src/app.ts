@@ -100,7 +100,7 @@ function followSteps({ gateway, ground }: Parts): void {
   });
 }
 
-/** Of plugins and of files; what is wrong with them is logged. */
+/** Loads the hooks of plugins and of files, and logs what is wrong with them. */
 async function loadHooks({ ground, registry, plugins, automations, ...parts }: Parts): Promise<void> {
   const { loaded, config, env, inForce, mask, logger } = ground;
   for (const warning of configWarnings(config, env, loaded.file)) logger.warn({}, warning);

@@ -184,7 +184,7 @@ export interface NewDelivery {
   isApart?: boolean;
   /** The plugin that sent it. */
   plugin?: string | undefined;
-  /** Of a copy: files of its message that could not be had, so that its text names them. */
+  /** For a copy: files of its message that could not be had, so that its text names them. */
   lostFiles?: readonly LostFile[] | undefined;
 }
 

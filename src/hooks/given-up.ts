@@ -11,7 +11,7 @@ import type { LifecyclePhase } from "./point.js";
 export interface Ender {
   exitCode: number;
   hookId?: string;
-  /** Of what is no hook. */
+  /** Where what ended the process is no hook. */
   plugin?: string;
   command?: string;
   isRoute?: boolean;
@@ -22,7 +22,7 @@ export interface GivenUp {
   point: string;
   /** Lifecycle points have one. */
   phase?: LifecyclePhase | undefined;
-  /** Of a command and of the default route: what the ids of their dispatches begin with, empty where nothing is. */
+  /** For a command and the default route: what the ids of their dispatches begin with, empty where nothing is. */
   dispatchId: string;
   crashes: number;
   /** Milliseconds since the epoch. */

@@ -106,7 +106,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     redrawAt,
   };
-  // All on it is over, and its change would be posted as a second card.
+  // All on it has ended, and its change would be posted as a second card.
   if (root && isInDoubt(root)) {
     await store.saveCard({ ...shown, isPosted: card.isPosted });
     return undefined;

@@ -55,7 +55,7 @@ export interface IngestDeps {
   stored(work: NewPending): void;
   /** How many of this name wait. */
   waiting(name: string): number;
-  /** Of a proven sender, for the metrics. */
+  /** Counts what a proven sender got as its answer, for the metrics. */
   answered(name: string, answer: "accepted" | "duplicate" | "refused"): void;
   clock: Clock;
   logger: Logger;
