@@ -2,7 +2,7 @@
  * What was given up or held before an operator decided on it: what hooks were notified of, what the audit kept, and what is not on
  * record. The release of a row clears its reason.
  */
-import { IN_DOUBT } from "../../src/domain/given-up.js";
+import { saysInDoubt } from "../../src/domain/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import { ago, clockTime, code, plain } from "../text.js";
@@ -46,7 +46,7 @@ function formerEndText(decision: Decision, journey: Journey, by: string): string
     return kind === "retried" && id.startsWith("d_") ? ", after it was given up (why is not on record)" : "";
   const why = was.reason === undefined ? "" : `: ${plain(was.reason)}`;
   if (was.status === "dead") return `, after ${id.startsWith("d_") ? "it" : "handling it"} was **given up**${why}`;
-  const isDoubled = kind === "released" && was.reason?.includes(IN_DOUBT) === true;
+  const isDoubled = kind === "released" && saysInDoubt(was.reason);
   return `; until then it was **held**${why}${isDoubled ? `. ${by} reported that it had not arrived, so it was sent again` : ""}`;
 }
 

@@ -1,5 +1,5 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
-import { maySeeIt } from "../../src/domain/given-up.js";
+import { maySeeIt, saysInDoubt } from "../../src/domain/given-up.js";
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
@@ -306,10 +306,7 @@ export function behindText(blocker: Delivery): string {
 
 /** Written to the wire without a clear answer: ended, or about to be repeated where that cannot show twice. */
 function mayBeThere(delivery: Delivery): boolean {
-  return (
-    maySeeIt(delivery) ||
-    (delivery.status === "sending" && delivery.reason?.startsWith("it may or may not have arrived") === true)
-  );
+  return maySeeIt(delivery) || (delivery.status === "sending" && saysInDoubt(delivery.reason));
 }
 
 /** Undefined when the delivery came as far as this point. */

@@ -75,7 +75,7 @@ const MAX_NAMED = 5;
 
 /** It may have been handled after the backup that was restored. */
 export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "error">): boolean {
-  return status === "dead" && error?.includes(MAY_HAVE_BEEN_HANDLED) === true;
+  return status === "dead" && error?.startsWith(MAY_HAVE_BEEN_HANDLED) === true;
 }
 
 /** Why it may have been posted. */

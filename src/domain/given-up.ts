@@ -1,12 +1,15 @@
-/** How a delivery ended that did not plainly arrive, by the words of its reason. Queries of the store compare the same words. */
+/**
+ * How a delivery ended that did not plainly arrive, by the words of its reason: read here, and by the queries of `store/letters.ts`. Doubt stands
+ * at the start of a reason, where no words of a hook or a platform can be.
+ */
 import { MAY_HAVE_BEEN_SENT } from "./letters.js";
 import { partCountText } from "./part-count.js";
 import type { Delivery, DeliveryPart } from "./store.js";
 
 /** Part of the reason of a delivery that would have expired before its next try: it is given up at once, as it would be when it expires. */
 export const GIVEN_UP = "given up before the next try";
-/** Part of the reason of a delivery that was sent and got no answer. */
-export const IN_DOUBT = "may or may not have arrived";
+/** How the reason of a delivery starts that was sent and got no answer. It follows who withdrew it, or that a backup was restored. */
+export const IN_DOUBT = "it may or may not have arrived";
 
 /** A request for it was written, and no answer has said what became of it. */
 export const isUnanswered = (part: DeliveryPart): boolean => part.status === "sending" || mayBeShown(part);
@@ -35,7 +38,9 @@ const isGivenUp = ({ status, isCourtesy = false }: Ended) =>
   status === "dead" || status === "held" || (isCourtesy && status === "cancelled");
 
 /** The reason of a delivery that was sent and got no answer. */
-export const saysInDoubt = (reason: string | undefined): boolean => reason?.includes(IN_DOUBT) === true;
+export const saysInDoubt = (reason = ""): boolean =>
+  reason.startsWith(IN_DOUBT) ||
+  ((reason.startsWith(WITHDRAWN_BY) || isUntold(reason)) && reason.includes(`; ${IN_DOUBT}`));
 
 /** It is not known whether it arrived. */
 export function isInDoubt(ended: Ended): boolean {
@@ -46,11 +51,11 @@ const isWithdrawn = ({ status, reason }: Ended) => status === "cancelled" && rea
 
 /** The reason of what is withdrawn with these parts: what may have arrived, and how much did. */
 export function withdrawnReason(reason: string, parts: readonly DeliveryPart[]): string {
-  return `${reason}${parts.some(isUnanswered) ? `; it ${IN_DOUBT}` : ""}${partCountText(parts)}`;
+  return `${reason}${parts.some(isUnanswered) ? `; ${IN_DOUBT}` : ""}${partCountText(parts)}`;
 }
 
 /** Only a person who looks in the chat knows whether it was sent. */
-export const isUntold = (reason: string | undefined): boolean => reason?.includes(MAY_HAVE_BEEN_SENT) === true;
+export const isUntold = (reason = ""): boolean => reason.startsWith(MAY_HAVE_BEEN_SENT);
 
 /** An operator decides about it, and it may have been posted: a part was written to the wire and no answer came, or its row does not show whether it was sent. */
 export function isAmbiguous({ status, parts, reason }: Pick<Delivery, "status" | "parts" | "reason">): boolean {

@@ -16,10 +16,10 @@ export const MAY_CRASH = "handling it may crash the gateway";
 /** Part of the reason of a held delivery whose hooks ended the process again and again. */
 export const HOOKS_MAY_CRASH = "they may crash the gateway";
 
-/** Part of the reason of a held delivery whose row does not show whether it was sent: only a person who looks in the chat knows. */
+/** How the reason of a held delivery starts whose row does not show whether it was sent: only a person who looks in the chat knows. */
 export const MAY_HAVE_BEEN_SENT = "it may have been sent";
 
-/** Part of the reason of a dead inbox row that may have been handled after the backup that was restored. */
+/** How the reason of a dead inbox row starts that may have been handled after the backup that was restored. */
 export const MAY_HAVE_BEEN_HANDLED = "it may have been handled since";
 
 export interface InboxLetterRef {
@@ -27,7 +27,7 @@ export interface InboxLetterRef {
   at: number;
   /** Why it is dead. */
   reason?: string;
-  /** Its reason has `MAY_HAVE_BEEN_HANDLED`. */
+  /** Its reason starts with `MAY_HAVE_BEEN_HANDLED`. */
   isAmbiguous: boolean;
   /** Its reason has `MAY_CRASH`. */
   mayCrash: boolean;

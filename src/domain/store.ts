@@ -342,7 +342,7 @@ export interface OutboxStore {
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
    * else through the hooks. It may be sent until `expiresAt`, for ever without one. `confirmed`: an ambiguous part did
-   * arrive; all of it, when its reason has `MAY_HAVE_BEEN_SENT`.
+   * arrive; all of it, when its reason starts with `MAY_HAVE_BEEN_SENT`.
    */
   release(
     id: string,

@@ -24,7 +24,7 @@ export function createDeliveryLetters({ database, read }: Connection) {
         Parameters,
         { id: string; at: number; reason: string | null; isAmbiguous: number; mayCrash: number }
       >(
-        `SELECT id, created_at AS at, reason, status = 'held' AND (instr(ifnull(parts, ''), '"status":"sending"') > 0 OR instr(ifnull(reason, ''), ?) > 0) AS isAmbiguous,
+        `SELECT id, created_at AS at, reason, status = 'held' AND (instr(ifnull(parts, ''), '"status":"sending"') > 0 OR instr(ifnull(reason, ''), ?) = 1) AS isAmbiguous,
            status = 'held' AND instr(ifnull(reason, ''), ?) > 0 AS mayCrash
          FROM deliveries WHERE ${isOpen ? IS_OPEN : IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
       );
@@ -48,7 +48,7 @@ export function createInboxLetters({ database, read }: Connection) {
         Parameters,
         { id: number; at: number; reason: string | null; isAmbiguous: number; mayCrash: number }
       >(
-        `SELECT id, received_at AS at, error AS reason, instr(ifnull(error, ''), ?) > 0 AS isAmbiguous, instr(ifnull(error, ''), ?) > 0 AS mayCrash
+        `SELECT id, received_at AS at, error AS reason, instr(ifnull(error, ''), ?) = 1 AS isAmbiguous, instr(ifnull(error, ''), ?) > 0 AS mayCrash
          FROM inbox WHERE status = 'dead'${sql} ORDER BY id`,
       );
       return found

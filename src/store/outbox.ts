@@ -1,8 +1,7 @@
 /** The outbox: deliveries in order per conversation, with the frozen decision and the parts of each. */
 import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
-import { isUnanswered, withdrawnReason, withdrawnReasonNow } from "../domain/given-up.js";
-import { MAY_HAVE_BEEN_SENT } from "../domain/letters.js";
+import { isUnanswered, isUntold, withdrawnReason, withdrawnReasonNow } from "../domain/given-up.js";
 import { isNothingLeft } from "../domain/lost-files.js";
 import type { DeliveryPart, DeliveryStatus, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
@@ -268,8 +267,7 @@ function notOpen(id: string, status: DeliveryStatus | undefined): never {
 }
 
 /** Its parts, and whether hooks decided about it, are of no use then: the row does not show what happened to it. */
-const mayHaveBeenSent = ({ status, reason }: DeliveryRecord) =>
-  status === "held" && reason?.includes(MAY_HAVE_BEEN_SENT) === true;
+const mayHaveBeenSent = ({ status, reason }: DeliveryRecord) => status === "held" && isUntold(reason ?? undefined);
 
 /** Where a platform's message came from. Only what was created: an edit's message is found already. */
 function createAddPosted(database: Database) {

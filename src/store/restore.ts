@@ -42,9 +42,9 @@ export interface Restored extends Unfinished {
 }
 
 const RESTORED = "it was unfinished in the backup that was restored";
-const MAY_BE_HANDLED = `${RESTORED}, and ${MAY_HAVE_BEEN_HANDLED}`;
-const MAY_BE_SENT = `${RESTORED}, and ${MAY_HAVE_BEEN_SENT} since`;
-/** Follows the reason of what was held or dead then. */
+const MAY_BE_HANDLED = `${MAY_HAVE_BEEN_HANDLED}: ${RESTORED}`;
+const MAY_BE_SENT = `${MAY_HAVE_BEEN_SENT} since: ${RESTORED}`;
+/** Followed by the reason of what was held or dead then. */
 const WAITED = "it waited for an operator in the backup that was restored";
 
 /**
@@ -143,15 +143,15 @@ function holdUnfinished(database: Database, at: number): void {
   // What waited for an operator already. A backup of a restored database may say so of some.
   database
     .prepare<[string, string]>(
-      "UPDATE inbox SET error = concat_ws('; ', error, ?) WHERE status = 'dead' AND instr(ifnull(error, ''), ?) = 0",
+      "UPDATE inbox SET error = concat_ws('; ', ?, error) WHERE status = 'dead' AND instr(ifnull(error, ''), ?) <> 1",
     )
-    .run(`${WAITED}, and ${MAY_HAVE_BEEN_HANDLED}`, MAY_HAVE_BEEN_HANDLED);
+    .run(`${MAY_HAVE_BEEN_HANDLED}: ${WAITED}`, MAY_HAVE_BEEN_HANDLED);
   database
     .prepare<[string, string]>(
-      `UPDATE deliveries SET status = 'held', reason = iif(instr(ifnull(reason, ''), ?) > 0, reason, concat_ws('; ', reason, ?))
+      `UPDATE deliveries SET status = 'held', reason = iif(instr(ifnull(reason, ''), ?) = 1, reason, concat_ws('; ', ?, reason))
        WHERE status IN ('held', 'dead')`,
     )
-    .run(MAY_HAVE_BEEN_SENT, `${WAITED}, and ${MAY_HAVE_BEEN_SENT} since`);
+    .run(MAY_HAVE_BEEN_SENT, `${MAY_HAVE_BEEN_SENT} since: ${WAITED}`);
   database
     .prepare<[string, number]>("UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE settled_at IS NULL")
     .run(MAY_BE_HANDLED, at);

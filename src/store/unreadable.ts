@@ -66,7 +66,7 @@ export function createGiveUp({ database, write }: Connection, clock: Clock, logg
 const hint = (id: string) => `\`/outbox show ${id}\` shows what is left of it, and \`/outbox purge ${id}\` deletes it.`;
 
 const lostReason = (status: unknown) =>
-  `its row in the database is damaged: its status is ${JSON.stringify(String(status))}, which does not exist, and ${MAY_HAVE_BEEN_SENT}`;
+  `${MAY_HAVE_BEEN_SENT}: its row in the database is damaged: its status is ${JSON.stringify(String(status))}, which does not exist`;
 
 const lostHint = (id: string) =>
   `\`/outbox show ${id}\` shows it. \`/outbox release ${id}\` asks whether it arrived, and \`/outbox purge ${id}\` deletes it.`;

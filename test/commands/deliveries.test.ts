@@ -227,7 +227,7 @@ describe("messages whose hooks may crash the gateway", () => {
   });
 
   it("and may have arrived need a yes and the decision: the buttons lead to both", async () => {
-    await held("d_both", `${crash}; ${MAY_HAVE_BEEN_SENT} since`);
+    await held("d_both", `${MAY_HAVE_BEEN_SENT} since; ${crash}`);
     const left = await desk.say("/outbox release all");
     const asked = await desk.say(left.lines[0] as string);
     const decide = await desk.say(asked.lines[0] as string);

@@ -1,6 +1,7 @@
 /** How a delivery goes out: order, retries, limits, doubt, and every way in which it can end. */
 import { describe, expect, it } from "vitest";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
+import { fateOf } from "../../src/domain/fates.js";
 import type { Cause } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
@@ -304,6 +305,20 @@ describe("an answer that is lost", () => {
     });
     expect(rig.platform.requests).toHaveLength(2);
     expect(rig.platform.texts()).toEqual(["once"]);
+  });
+
+  it("is in doubt, too, when it is a change whose time ends while its platform is away", async () => {
+    const rig = await startRig();
+    const card = await send(rig, "draft");
+    await ended(rig, card);
+    script(rig.platform, { kind: "lost" });
+    const edit = await rig.gateway.edit(card, { text: "better" }, { cause, ttlMs: 60_000 });
+    await waitsAfter(rig, edit, 1);
+    rig.adapter.context.gateway.state({ phase: "reconnecting" });
+    await rig.clock.advance(60_000);
+    const late = await ended(rig, edit);
+    expect(late.reason).toMatch(/^it may or may not have arrived: .*; not sent in time \(the limit is 1 min\)$/);
+    expect(fateOf(late)).toBe("in_doubt");
   });
 
   it("and was held is released with what it was edited to since", async () => {
@@ -739,32 +754,38 @@ describe("hooks", () => {
     expect(rig.platform.texts()).toEqual(["HEAD the value is ***"]);
   });
 
-  it("that fail closed hold the message; released, it goes through the hooks again", async () => {
-    let isBroken = true;
-    const rig = await startRig({
-      hooks: (registry) =>
-        void registry.registerModifying(
-          "message_sending",
-          ({ message }) => {
-            if (isBroken) throw new Error("no redactor");
-            return { message: { ...message, text: "redacted" } };
-          },
-          { id: "redact", failurePolicy: "fail-closed" },
-        ),
-    });
-    const id = await send(rig, "card number");
-    expect(await ended(rig, id)).toMatchObject({ status: "held", reason: expect.stringContaining("no redactor") });
-    expect(rig.platform.requests).toHaveLength(0);
-    isBroken = false;
-    await rig.gateway.release(id);
-    await rig.idle();
-    expect(rig.platform.texts()).toEqual(["redacted"]);
-    // Each under an id of its own: the failure can be opened after the success.
-    expect(rig.dispatches.map(({ id: dispatch, outcome, attempt }) => [dispatch, outcome, attempt])).toEqual([
-      [`${id}:message_sending`, "failed", 1],
-      [`${id}:message_sending:2`, "modified", 1],
-    ]);
-  });
+  it.each(["no redactor", "it may have been sent", "it may or may not have arrived"])(
+    "that fail closed hold the message, which is not in doubt (%s); released, it goes through the hooks again",
+    async (error) => {
+      let isBroken = true;
+      const rig = await startRig({
+        hooks: (registry) =>
+          void registry.registerModifying(
+            "message_sending",
+            ({ message }) => {
+              if (isBroken) throw new Error(error);
+              return { message: { ...message, text: "redacted" } };
+            },
+            { id: "redact", failurePolicy: "fail-closed" },
+          ),
+      });
+      const id = await send(rig, "card number");
+      const held = await ended(rig, id);
+      expect(held).toMatchObject({ status: "held", reason: expect.stringContaining(error) });
+      expect(fateOf(held)).toBe("withheld");
+      expect(await rig.store.outbox.letters(["held"], {})).toMatchObject([{ id, isAmbiguous: false }]);
+      expect(rig.platform.requests).toHaveLength(0);
+      isBroken = false;
+      await rig.gateway.release(id);
+      await rig.idle();
+      expect(rig.platform.texts()).toEqual(["redacted"]);
+      // Each under an id of its own: the failure can be opened after the success.
+      expect(rig.dispatches.map(({ id: dispatch, outcome, attempt }) => [dispatch, outcome, attempt])).toEqual([
+        [`${id}:message_sending`, "failed", 1],
+        [`${id}:message_sending:2`, "modified", 1],
+      ]);
+    },
+  );
 
   it.each([{ message: null }, { cancel: null }])("that fail closed hold the message with %j", async (result) => {
     const rig = await startRig({

@@ -1,5 +1,5 @@
 /** The time to live of a delivery. */
-import { GIVEN_UP, mayBePosted } from "../../domain/given-up.js";
+import { GIVEN_UP, mayBePosted, saysInDoubt } from "../../domain/given-up.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -12,7 +12,9 @@ export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean 
 /** `ttl`: from the configuration; some senders give a delivery less time. */
 export function expiryReason(delivery: Delivery, ttl: number): string {
   const { reason, parts } = delivery;
-  return `not sent in time (${limitText(delivery, ttl)})${partCountText(parts)}${reason ? `; last: ${reason}` : ""}`;
+  const late = `not sent in time (${limitText(delivery, ttl)})${partCountText(parts)}`;
+  if (!reason) return late;
+  return saysInDoubt(reason) ? `${reason}; ${late}` : `${late}; last: ${reason}`;
 }
 
 /** A try at that time would never come: the delivery ends before it. */

@@ -17,7 +17,7 @@ export async function followMove(delivery: Delivery, to: Address, adapter: Adapt
   const isEditInDoubt = (part: DeliveryPart) =>
     part.operation === "edit" && (part.status === "sending" || keepsItsWay(part, out));
   if (isRenumbered && left.some(isEditInDoubt))
-    return finish(delivery, "held", `it ${IN_DOUBT}; last: the chat has another id now`, out);
+    return finish(delivery, "held", `${IN_DOUBT}; last: the chat has another id now`, out);
   const parts = isRenumbered ? afresh(delivery, left, to, adapter) : left;
   if (isRenumbered && left.some(({ operation }) => operation !== "create")) noteOutOfReach(delivery, out);
   if (left.length > 0 && parts.length === 0)

@@ -110,10 +110,10 @@ export async function sendParts(
 
 async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Promise<Then> {
   if (part.status === "sending")
-    return finish(delivery, "held", `cut off while it was being sent: it ${IN_DOUBT}`, out);
+    return finish(delivery, "held", `${IN_DOUBT}: it was cut off while it was being sent`, out);
   // Operators and commands know a part in doubt by this mark.
   await out.store.outbox.partSending(delivery.id, part.index);
-  const reason = `it was sent and no answer came, and it was too late to repeat the request: it ${IN_DOUBT}`;
+  const reason = `${IN_DOUBT}: it was sent and no answer came, and it was too late to repeat the request`;
   return finish(delivery, "held", reason, out);
 }
 

@@ -49,8 +49,8 @@ export async function takeResult(
     case "ambiguous":
       return (result.mayRepeat !== false || out.config.ambiguous === "resend") &&
         mayRepeat(delivery, part, adapter, out)
-        ? tryAgain(delivery, part, "held", `it ${IN_DOUBT}: ${result.error}`, tookMs, out)
-        : finish(tried(delivery), "held", `it ${IN_DOUBT}: ${result.error}`, out);
+        ? tryAgain(delivery, part, "held", `${IN_DOUBT}: ${result.error}`, tookMs, out)
+        : finish(tried(delivery), "held", `${IN_DOUBT}: ${result.error}`, out);
     case "format":
       return (
         (await withoutFormat(delivery, part, result.error, adapter, out)) ?? holdInDoubt(delivery, result.error, out)
@@ -178,7 +178,7 @@ function holdInDoubt(delivery: Delivery, last: string, out: Outbound): Promise<T
   return finish(tried(delivery), "held", withDoubt(last), out);
 }
 
-const withDoubt = (reason: string) => (saysInDoubt(reason) ? reason : `it ${IN_DOUBT}; last: ${reason}`);
+const withDoubt = (reason: string) => (saysInDoubt(reason) ? reason : `${IN_DOUBT}; last: ${reason}`);
 
 interface Aside {
   dueAt: number;
