@@ -1,5 +1,5 @@
 /** Configured hooks that wanted a message and were not run: by a gate, by `skip_if`, or by a pause. What a matcher left out is not named. */
-import { PAUSED_REASON } from "../../src/domain/automation.js";
+import { isByPause } from "../../src/domain/automation.js";
 import { clockTime, code, count, plain } from "../text.js";
 import { hasTried, isAttempt } from "./background.js";
 import type { Journey } from "./find.js";
@@ -40,7 +40,7 @@ export function refusedLines(journey: Journey, now: number): { at: number; text:
 
 /** Asked after the pause: its hooks were skipped for that then. */
 export function wasPausedText(journey: Journey): string | undefined {
-  const skipped = skippedRuns(journey).filter(({ reason }) => reason.includes(PAUSED_REASON));
+  const skipped = skippedRuns(journey).filter(({ reason }) => isByPause(reason));
   const ids = [...new Set(skipped.map(({ hookId }) => hookId))];
   if (ids.length === 0) return undefined;
   const names = ids.length > MAX_NAMED ? count(ids.length, "hook") : ids.map(code).join(", ");

@@ -1,6 +1,6 @@
 /** Operator-defined hooks as a whole: loaded, registered, started, fired by hand, reloaded, stopped. The pipeline itself is run.ts. */
 
-import { type AutomationRun, type AutomationStore, PAUSED_REASON } from "../domain/automation.js";
+import { type AutomationRun, type AutomationStore, isByPause, PAUSED_REASON } from "../domain/automation.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { HookRun } from "../hooks/run.js";
@@ -15,7 +15,7 @@ import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
 import type { AutomationDesk } from "./desk.js";
-import { draftDue } from "./draft.js";
+import { draftDue, dueOf } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
 import { Gates } from "./gates.js";
 import type { Decision } from "./handler.js";
@@ -159,8 +159,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       if (since === undefined || registry.get(definition.id)?.enabled !== true) return undefined;
       const isOnce = start.kind === "at";
       const [last] = await store.runs.list({ hookId: definition.id, status: "skipped", limit: 1 });
-      if (!isOnce && last !== undefined && last.createdAt >= since && last.statusReason?.includes(PAUSED_REASON))
-        return undefined;
+      if (!isOnce && last !== undefined && last.createdAt >= since && isByPause(last.statusReason)) return undefined;
       const reason = isOnce
         ? onceReason(start.dueAt)
         : `${PAUSED_REASON}; later times during this pause are skipped without a record`;
@@ -171,7 +170,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     },
     async wasPaused({ id: hookId }, at) {
       const runs = await store.runs.list({ hookId, status: "skipped", limit: MAX_SKIPPED_READ });
-      return runs.some(({ statusReason }) => statusReason?.includes(onceReason(at)));
+      return runs.some((one) => isByPause(one.statusReason) && dueOf(one) === new Date(at).toISOString());
     },
     cooldownUntil: (definition) => gates.cooldownUntil(definition),
     held: (definition, reason) => void loops.held(definition, reason),

@@ -24,6 +24,10 @@ export function draftDue(
   return draft(definition, { trigger: kind, reason, payload }, now);
 }
 
+/** When a run that time starts was due. */
+export const dueOf = ({ payload }: AutomationRun): unknown =>
+  typeof payload === "object" && payload !== null && "due" in payload ? payload.due : undefined;
+
 export interface ManualStart {
   /** `fired by Ann`. */
   reason: string;
