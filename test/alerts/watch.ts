@@ -142,16 +142,19 @@ export async function watch(
   }
 
   async function settle({ isAway = false }: Settling = {}): Promise<void> {
-    let calm = 0;
-    await until(async () => {
+    const isBusy = async () => {
       await clock.advance(0);
       const { outbox, sending } = await rig.gateway.status();
       const { active, waiting } = alerts.depth;
-      const queued = isAway ? 0 : outbox.waiting + outbox.sending;
-      const busy = queued + sending.active + sending.waiting + active + waiting;
-      calm = busy === 0 ? calm + 1 : 0;
+      return (isAway ? 0 : outbox.waiting + outbox.sending) + sending.active + sending.waiting + active + waiting > 0;
+    };
+    await until(async () => {
       // A delivery that ends and the look at it come a turn of the loop apart.
-      return calm > 3;
+      for (let calm = 0; calm < 4; calm++) {
+        if (await isBusy()) return false;
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      return true;
     }, "everything being told");
   }
 
