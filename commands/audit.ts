@@ -35,9 +35,9 @@ export const audit = defineCommand({
   async run(deps, context, specs) {
     const { options } = context;
     const asked = typeof options.filter === "string" ? options.filter.trim() : "";
-    const wanted = wantedIn(asked);
-    const whose = await accountNamed(deps, wanted.words, specs());
-    const found = await search(deps, wanted, whose);
+    const filter = filterIn(asked);
+    const whose = await accountNamed(deps, filter.words, specs());
+    const found = await search(deps, filter, whose);
     const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
     const now = deps.clock.now();
     const of = asked === "" ? "" : ` of ${code(asked)}`;
@@ -87,21 +87,25 @@ async function* entriesOf({ store }: CommandDeps): AsyncGenerator<AuditEntry> {
   }
 }
 
-interface Wanted {
+interface AuditFilter {
   /** Without the slash of a command. */
   words: string;
   outcome: string | undefined;
 }
 
 /** `Otto refused`, `refused /outbox purge`: an outcome may stand beside other words. */
-function wantedIn(asked: string): Wanted {
+function filterIn(asked: string): AuditFilter {
   const all = asked.toLowerCase().split(/\s+/);
   const outcome = all.find((one) => OUTCOMES.has(one));
   const words = all.filter((one) => one !== outcome).join(" ");
   return { words: words.replace(/^\//, ""), outcome };
 }
 
-async function search(deps: CommandDeps, { words, outcome }: Wanted, whose: string | undefined): Promise<AuditEntry[]> {
+async function search(
+  deps: CommandDeps,
+  { words, outcome }: AuditFilter,
+  whose: string | undefined,
+): Promise<AuditEntry[]> {
   const found: AuditEntry[] = [];
   for await (const entry of entriesOf(deps)) {
     // The word for an outcome is no search for commands that contain it: `/runs failed` did not fail.

@@ -48,7 +48,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
   // Over HTTP nobody gives the command again, and a dry run may be done twice.
   const before = causeId === undefined || dryRun ? undefined : await beginOnce(deps, dispatchId);
   if (before !== undefined) return before;
-  const end = deps.inFlight.begin(hookIds, { runId: dispatchId, since: now });
+  const end = deps.inFlight.add(hookIds, { runId: dispatchId, since: now });
   const ended: RunRecord[] = [];
   let isShown = false;
   const show = () => {

@@ -19,7 +19,7 @@ export class HooksInFlight {
   }
 
   /** Marks them as under way; the function returned marks one, or what is left of them, as ended. */
-  begin(hookIds: readonly string[], flight: Flight): (hookId?: string) => void {
+  add(hookIds: readonly string[], flight: Flight): (hookId?: string) => void {
     for (const hookId of hookIds) this.#flights.set(hookId, flight);
     return (ended) => {
       for (const hookId of ended === undefined ? hookIds : [ended])

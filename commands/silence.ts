@@ -11,7 +11,7 @@ import type { AlertDesk, CommandDeps } from "./deps.js";
 import { clip, code, count, plain } from "./text.js";
 import { momentOf, readWhenAndWhy } from "./when.js";
 
-const MOST_MS = 90 * 86_400_000;
+const MAX_MS = 90 * 86_400_000;
 const LABELS =
   "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies severity!=critical 2h moving the queue`.";
 
@@ -58,7 +58,7 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
     throw badUsage("Missing: for how long.", `Such as \`/silence add ${matchers.join(" ")} 2h why\`.`);
   const { when, reason: comment } = readWhenAndWhy({ by, reason }, now, desk.timezone());
   const forMs = momentOf(when, now, desk.nextBusinessHour) - now;
-  if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
+  if (forMs > MAX_MS) throw badUsage("A silence lasts 90 days at most.");
   if (comment === undefined)
     throw badUsage("Missing: a comment with the reason.", `Write it after the time: \`… ${by} moving the queue\`.`);
   const added = await desk.silences.add(matchers, forMs, comment, actorOf(context));

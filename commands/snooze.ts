@@ -7,7 +7,7 @@ import { defineCommand } from "./define.js";
 import { plain } from "./text.js";
 import { momentOf, readWhen, WHEN_FORMS } from "./when.js";
 
-const MOST_MS = 30 * 86_400_000;
+const MAX_MS = 30 * 86_400_000;
 
 export const snooze = defineCommand({
   name: "snooze",
@@ -44,7 +44,7 @@ export const snooze = defineCommand({
       return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake", past: "woken" }, answering);
     const now = deps.clock.now();
     const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
-    if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
+    if (until > now + MAX_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
     const acted = await desk.act(id, { kind: "snooze", until }, by);
     const shown = (atMs: number) => momentText(atMs, desk);
     const [alert] = acted.alerts;

@@ -244,7 +244,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       await Promise.race([drained, wait(clock, DRAIN_WITHIN_MS, limit.signal).catch(() => {})]); // aborted just below
       limit.abort();
       // The gateway limits how long a stop waits; a run that failed is not to wait long for the next one.
-      await sends.idle(clock, signal.aborted ? undefined : DRAIN_WITHIN_MS);
+      await (signal.aborted ? sends.allEnded() : sends.allEndedWithin(clock, DRAIN_WITHIN_MS));
       ended.abort();
       // The store may be what failed; cursors that lag are made good by the replay.
       await ledger

@@ -97,7 +97,7 @@ export class Intake {
   }
 
   #begin(session: Session, sequence: number): SessionEntry | undefined {
-    const entry = session.begin(sequence);
+    const entry = session.add(sequence);
     if (!entry || !session.isOverfull) return entry;
     session.abandon();
     this.#context.fail(backlog());

@@ -93,7 +93,7 @@ export class Session {
   }
 
   /** Takes an event in. Undefined when this process has it already: a replay or a duplicate frame. */
-  begin(s: number): Entry | undefined {
+  add(s: number): Entry | undefined {
     if (s <= this.#highest) return undefined;
     this.#highest = s;
     const entry: Entry = { s, isDone: false, channelId: undefined, messageId: undefined };

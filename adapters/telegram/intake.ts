@@ -4,8 +4,8 @@ import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/adapte
 import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import { InFlight } from "../../src/lib/in-flight.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { UnderWay } from "../../src/lib/under-way.js";
 import type { Caller } from "./caller.js";
 import type { Self } from "./decode/self.js";
 import { type Decoded, decodeUpdate } from "./decode/update.js";
@@ -43,7 +43,7 @@ export interface IntakeContext {
 
 export class Intake {
   readonly #context: IntakeContext;
-  readonly #underWay = new UnderWay();
+  readonly #underWay = new InFlight();
   /** Titles of groups and `direct messages with Ann`, by chat id, in order of insertion. */
   readonly #titles = new Map<string, string>();
 
@@ -141,8 +141,7 @@ export class Intake {
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.begin();
-    work.then(this.#underWay.end, this.#underWay.end);
+    void this.#underWay.add(work);
     return work;
   }
 }

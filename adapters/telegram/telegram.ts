@@ -114,7 +114,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       } finally {
         running = undefined;
         // Closed earlier, every send under way would be in doubt.
-        await sends.idle(context.clock, signal.aborted ? undefined : DRAIN_WITHIN_MS);
+        await (signal.aborted ? sends.allEnded() : sends.allEndedWithin(context.clock, DRAIN_WITHIN_MS));
         await caller.close();
       }
     },
@@ -185,7 +185,7 @@ async function serve(
   caller: Caller,
   signal: AbortSignal,
   contest: Contest,
-  begin: (intake: Intake) => void,
+  start: (intake: Intake) => void,
 ): Promise<void> {
   const { gateway, cursors, clock, logger } = context;
   gateway.state({ phase: "connecting" });
@@ -213,7 +213,7 @@ async function serve(
       ? gateway.state({ phase, ...known, reason: reason ?? "", hint, isSending: true })
       : state(phase, reason, hint);
   const webhooks = { caller, cursors, clock, logger, state: receiving };
-  begin(intake);
+  start(intake);
   try {
     if (!options.webhook) await dropOwnWebhook(webhooks);
     else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;

@@ -193,7 +193,7 @@ async function createIn(
 ): Promise<WebChatMessage> {
   const { clock, offers } = deps.online();
   await needPlace(deps, person, creation);
-  const offer = offers.begin();
+  const offer = offers.open();
   let stored: WebChatChange;
   try {
     stored = await deps.store.post(
@@ -237,7 +237,7 @@ function change(
   const changeIt = async (release: () => void) => {
     const { offers } = deps.online();
     const { row, room } = await findMessage(deps, person, messageId);
-    const offer = offers.begin();
+    const offer = offers.open();
     let changed: Changed;
     try {
       changed = await apply(row, room);

@@ -68,7 +68,7 @@ export class Offers {
     await this.#offerAfter(mark?.seq ?? 0, (mark?.at ?? 0) - MARGIN_MS);
   }
 
-  begin(): Offer {
+  open(): Offer {
     const open: Open = { floor: this.#highest };
     this.#open.add(open);
     return {

@@ -6,7 +6,7 @@ import { shortCopy } from "../../src/lib/short-copy.js";
 import type { PageRoom, WebPerson } from "./port.js";
 import { maySeeRoom } from "./view.js";
 
-const MOST_ROOMS = 500;
+const MAX_ROOMS = 500;
 
 export interface RoomsDeps {
   store: WebChatStore;
@@ -97,8 +97,8 @@ export function createRooms({ store, configured, gatewayName, people = [], perPe
               ? `there is a room "${shown}" already`
               : `"${shown}" looks like the room "${like.name}": choose another name`,
         });
-      if (rooms.length >= MOST_ROOMS)
-        throw new HookgateError({ code: "TOO_MANY_ROOMS", message: `there are ${MOST_ROOMS} rooms already` });
+      if (rooms.length >= MAX_ROOMS)
+        throw new HookgateError({ code: "TOO_MANY_ROOMS", message: `there are ${MAX_ROOMS} rooms already` });
       const added = rooms.filter(({ isDm, ownerId }) => !isDm && ownerId === person.id).length;
       if (added >= perPerson)
         throw new HookgateError({
@@ -122,7 +122,7 @@ function freeId(name: string, taken: ReadonlySet<string>): string {
     .replace(/^-+|-+$/g, "")
     .slice(0, 36);
   const base = plain === "" || /^dm(-|$)/.test(plain) ? `room${plain === "" ? "" : `-${plain}`}` : plain;
-  for (let n = 1; n <= MOST_ROOMS; n++) {
+  for (let n = 1; n <= MAX_ROOMS; n++) {
     const id = n === 1 ? base : `${base}-${n}`;
     if (!taken.has(id)) return id;
   }

@@ -48,7 +48,7 @@ export interface Unended {
 const DAY_MS = 24 * 3_600_000;
 
 /** Runs that are counted; more are shown as so many. */
-const MOST_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
 export interface HookRows {
   rows: HookRow[];
@@ -110,7 +110,7 @@ async function startedRuns(
   { automations }: CommandDeps,
   hookId?: string,
 ): Promise<ReadonlyMap<string, readonly AutomationRun[]>> {
-  const filter = { status: "interrupted", limit: MOST_COUNTED } as const;
+  const filter = { status: "interrupted", limit: MAX_COUNTED } as const;
   const runs = (await automations?.runs.list(hookId === undefined ? filter : { ...filter, hookId })) ?? [];
   const byHook = new Map<string, AutomationRun[]>();
   for (const run of runs) byHook.set(run.hookId, [...(byHook.get(run.hookId) ?? []), run]);
@@ -183,7 +183,7 @@ function unendedRow(row: HookRow, at: number, unended: Unended): HookRow {
 /** What the journal calls never fired may have been skipped each time. */
 async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
   if (!row.neverFired || automations?.get(row.id) === undefined) return row;
-  const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MOST_COUNTED });
+  const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MAX_COUNTED });
   const [last] = skipped;
   if (last === undefined) return row;
   return { ...row, neverFired: false, alwaysSkipped: { runs: skipped.length, reason: last.statusReason ?? "" } };

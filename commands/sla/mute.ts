@@ -9,7 +9,7 @@ import { code, plain } from "../text.js";
 import { momentOf, readWhenAndWhy, WHEN_FORMS } from "../when.js";
 import { deskOf, timeText } from "./texts.js";
 
-const MOST_MS = 90 * 86_400_000;
+const MAX_MS = 90 * 86_400_000;
 /** A second press of the same button means the same end. */
 const SAME_MS = 60_000;
 
@@ -19,7 +19,7 @@ export async function mutePolicy(deps: CommandDeps, context: CommandContext): Pr
   const now = deps.clock.now();
   const { when, reason = "no reason given" } = readWhenAndWhy(context.options, now, desk.timezone());
   const until = momentOf(when, now, desk.nextBusinessHour);
-  if (until > now + MOST_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
+  if (until > now + MAX_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
   const before = muteOf(desk, policy, now);
   if (before !== undefined && before.until > until - SAME_MS)
     return mutedText(before, policy, "is muted already", false, desk);

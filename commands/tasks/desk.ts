@@ -13,7 +13,7 @@ export type TaskDesk = Pick<
   Orchestrator,
   | "store"
   | "create"
-  | "begin"
+  | "startTask"
   | "approve"
   | "resume"
   | "report"

@@ -11,7 +11,7 @@ import { assigneeFrom, mayHearHere, type TaskDesk, textOf } from "./desk.js";
 import { dueText, nameOf, readableTask, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
-const MOST_ON_A_PAGE = 200;
+const MAX_PAGE_SIZE = 200;
 const REACH = 500;
 
 export async function listTasks(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
@@ -26,9 +26,9 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
   const page = pageOf(
     found,
     Number(context.options.page ?? 1),
-    sizeOf(context.options.limit, PAGE_SIZE, MOST_ON_A_PAGE),
+    sizeOf(context.options.limit, PAGE_SIZE, MAX_PAGE_SIZE),
   );
-  const first = (page.number - 1) * sizeOf(context.options.limit, PAGE_SIZE, MOST_ON_A_PAGE) + 1;
+  const first = (page.number - 1) * sizeOf(context.options.limit, PAGE_SIZE, MAX_PAGE_SIZE) + 1;
   const of = group === undefined ? "" : ` in the group ${code(group)}`;
   const summary = TASK_STATUSES.filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${status.replaceAll("_", " ")}`)

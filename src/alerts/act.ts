@@ -2,7 +2,7 @@
 import type { Actor } from "../domain/alert.js";
 import { isOpen } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
-import { beginAnew, resumeAfterSnooze } from "./urging.js";
+import { restart, resumeAfterSnooze } from "./urging.js";
 
 export type PersonAction =
   /** `untilAt`: it counts as not acknowledged from then on. */
@@ -47,7 +47,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       }
       delete alert.snooze;
       delete alert.woken;
-      beginAnew(alert);
+      restart(alert);
       return;
     }
     case "assign":

@@ -333,7 +333,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
         for (const outcome of done) {
           if (!outcome) continue;
           if (alerts.length < PAGE) alerts.push(outcome.alert);
-          // Its source may have resolved it first, because of this very wish.
+          // Its source may have resolved it first, because of this very request.
           if (outcome.changed || ends.get(outcome.alert.id)?.isEnded) changed++;
         }
       }

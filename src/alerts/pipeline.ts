@@ -49,7 +49,7 @@ export interface Outcome {
 /** Undefined when the occasion concerns nothing: an old signal, an alert that is not known. */
 export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<Outcome | undefined> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const plan = await begin(occasion, alerting);
+    const plan = await planFor(occasion, alerting);
     if (plan === undefined) return undefined;
 
     age(plan, alerting);
@@ -72,11 +72,11 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
   });
 }
 
-/** Two who change an alert at once: one of them begins anew, from what the other left. */
+/** Two who change an alert at once: one of them starts again from what the other left. */
 const MAX_ATTEMPTS = 50;
 
 /** The alert as it is, with what happened applied. */
-async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | undefined> {
+async function planFor(occasion: Occasion, alerting: Alerting): Promise<Plan | undefined> {
   if (occasion.kind === "signal") return fingerprint(occasion.signal, alerting);
   const plan = await findPlan(occasion.id, alerting);
   if (plan === undefined) return undefined;

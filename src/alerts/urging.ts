@@ -98,7 +98,7 @@ function isCovered(step: Step, taken: TakenStep): boolean {
 }
 
 /** A person has it, or had it: reminders start again, escalation continues where it was. */
-export function beginAnew(alert: Alert): void {
+export function restart(alert: Alert): void {
   remindAnew(alert);
   for (const urging of Object.values(alert.urged ?? {})) delete urging.since;
 }

@@ -11,8 +11,8 @@ import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
 import { nearest } from "../lib/nearest.js";
 import { valueProblem } from "../lib/value-problem.js";
+import { MASKED, oneOf, type Query, type Row, timeOf, wrong } from "./answers/query.js";
 import type { RowOf } from "./answers/rows.js";
-import { MASKED, oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
 import { alerts, missions, tasks } from "./answers/work.js";
 import { INBOX_STATUSES, type QueryName, queries } from "./queries.js";
 
@@ -32,7 +32,7 @@ export interface AnswerDeps {
 const ROWS_AT_ONCE = 1_000;
 
 export function answers(deps: AnswerDeps): Ask {
-  const byName: Record<QueryName, (wanted: Wanted) => Promise<Row[]>> = {
+  const byName: Record<QueryName, (query: Query) => Promise<Row[]>> = {
     runs: (wanted) => runs(deps, wanted),
     messages: (wanted) => messages(deps, wanted),
     deliveries: (wanted) => deliveries(deps, wanted),
@@ -57,7 +57,7 @@ export function answers(deps: AnswerDeps): Ask {
 
 const isQuery = (name: string): name is QueryName => Object.hasOwn(queries, name);
 
-function wantedOf(args: Readonly<Record<string, unknown>>, now: number): Wanted {
+function wantedOf(args: Readonly<Record<string, unknown>>, now: number): Query {
   const text = (name: string) => (typeof args[name] === "string" ? args[name] : undefined);
   return {
     limit: typeof args.limit === "number" ? args.limit : 1000,
@@ -74,7 +74,7 @@ function sinceOf(text: string | undefined, now: number): number {
   return at;
 }
 
-async function runs({ store, mayOperatorsHear }: AnswerDeps, { limit, since, text }: Wanted): Promise<RowOf<"runs">[]> {
+async function runs({ store, mayOperatorsHear }: AnswerDeps, { limit, since, text }: Query): Promise<RowOf<"runs">[]> {
   const hookId = text("hook");
   const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
   const found = await store.automation.runs.list({
@@ -113,7 +113,7 @@ function runRow(run: AutomationRun, mayHear: boolean): Omit<RowOf<"runs">, "mess
 /** The worst that became of what the run sent; null where it sent nothing. */
 const messagesOf = (fates: readonly Fate[]) => worstOf(fates) ?? null;
 
-async function messages({ store }: AnswerDeps, { limit, since, text }: Wanted): Promise<RowOf<"messages">[]> {
+async function messages({ store }: AnswerDeps, { limit, since, text }: Query): Promise<RowOf<"messages">[]> {
   const status = oneOf(INBOX_STATUSES, text("status"), "status");
   const [platform, chat, user] = [text("platform"), text("chat"), text("user")];
   const rows: RowOf<"messages">[] = [];
@@ -145,7 +145,7 @@ async function messages({ store }: AnswerDeps, { limit, since, text }: Wanted): 
   return rows;
 }
 
-async function deliveries(deps: AnswerDeps, { limit, since, text }: Wanted): Promise<RowOf<"deliveries">[]> {
+async function deliveries(deps: AnswerDeps, { limit, since, text }: Query): Promise<RowOf<"deliveries">[]> {
   const status: DeliveryStatus | undefined = oneOf(DELIVERY_STATUSES, text("status"), "status");
   const [platform, chat] = [text("platform"), text("chat")];
   const { store } = deps;
@@ -195,7 +195,7 @@ async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>):
 
 async function dispatches(
   { store, mayOperatorsHear }: AnswerDeps,
-  { limit, since, text }: Wanted,
+  { limit, since, text }: Query,
 ): Promise<RowOf<"dispatches">[]> {
   const [point, hookId] = [text("point"), text("hook")];
   const outcome = oneOf(OUTCOMES, text("outcome"), "outcome");
@@ -227,7 +227,7 @@ function dispatchRow(
   };
 }
 
-async function hooks({ store, registry }: AnswerDeps, { limit, text }: Wanted): Promise<RowOf<"hooks">[]> {
+async function hooks({ store, registry }: AnswerDeps, { limit, text }: Query): Promise<RowOf<"hooks">[]> {
   const stats = await store.journal.stats();
   const wanted = text("hook");
   const found = registry

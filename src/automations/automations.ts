@@ -326,7 +326,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       isWatched: (id) => gates.breakers.isWatched(id),
       enter(id) {
         const refusal = gates.breakers.check({ hookId: id, isManual: false }, clock.now());
-        if (refusal === undefined) gates.breakers.begin(id);
+        if (refusal === undefined) gates.breakers.started(id);
         return refusal?.reason;
       },
       close: (id) => void gates.breakers.close(id),

@@ -76,7 +76,7 @@ export class Gates {
       slot.free();
       return refusal;
     }
-    if (!entrance.isByHand) this.breakers.begin(definition.id);
+    if (!entrance.isByHand) this.breakers.started(definition.id);
     this.#starts.note(definition, this.#now);
     return {
       kind: "open",

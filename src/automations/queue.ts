@@ -106,7 +106,7 @@ export function createQueue(options: QueueOptions): Queue {
       const taken = await runs.take(owner, clock.now(), options.leaseMs, busy);
       if (taken === undefined) return runs.nextDue(busy);
       // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
-      if (!leases.isHeld(taken.run.id)) begin(taken);
+      if (!leases.isHeld(taken.run.id)) startRun(taken);
     }
     return undefined; // the next run that ends wakes it again
   }
@@ -121,7 +121,7 @@ export function createQueue(options: QueueOptions): Queue {
     });
   }
 
-  function begin(taken: TakenRun): void {
+  function startRun(taken: TakenRun): void {
     const { row, hookId } = { row: taken.run, hookId: taken.run.hookId };
     active.set(row.id, { row, progress: listeners.get(row.id)?.progress });
     perHook.set(hookId, (perHook.get(hookId) ?? 0) + 1);
@@ -265,7 +265,7 @@ export function createQueue(options: QueueOptions): Queue {
       count(row.hookId, 1);
       const taken = isStarted ? await runs.takeOne(row.id, owner, clock.now(), options.leaseMs) : undefined;
       // A poll just now may have taken it first: it runs all the same.
-      if (taken !== undefined) begin(taken);
+      if (taken !== undefined) startRun(taken);
       return ended;
     },
     async start() {

@@ -1,14 +1,14 @@
 /** Work that only a stop waits for: observers of what has already happened. Failures are logged, never lost. */
 import { RESOLVED } from "../hooks/dispatch/void.js";
 import { errorMessage } from "../lib/errors.js";
+import { InFlight } from "../lib/in-flight.js";
 import type { Logger } from "../lib/logger.js";
-import { UnderWay } from "../lib/under-way.js";
 
 const CROWD = 1_000;
 
 export class Background {
   readonly #logger: Logger;
-  readonly #running = new UnderWay();
+  readonly #running = new InFlight();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -21,7 +21,7 @@ export class Background {
       ended?.();
       return;
     }
-    this.#running.begin();
+    this.#running.start();
     const end = (): void => {
       this.#running.end();
       ended?.();

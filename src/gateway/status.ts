@@ -15,7 +15,7 @@ export interface AdapterStatus extends AdapterState {
   neverReports?: readonly string[];
   /** How often the supervisor had to start it again. */
   restarts: number;
-  /** Nothing is sent to the whole platform until then: its own wish (`retry_after`), or too many refused requests. */
+  /** Nothing is sent to the whole platform until then: its own request (`retry_after`), or too many refused requests. */
   pausedUntil?: number;
   pauseReason?: string;
   /** What it listens to; absent where that is no question (the web chat). */

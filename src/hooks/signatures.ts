@@ -71,7 +71,7 @@ export interface HookContext<N extends string = string> {
   /** A background run: the id under which it was recorded, the same for every attempt. */
   readonly recordId: string | undefined;
   /**
-   * What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wished.
+   * What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wanted.
    * `dry_run`: what it stands for was not called, because the dispatch is a dry run.
    */
   state(outcome: "skipped" | "blocked" | "deferred" | "dry_run", reason?: string): void;

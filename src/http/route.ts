@@ -13,12 +13,12 @@ import type { Logger } from "../lib/logger.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { Auth } from "./auth.js";
 import type { HttpConfig } from "./config.js";
+import type { IdempotencyKeys } from "./idempotency.js";
 import type { Counted, Limits } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import type { People, Person } from "./people.js";
 import type { Streams } from "./streams.js";
 import type { Uploads } from "./uploads.js";
-import type { Wishes } from "./wishes.js";
 
 /** What routes work with. */
 export interface HttpDeps {
@@ -41,7 +41,7 @@ export interface HttpDeps {
   uploads: Uploads;
   limits: Limits;
   streams: Streams;
-  wishes: Wishes;
+  idempotencyKeys: IdempotencyKeys;
   /** Absent when no events are declared. */
   ingest: Ingest | undefined;
   /** How many stored runs wait, by hook. */

@@ -22,6 +22,7 @@ import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createFailedTokens } from "./failed-tokens.js";
 import { cannotListen } from "./free-port.js";
 import { createGuard, metricsNeedToken } from "./guard.js";
+import { createIdempotencyKeys } from "./idempotency.js";
 import { createLimits } from "./limits.js";
 import { type OtherLoopback, takeOtherLoopback } from "./localhost.js";
 import { createPeople, type PersonWithToken } from "./people.js";
@@ -32,7 +33,6 @@ import { createSessions } from "./session.js";
 import { createStreams } from "./streams.js";
 import { createUploads, UPLOAD_WITHIN_MS } from "./uploads.js";
 import { addWebhook, type Webhook } from "./webhook.js";
-import { createWishes } from "./wishes.js";
 
 export interface HttpServerOptions
   extends Pick<
@@ -94,7 +94,7 @@ const CROWDED = 0.9;
 const UNSENT_KEPT_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 6 * 3_600_000;
 /** As long as what they created is kept, unless retention keeps that for longer. */
-const WISHES_KEPT_MS = 90 * 24 * 3_600_000;
+const IDEMPOTENCY_KEPT_MS = 90 * 24 * 3_600_000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, host, port, clock, logger } = options;
@@ -118,7 +118,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     maxBytes: config.max_upload_mb * 1_000_000,
     quotaBytes: config.uploads_quota_mb * 1_000_000,
   });
-  const wishes = createWishes(options.keyValue, clock);
+  const idempotencyKeys = createIdempotencyKeys(options.keyValue, clock);
   const deps: HttpDeps = {
     config,
     gateway: options.gateway,
@@ -139,7 +139,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       logger,
     }),
     streams: createStreams(),
-    wishes,
+    idempotencyKeys,
     ingest: options.ingest,
     waitingRuns: options.waitingRuns,
     causeOf: createCauseOf(options.caller),
@@ -243,7 +243,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       logger.warn({ error: errorMessage(error) }, `old ${what} were not removed`);
     uploads.sweep({ before: now - config.uploads_keep, unsentBefore: now - UNSENT_KEPT_MS }).catch(tell("uploads"));
     sessions.sweep().catch(tell("sessions"));
-    wishes.sweep(now - WISHES_KEPT_MS, stopping.signal).catch(tell("Idempotency-Keys"));
+    idempotencyKeys.sweep(now - IDEMPOTENCY_KEPT_MS, stopping.signal).catch(tell("Idempotency-Keys"));
     sweep = clock.after(SWEEP_EVERY_MS, sweepOld);
   }
 

@@ -1,28 +1,44 @@
-/** What is under way, so that a stop can wait for it. */
-import { type Clock, wait } from "./clock.js";
+/** Counts what is under way, so that others can wait for its end. */
+import type { Clock } from "./clock.js";
+import { within } from "./within.js";
 
 export class InFlight {
   #count = 0;
-  #waiting: (() => void)[] = [];
-  readonly #ended = (): void => {
+  #onEnd: (() => void)[] = [];
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** One more, until `end` is called. */
+  start(): void {
+    this.#count++;
+  }
+
+  readonly end = (): void => {
     this.#count--;
-    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.#onEnd.length > 0) for (const resolve of this.#onEnd.splice(0)) resolve();
   };
 
   /** Counts it until it settles. Gives it back. */
   add<T>(task: Promise<T>): Promise<T> {
-    this.#count++;
-    task.then(this.#ended, this.#ended);
+    this.start();
+    task.then(this.end, this.end);
     return task;
   }
 
-  /** Resolves when nothing is under way, or after `limitMs`; without a limit however long that takes. */
-  async idle(clock: Clock, limitMs?: number): Promise<void> {
-    if (this.#count === 0) return;
-    const ended = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    if (limitMs === undefined) return ended;
-    const limit = new AbortController();
-    await Promise.race([ended, wait(clock, limitMs, limit.signal).catch(() => {})]); // aborted just below
-    limit.abort();
+  /** Resolves as soon as one has ended; at once when there is none. */
+  oneEnded(): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#onEnd.push(resolve));
+  }
+
+  /** Resolves when there is none. */
+  async allEnded(): Promise<void> {
+    while (this.#count > 0) await this.oneEnded();
+  }
+
+  /** Resolves when there is none, or after `limitMs`. */
+  async allEndedWithin(clock: Clock, limitMs: number): Promise<void> {
+    await within(clock, limitMs, this.allEnded());
   }
 }

@@ -1,4 +1,4 @@
-/** What people ask of a task: the wishes behind `/task`, buttons and replies. Each is one transition; who may ask is the command's business. */
+/** What people ask of a task: the requests behind `/task`, buttons and replies. Each is one transition; who may ask is the command's business. */
 import type { Actor, Task, TaskResult, TaskStatus } from "../domain/task.js";
 import { JUDGED_AGAIN } from "../domain/task-press.js";
 import { HookgateError } from "../lib/errors.js";
@@ -12,7 +12,7 @@ import { type Transitioned, type Transitions, wordOf } from "./tasks/transition.
 /** `seen`: the task as its caller read it; in another state by then, it stays as it is. */
 export interface Asked {
   /** A draft is let go, and a person begins. */
-  begin(seen: Task, actor: Actor): Promise<Transitioned>;
+  startTask(seen: Task, actor: Actor): Promise<Transitioned>;
   /** What waits for approval may run. */
   approve(seen: Task, actor: Actor): Promise<Transitioned>;
   /** A pause ends. */
@@ -52,7 +52,7 @@ export function createAsked(deps: AskedDeps): Asked {
       throw cannot(task, `started: ${why}`, "Its mission lets it go; /gate release opens a gate that is shut.");
   }
 
-  async function begin(task: Task, actor: Actor): Promise<Transitioned> {
+  async function startTask(task: Task, actor: Actor): Promise<Transitioned> {
     const { id } = task;
     const still = sameAs(task);
     switch (task.status) {
@@ -197,7 +197,7 @@ export function createAsked(deps: AskedDeps): Asked {
   }
 
   return {
-    begin,
+    startTask,
     approve,
     resume,
     report,

@@ -40,11 +40,11 @@ export function createDispatch({ store, step, roomFor, mayStart, clock, logger }
     if (room <= 0) return undefined; // the next run that ends wakes it again
     const now = clock.now();
     const due = await store.due(now, [...stepping.keys()], roomFor, room);
-    for (const task of due) stepping.set(task.id, begin(task));
+    for (const task of due) stepping.set(task.id, takeStep(task));
     return due.length === room ? undefined : store.nextDue(now);
   }
 
-  async function begin(task: Task): Promise<void> {
+  async function takeStep(task: Task): Promise<void> {
     try {
       await step(task);
     } catch (error) {

@@ -60,7 +60,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
 /** How many are searched for those without an assignee; more than that wait for people. */
 /** At a stop whose time is used up. */
 const LAST_WORDS_MS = 1_000;
-const MOST_BLOCKED = 10_000;
+const MAX_BLOCKED = 10_000;
 const PAGE = 500;
 
 export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
@@ -180,7 +180,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 
   /** Tasks whose assignee was missing. */
   async function wakeUnassigned(): Promise<void> {
-    const blocked = await store.list({ status: ["blocked"], limit: MOST_BLOCKED });
+    const blocked = await store.list({ status: ["blocked"], limit: MAX_BLOCKED });
     for (const { id, hold } of blocked) if (hold?.kind === "assignee") await store.setDue(id, clock.now());
     if (phase === "running") dispatch.wake();
   }

@@ -34,7 +34,7 @@ export interface Run {
 }
 
 export interface Running {
-  begin(run: Run): void;
+  startRun(run: Run): void;
   /** A change was written: a run whose task is not its own any more is ended. */
   committed(task: Task): void;
   progressOf(taskId: string): Progress | undefined;
@@ -57,7 +57,7 @@ export function createRunning(deps: RunningDeps): Running {
   let renewal: Timer | undefined;
   let isStopping = false;
 
-  function begin({ task, runId, runner, timeoutMs, ended, over }: Run): void {
+  function startRun({ task, runId, runner, timeoutMs, ended, over }: Run): void {
     const stop = new AbortController();
     const startedAt = clock.monotonic();
     const deadline = clock.after(timeoutMs, () => stop.abort(timeoutError(timeoutMs)));
@@ -94,7 +94,7 @@ export function createRunning(deps: RunningDeps): Running {
       try {
         return await write();
       } catch (error) {
-        if (attempt >= MOST_WRITES || isStopping) throw error;
+        if (attempt >= MAX_WRITES || isStopping) throw error;
         logger.warn(
           { task: taskId, error: errorMessage(error) },
           "the end of a run could not be stored; storing it again",
@@ -125,7 +125,7 @@ export function createRunning(deps: RunningDeps): Running {
   };
 
   return {
-    begin,
+    startRun,
     committed(task) {
       const one = active.get(task.id);
       if (one !== undefined && task.run?.id !== one.runId) one.stop.abort(new Error("its task was taken away"));
@@ -146,7 +146,7 @@ export function createRunning(deps: RunningDeps): Running {
   };
 }
 
-const MOST_WRITES = 20;
+const MAX_WRITES = 20;
 const WRITE_AGAIN = { firstMs: 500, maxMs: 30_000 };
 
 /** For process groups to end, for hooks to be asked (they have five seconds), and for that to be written down. */

@@ -1,6 +1,6 @@
-/** Idempotency-Key at all that creates something: the same wish is answered by what it created, another one with its key is refused. */
+/** Idempotency-Key at all that creates something: the same request is answered by what it created, another one with its key is refused. */
 import { expect, it } from "vitest";
-import { createWishes } from "../../src/http/wishes.js";
+import { createIdempotencyKeys } from "../../src/http/idempotency.js";
 import { type LiveApp, liveApp, TOKEN } from "../automations/support/live-app.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 import { ManualClock } from "../support/manual-clock.js";
@@ -42,7 +42,7 @@ it("refuses another task with a key that was used, also after a restart, and cre
   expect((await live.get("/api/v1/tasks")).total).toBe(1);
 }, 30_000);
 
-it("lets a wish that could not be met be put right with the same key, and takes one of two at once", async () => {
+it("lets a request that could not be met be put right with the same key, and takes one of two at once", async () => {
   const live = await start();
   expect((await post(live, "/tasks", "k", { title: "Call", assignTo: "nobody" })).body.code).toBe("TASK_ASSIGNEE");
   expect((await post(live, "/tasks", "k", { title: "Call", assignTo: "me" })).status).toBe(200);
@@ -57,13 +57,13 @@ it("lets a wish that could not be met be put right with the same key, and takes 
 it("holds for missions and schedules as for tasks", async () => {
   const live = await start();
   const cron = "0 3 1 1 *";
-  for (const [path, wish, other] of [
+  for (const [path, request, other] of [
     ["/missions", { plan: "one" }, { plan: "two" }],
     ["/schedules", { plan: "one", cron, name: "yearly" }, { plan: "one", cron, name: "weekly" }],
   ] as const) {
-    const made = await post(live, path, "k", wish);
+    const made = await post(live, path, "k", request);
     expect(made.status, path).toBe(200);
-    expect((await post(live, path, "k", wish)).body.id, path).toBe(made.body.id);
+    expect((await post(live, path, "k", request)).body.id, path).toBe(made.body.id);
     expect(await post(live, path, "k", other), path).toMatchObject(refused);
   }
   expect((await post(live, "/schedules", "l", { plan: "two", cron, name: "other" })).status).toBe(200);
@@ -75,21 +75,21 @@ it("holds for missions and schedules as for tasks", async () => {
   expect((await live.get("/api/v1/missions")).total).toBe(2);
 }, 30_000);
 
-it("forgets what was wished for long ago, and nothing else", async () => {
+it("forgets what was requested long ago, and nothing else", async () => {
   const clock = new ManualClock();
   const store = await openTestStore({ clock });
-  const wishes = createWishes(store.keyValue, clock);
+  const idempotencyKeys = createIdempotencyKeys(store.keyValue, clock);
   const { signal } = new AbortController();
-  const meet = (key: string, wish: string) => wishes.meet(key, wish, async () => wish);
-  await meet("0a", "old");
+  const once = (key: string, request: string) => idempotencyKeys.once(key, request, async () => request);
+  await once("0a", "old");
   await clock.advance(1_000);
-  await meet("ff", "new");
-  await wishes.sweep(clock.now(), signal);
-  expect(await meet("0a", "other")).toBe("other");
-  await expect(meet("ff", "other")).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
-  // Nobody knows what a wish that failed for our own reasons has left.
+  await once("ff", "new");
+  await idempotencyKeys.sweep(clock.now(), signal);
+  expect(await once("0a", "other")).toBe("other");
+  await expect(once("ff", "other")).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+  // Nobody knows what a request that failed for our own reasons has left.
   const broken = () => Promise.reject(new Error("the disk is gone"));
-  await expect(wishes.meet("1b", "this", broken)).rejects.toThrow("the disk is gone");
-  await expect(meet("1b", "that")).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
-  expect(await meet("1b", "this")).toBe("this");
+  await expect(idempotencyKeys.once("1b", "this", broken)).rejects.toThrow("the disk is gone");
+  await expect(once("1b", "that")).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+  expect(await once("1b", "this")).toBe("this");
 });

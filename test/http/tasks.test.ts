@@ -104,15 +104,15 @@ describe("/api/v1/tasks", () => {
   it("creates one for the same Idempotency-Key, whoever else uses it, and answers it as it is now", async () => {
     const add = (key: string, body: unknown, token = OWNER) =>
       app.call(token, "POST", "/api/v1/tasks", body, { "idempotency-key": key });
-    const wish = { title: "Once", assignTo: "me", group: "once" };
-    const [one, other] = await Promise.all([add("order-7", wish), add("order-7", wish)]);
+    const request = { title: "Once", assignTo: "me", group: "once" };
+    const [one, other] = await Promise.all([add("order-7", request), add("order-7", request)]);
     expect(one.body.id).toBe(other.body.id);
     await post(`/tasks/${one.body.id}/start`);
-    expect((await add("order-7", wish)).body).toMatchObject({ id: one.body.id, status: "in_progress" });
-    const ids = [await add("order-8", wish), await add("order-7", wish, BOB), await post("/tasks", wish)];
+    expect((await add("order-7", request)).body).toMatchObject({ id: one.body.id, status: "in_progress" });
+    const ids = [await add("order-8", request), await add("order-7", request, BOB), await post("/tasks", request)];
     expect(new Set([one, ...ids].map(({ body }) => body.id)).size).toBe(4);
     expect((await get("/tasks?group=once")).body.total).toBe(4);
-    expect((await add("x".repeat(201), wish)).body).toMatchObject({ status: 400, code: "BODY_INVALID" });
+    expect((await add("x".repeat(201), request)).body).toMatchObject({ status: 400, code: "BODY_INVALID" });
   });
 
   it("is cancelled, retried, given to somebody else and given another deadline", async () => {

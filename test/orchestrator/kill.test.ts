@@ -101,7 +101,7 @@ describe("killed in a transition", () => {
     };
     const GOOD = 'work expect="when: result.ok" Do it';
 
-    /** `make` is there already, then `act` is asked for and the kill comes; `lost`: a person's wish that the kill took is asked for again. */
+    /** `make` is there already, then `act` is asked for and the kill comes; `lost`: a person's request that the kill took is asked for again. */
     it.each<{
       place: string;
       make(gateway: GatewayProcess): Promise<string>;

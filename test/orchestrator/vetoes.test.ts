@@ -203,7 +203,7 @@ describe("hooks at the points of a task", () => {
     expect(again.text).toContain("no money");
   });
 
-  it("refuse a person's wish: the task stays as it is, and the refusal is in its history", async () => {
+  it("refuse a person's request: the task stays as it is, and the refusal is in its history", async () => {
     const app = await guarded({});
     rule(app.folder, { "task:transition>cancelled": "it was promised" });
     const id = await app.add("/add-task Call the customer");

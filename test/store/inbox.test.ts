@@ -106,7 +106,7 @@ describe("inbox", () => {
     expect(await outbox.list({ limit: 9 })).toEqual([]);
   });
 
-  test("putting off keeps the row at its place: a hook's wish counts a deferral, a failure keeps its error", async () => {
+  test("putting off keeps the row at its place: a hook's request counts a deferral, a failure keeps its error", async () => {
     const { inbox } = await openTestStore();
     const { id } = await inbox.accept(messageEvent("1"), LANE, 1000, true);
     await inbox.defer(id, 5000);

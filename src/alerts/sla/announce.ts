@@ -56,12 +56,12 @@ export async function announceWaiting(deps: AnnounceDeps): Promise<number | unde
 async function tried(announcement: SlaAnnouncement, deps: AnnounceDeps): Promise<boolean> {
   const { store, clock, logger } = deps;
   let attempt = 0;
-  const begin = async () => {
+  const countAttempt = async () => {
     if (attempt === 0) attempt = await store.beginAnnouncement(announcement.id);
     return attempt;
   };
   try {
-    await announce(announcement, begin, deps);
+    await announce(announcement, countAttempt, deps);
     if (attempt > TOLD_AFTER)
       await deps.raise({ ...undecided(announcement), state: "resolved", reason: "it was decided" });
     return true;
@@ -106,10 +106,10 @@ function undecided({ id, at, signal }: SlaAnnouncement) {
   };
 }
 
-/** `begin` counts the attempt: what waits for its turn when the process ends was not tried. */
+/** `countAttempt` counts the attempt: what waits for its turn when the process ends was not tried. */
 async function announce(
   announcement: SlaAnnouncement,
-  begin: () => Promise<number>,
+  countAttempt: () => Promise<number>,
   deps: AnnounceDeps,
 ): Promise<void> {
   const { store } = deps;
@@ -123,13 +123,13 @@ async function announce(
   });
 
   if (status === "pending" && news) {
-    const decision = await ask(announcement, news, dispatch("before"), begin, deps);
+    const decision = await ask(announcement, news, dispatch("before"), countAttempt, deps);
     if (decision?.cancelled) return vetoed(announcement, decision, deps);
     news = decision?.data ?? news;
     await decided(id, { status: "approved", news }, deps);
   }
   if (status !== "raised") {
-    await begin();
+    await countAttempt();
     await raiseIt(announcement, deps);
     await store.updateAnnouncement(id, { status: news ? "raised" : "told" });
   }
@@ -148,12 +148,12 @@ function ask(
   { id }: SlaAnnouncement,
   news: SlaNews,
   fired: Fired,
-  begin: () => Promise<number>,
+  countAttempt: () => Promise<number>,
   { attempts, registry }: AnnounceDeps,
 ) {
   const { dispatchId } = fired;
   return attempts.inTurn([{ point: POINT, dispatchId }], id, async () => {
-    const [attempt, starts] = await Promise.all([begin(), attempts.count(POINT, dispatchId, { owner: id })]);
+    const [attempt, starts] = await Promise.all([countAttempt(), attempts.count(POINT, dispatchId, { owner: id })]);
     const given = await attempts.tooMany(POINT, dispatchId, starts, { owner: id });
     if (given === undefined) return registry.runBefore(POINT, news, { ...fired, attempt });
     if (registry.hasFailClosed(POINT)) throw new UndecidedError(given.reason);

@@ -2,7 +2,7 @@
 import { type Alert, isOpen } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
-import { beginAnew, remindAnew, resumeAfterSnooze } from "../urging.js";
+import { remindAnew, restart, resumeAfterSnooze } from "../urging.js";
 
 export function age(plan: Plan, { config }: Alerting): void {
   const { alert, now } = plan;
@@ -31,7 +31,7 @@ export function age(plan: Plan, { config }: Alerting): void {
     alert.lapsedAt = now;
     if (plan.move("lapse", CLOCK, `${by} acknowledged it, and it is not over`)) {
       alert.escalateFrom = now;
-      beginAnew(alert);
+      restart(alert);
     }
   }
   plan.wakePlace(alert.ack?.until);

@@ -1,11 +1,11 @@
-/** Which alert a signal is about: the same fingerprint is the same alert, and a higher episode begins it anew. */
+/** Which alert a signal is about: the same fingerprint is the same alert, and a higher episode starts it again. */
 import type { Actor, Alert } from "../../domain/alert.js";
 import { isOpen } from "../../domain/alert.js";
 import type { AlertSignal } from "../../domain/alert-signal.js";
 import { newId } from "../../lib/id.js";
 import type { Alerting } from "../alerting.js";
 import { Plan } from "../plan.js";
-import { beginAnew } from "../urging.js";
+import { restart } from "../urging.js";
 import { reopenWithinOf } from "./route.js";
 
 /** Undefined when it says nothing new: an older episode, the end of something that was never raised, the same once more. */
@@ -46,7 +46,7 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
   if (signal.state === "warned" && alert.condition === "firing") return undefined;
   if (known.signal.clock?.pausedFor !== undefined && signal.clock?.pausedFor === undefined) {
     alert.escalateFrom = now;
-    beginAnew(alert);
+    restart(alert);
   }
   const hasWorsened = signal.state === "firing" && alert.condition === "warned";
   alert.signal = signal;

@@ -4,8 +4,8 @@ import type { About } from "../../domain/hearing.js";
 import { MISSION_STATUSES } from "../../domain/mission.js";
 import type { Store } from "../../domain/store.js";
 import { TASK_STATUSES, type Task } from "../../domain/task.js";
+import { MASKED, oneOf, type Query, timeOf } from "./query.js";
 import type { RowOf } from "./rows.js";
-import { MASKED, oneOf, timeOf, type Wanted } from "./wanted.js";
 
 /** Looked through for those that were made since a time, newest first. */
 const REACH = 1_000;
@@ -18,7 +18,7 @@ export interface TaskDeps {
 
 export async function tasks(
   { store: { tasks: store }, mayOperatorsHear }: TaskDeps,
-  { limit, since, text }: Wanted,
+  { limit, since, text }: Query,
 ): Promise<RowOf<"tasks">[]> {
   const heard = async (task: Task, words: string | undefined) =>
     words === undefined ? null : (await mayOperatorsHear({ id: task.id, payload: { task } })) ? words : MASKED;
@@ -53,7 +53,7 @@ export async function tasks(
 
 export async function missions(
   { missions: { rows } }: Pick<Store, "missions">,
-  { limit, since, text }: Wanted,
+  { limit, since, text }: Query,
 ): Promise<RowOf<"missions">[]> {
   const status = oneOf(MISSION_STATUSES, text("status"), "status");
   const planId = text("plan");
@@ -77,7 +77,7 @@ export async function missions(
 
 export async function alerts(
   { alerts: store }: Pick<Store, "alerts">,
-  { limit, since, text }: Wanted,
+  { limit, since, text }: Query,
 ): Promise<RowOf<"alerts">[]> {
   const state = oneOf(ALERT_STATES, text("state"), "state");
   const found = await store.list({

@@ -84,7 +84,7 @@ export class Breakers {
   }
 
   /** The run that was let through has started. */
-  begin(hookId: string): void {
+  started(hookId: string): void {
     const state = this.#states.get(hookId);
     if (state !== undefined && state.openings > 0) state.isTrying = true;
   }

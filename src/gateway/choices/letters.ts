@@ -8,7 +8,7 @@ import { titled } from "./titled.js";
 
 const NEWEST = 100;
 
-interface Wanted {
+interface DeliveryFilter {
   /** In the order in which they are offered. */
   statuses: readonly DeliveryStatus[];
   /** Also messages whose handling was given up. */
@@ -27,11 +27,11 @@ export const LETTERS = {
     statuses: ["dead", "held", "waiting", "sending", "suppressed", "cancelled", "superseded"],
     hasInbox: true,
   },
-} as const satisfies Record<string, Wanted>;
+} as const satisfies Record<string, DeliveryFilter>;
 
 /** Not the text: what people wrote is shown to those who may see it, on the record. */
 export async function letters(
-  { statuses, hasInbox }: Wanted,
+  { statuses, hasInbox }: DeliveryFilter,
   { store, offers }: Pick<Deps, "store" | "offers">,
 ): Promise<Choice[]> {
   const choice = (id: string, status: string, at: Address): Choice => ({

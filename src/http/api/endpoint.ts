@@ -56,7 +56,7 @@ const creating = z.object({
     .max(200)
     .optional()
     .describe(
-      "The same for the same wish: a request that comes again creates nothing twice, and answers what it created. Another request with its key is refused (422), for 90 days at least.",
+      "A key of the sender's choice for one request. The same request with the same key creates nothing twice, and answers what the first one created. Another request with this key is refused (422), for 90 days at least.",
     ),
 });
 
@@ -70,7 +70,7 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
     counts: "commands",
     isLong: declaration.method === "GET",
     path: `${API_ROOT}${declaration.path}`,
-    async handle({ gateway, causeOf, wishes }, { person, request, params, query, body }) {
+    async handle({ gateway, causeOf, idempotencyKeys }, { person, request, params, query, body }) {
       // Looking at something sets nothing off.
       const givenBy = declaration.method === "GET" ? undefined : await causeOf(request);
       const { name, options } = command({ params, query, body });
@@ -85,7 +85,9 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
             once: once === undefined ? undefined : `i_${once}`,
           }),
         );
-      return answer.parse(await (once === undefined ? act() : wishes.meet(once, { params, query, body }, act)));
+      return answer.parse(
+        await (once === undefined ? act() : idempotencyKeys.once(once, { params, query, body }, act)),
+      );
     },
   });
   const schemas = {

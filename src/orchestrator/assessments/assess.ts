@@ -49,7 +49,7 @@ export function createAssess(deps: AssessDeps): Assess {
   return async (task, signal) => {
     const known = await deps.store.get(task.id, task.attempt);
     if (known) return conclude(known, task, deps);
-    const begun = await begin(task, deps);
+    const begun = await askBefore(task, deps);
     if ("kind" in begun) return begun;
     const startedAt = deps.clock.now();
     const checks: Check[] = [];
@@ -68,7 +68,7 @@ export function createAssess(deps: AssessDeps): Assess {
 }
 
 /** The task as it is judged, after hooks; or that they held it. What they let go before a crash goes on, and is not asked about again. */
-async function begin(task: Task, deps: AssessDeps): Promise<Task | Assessed> {
+async function askBefore(task: Task, deps: AssessDeps): Promise<Task | Assessed> {
   const { registry, store } = deps;
   const { id: taskId, attempt } = task;
   const before = await store.passed(taskId, attempt, "assessment:run");

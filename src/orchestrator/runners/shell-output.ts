@@ -4,7 +4,7 @@ import type { Progress } from "./runner.js";
 
 const LAST_LINES = 8;
 const LONGEST_LINE = 2_000;
-const MOST_FILES = 100;
+const MAX_FILES = 100;
 
 export interface OutputReader {
   take(text: string, from: "stdout" | "stderr"): void;
@@ -22,7 +22,7 @@ export function outputReader(progress: (shown: Progress) => void): OutputReader 
       return withoutUndefined({ percent: Math.min(100, Number(percent)), now: now || undefined });
     const [, file] = from === "stdout" ? (/^::file\s+(.+)$/.exec(text) ?? []) : [];
     if (file !== undefined) {
-      if (files.length < MOST_FILES && !files.includes(file.trim())) files.push(file.trim());
+      if (files.length < MAX_FILES && !files.includes(file.trim())) files.push(file.trim());
       return {};
     }
     if (text.trim() !== "") last.push(text);

@@ -11,7 +11,7 @@ import { createWork } from "../../lib/work.js";
 import { invalidPlan, isPlansFolder, type PlanFile, planOf } from "../missions/plans.js";
 import type { ScheduleDeps } from "./deps.js";
 import { dispatchIdOf, nextTime, withNext } from "./times.js";
-import { begin, trigger } from "./trigger.js";
+import { startMission, trigger } from "./trigger.js";
 
 const MAX_PARALLEL = 4;
 /** How often the plans' files are read for schedules of their own. */
@@ -161,7 +161,7 @@ export function createSchedules(deps: ScheduleDeps): Schedules {
     },
     async run(id, by, once = newId("o", clock.now()), attempt) {
       const schedule = await need(id);
-      const { outcome, started } = await begin(schedule, clock.now(), deps, { by, once, attempt });
+      const { outcome, started } = await startMission(schedule, clock.now(), deps, { by, once, attempt });
       const [isStarted] = await Promise.all([
         store.note(id, outcome, started),
         attempts.forget(dispatchIdOf(id, once)),

@@ -22,7 +22,7 @@ export async function trigger(
   const { outcome, started } =
     !schedule.catchUp && isMissed(dueAt, now, startedAt)
       ? { outcome: passedBy(dueAt, now), started: undefined }
-      : await begin(schedule, dueAt, deps);
+      : await startMission(schedule, dueAt, deps);
   const next = withNext({ ...schedule, last: outcome }, nextTime(schedule, Math.max(dueAt, now)));
   const dispatchId = dispatchIdOf(schedule.id, dueAt);
   const [isStarted] = await Promise.all([deps.store.fire(next, dueAt, started), deps.attempts.forget(dispatchId)]);
@@ -31,7 +31,7 @@ export async function trigger(
 }
 
 /** What is to be stored, if the hooks and the plan let it. `hand`: a person does not wait for its time. */
-export function begin(schedule: Schedule, dueAt: number, deps: ScheduleDeps, hand?: ByHand): Promise<Beginning> {
+export function startMission(schedule: Schedule, dueAt: number, deps: ScheduleDeps, hand?: ByHand): Promise<Beginning> {
   const ask = () => askHooks(schedule, dueAt, deps, hand);
   if (hand) return ask();
   const dispatchId = dispatchIdOf(schedule.id, dueAt);

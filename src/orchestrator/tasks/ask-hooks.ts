@@ -8,7 +8,7 @@ import type { HookRegistry } from "../../hooks/registry.js";
 import type { BeforeResult } from "../../hooks/signatures.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { type Changes, withChanges } from "../deps.js";
-import type { Veto, Wish } from "./wish.js";
+import type { TransitionRequest, Veto } from "./transition-request.js";
 
 export type Answer = { kind: "let go"; changes: Changes } | ({ kind: "veto" } & Veto);
 
@@ -20,30 +20,35 @@ interface AskDeps {
 }
 
 /** The starts are counted under the task's id; the code that writes the result forgets them. */
-export function askHooks(deps: AskDeps, task: Task, next: Task, wish: Wish): Promise<Answer> {
-  const ask = () => askEach(deps, task, next, wish);
+export function askHooks(deps: AskDeps, task: Task, next: Task, request: TransitionRequest): Promise<Answer> {
+  const ask = () => askEach(deps, task, next, request);
   // A person's command, and what a hook asks for, wait for nothing: the hook may be what the others wait for.
-  if (wish.actor.cause !== undefined) return ask();
-  const dispatches = pointsOf(wish).map((point) => ({ point, dispatchId: idOf(task, wish, point) }));
+  if (request.actor.cause !== undefined) return ask();
+  const dispatches = pointsOf(request).map((point) => ({ point, dispatchId: idOf(task, request, point) }));
   return deps.attempts.inTurn(dispatches, task.id, ask);
 }
 
 /** The same when it is asked again after a crash. */
-const idOf = (task: Task, { to }: Wish, point: Point) => `${task.id}:${task.version + 1}:${to}:${point}`;
+const idOf = (task: Task, { to }: TransitionRequest, point: Point) => `${task.id}:${task.version + 1}:${to}:${point}`;
 
-async function askEach({ registry, attempts }: AskDeps, task: Task, next: Task, wish: Wish): Promise<Answer> {
+async function askEach(
+  { registry, attempts }: AskDeps,
+  task: Task,
+  next: Task,
+  request: TransitionRequest,
+): Promise<Answer> {
   let shown = withChanges(next, { status: task.status });
   let changes: Changes = {};
-  const points = pointsOf(wish);
+  const points = pointsOf(request);
   for (const [index, point] of points.entries()) {
-    const dispatchId = idOf(task, wish, point);
+    const dispatchId = idOf(task, request, point);
     const attempt = await attempts.count(point, dispatchId, { owner: task.id });
     const next = points[index + 1];
-    const order = { owner: task.id, next: next && idOf(task, wish, next) };
+    const order = { owner: task.id, next: next && idOf(task, request, next) };
     const given = await attempts.tooMany(point, dispatchId, attempt, order);
     if (given !== undefined) return { kind: "veto", point, by: "hookgate", ...given };
-    const options: DispatchOptions = { dispatchId, attempt, ...firedFor(shown, wish.actor) };
-    const answer = await askers[point](registry, shown, wish, options).catch(failedClosed);
+    const options: DispatchOptions = { dispatchId, attempt, ...firedFor(shown, request.actor) };
+    const answer = await askers[point](registry, shown, request, options).catch(failedClosed);
     if (answer.cancelled)
       return {
         kind: "veto",
@@ -59,7 +64,7 @@ async function askEach({ registry, attempts }: AskDeps, task: Task, next: Task, 
 
 type Point = "task:spawn" | "task:retry" | "task:transition" | "task:complete" | "task:fail";
 
-function pointsOf({ to, point }: Wish): Point[] {
+function pointsOf({ to, point }: TransitionRequest): Point[] {
   return [
     ...(point === undefined ? [] : [point]),
     "task:transition",
@@ -69,20 +74,20 @@ function pointsOf({ to, point }: Wish): Point[] {
 }
 
 type Asked = Omit<BeforeResult<unknown>, "data"> & { changes?: Changes };
-type Ask = (registry: Registry, task: Task, wish: Wish, options: DispatchOptions) => Promise<Asked>;
+type Ask = (registry: Registry, task: Task, request: TransitionRequest, options: DispatchOptions) => Promise<Asked>;
 
 const askers: Record<Point, Ask> = {
-  "task:spawn": (registry, task, _wish, options) =>
+  "task:spawn": (registry, task, _request, options) =>
     registry.runBefore("task:spawn", { task, agent: task.assignTo }, options),
-  "task:retry": (registry, task, _wish, options) => registry.runBefore("task:retry", retryPayload(task), options),
+  "task:retry": (registry, task, _request, options) => registry.runBefore("task:retry", retryPayload(task), options),
   "task:transition": (registry, task, { to, actor }, options) =>
     registry.runBefore("task:transition", transitionPayload(task, task.status, to, actor), options),
-  async "task:complete"(registry, task, _wish, options) {
+  async "task:complete"(registry, task, _request, options) {
     const answer = await registry.runBefore("task:complete", completePayload(task), options);
     const result = taskResult.safeParse(answer.data.result);
     return { ...answer, changes: result.success ? { result: result.data } : undefined };
   },
-  async "task:fail"(registry, task, _wish, options) {
+  async "task:fail"(registry, task, _request, options) {
     const answer = await registry.runBefore("task:fail", failPayload(task), options);
     const { reason } = answer.data;
     return { ...answer, changes: typeof reason === "string" ? { reason } : undefined };

@@ -8,7 +8,7 @@ import type { OrchestratorDeps } from "../deps.js";
 export type Cards = NonNullable<Task["cards"]>;
 
 /** Older ones are left as they are. */
-const MOST_CARDS = 5;
+const MAX_CARDS = 5;
 
 /** The card where it came from; none when it came from nowhere in chat and no place is configured. */
 export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorDeps, "config">): Cards {
@@ -44,7 +44,7 @@ export function cardFor(
   if (only && others.length === 0 && task.attempt === 0 && isSamePlace(only.at, place) && wasAddedBy(task, user))
     return () => [{ ...only, person: true }];
   return (now) => [
-    ...(cardsOf(now, `person:${user}`) ?? []).slice(-MOST_CARDS).map(({ person: _, ...card }) => card),
+    ...(cardsOf(now, `person:${user}`) ?? []).slice(-MAX_CARDS).map(({ person: _, ...card }) => card),
     { id: `d_${now.id}_${now.version}`, at: place, person: true },
   ];
 }

@@ -15,7 +15,7 @@ import type { OrchestratorConfig, RunnerConfig } from "../config.js";
 import type { Changes } from "../deps.js";
 import type { Ending } from "../runners/runner.js";
 import type { Transitioned, Transitions } from "./transition.js";
-import type { Wish } from "./wish.js";
+import type { TransitionRequest } from "./transition-request.js";
 
 export interface Failure {
   actor: Actor;
@@ -26,14 +26,17 @@ export interface Failure {
   feedback?: string;
   /** False: not even within its policy. */
   mayRetry?: boolean;
-  onVeto?: Wish["onVeto"];
+  onVeto?: TransitionRequest["onVeto"];
 }
 
 export interface Finish {
   /** How a run of ours ended. */
   concluded(id: string, runId: string, ending: Ending, durationMs: number): Promise<Transitioned>;
   /** Into review where something is expected of it, else done. */
-  handIn(id: string, wish: Pick<Wish, "actor" | "still" | "onVeto"> & { result?: TaskResult }): Promise<Transitioned>;
+  handIn(
+    id: string,
+    request: Pick<TransitionRequest, "actor" | "still" | "onVeto"> & { result?: TaskResult },
+  ): Promise<Transitioned>;
   /** Retried within its policy, else failed. */
   fail(id: string, failure: Failure): Promise<Transitioned>;
   /** The end of the gateway cut this task's run off: what becomes of it says its runner's `on_interrupt`. */
@@ -97,7 +100,7 @@ export function createFinish(
       const retry = task.retries + 1;
       const pauseMs = pauseBefore(task.retryPolicy, retry);
       const after = pauseMs === 0 ? "" : ` in ${formatDuration(pauseMs)}`;
-      const wish: Wish = {
+      const request: TransitionRequest = {
         to: "pending",
         point: "task:retry",
         actor: { ...actor, reason: `retry ${retry} of ${task.retryPolicy.maxRetries}${after}: ${error}` },
@@ -106,10 +109,10 @@ export function createFinish(
         timing: () => ({ dueAt: clock.now() + pauseMs }),
         onVeto: "leave",
       };
-      const retried = await transition(id, wish);
+      const retried = await transition(id, request);
       if (retried.kind !== "vetoed") return retried;
       if (retried.point !== "task:retry" || retried.crashes !== undefined)
-        return { ...retried, task: onVeto === "hold" ? await hold(id, retried, wish) : retried.task };
+        return { ...retried, task: onVeto === "hold" ? await hold(id, retried, request) : retried.task };
       reason = `${error}; not done again: ${retried.by} refused (${retried.reason})`;
     }
     return transition(id, {

@@ -14,7 +14,7 @@ export async function step(task: Task, deps: StepDeps): Promise<void> {
   const { store } = deps;
   switch (task.status) {
     case "pending":
-      return begin(task, deps);
+      return startTask(task, deps);
     case "assigned":
       return spawn(task, deps);
     case "in_progress":
@@ -28,7 +28,7 @@ export async function step(task: Task, deps: StepDeps): Promise<void> {
   }
 }
 
-async function begin(task: Task, deps: StepDeps): Promise<void> {
+async function startTask(task: Task, deps: StepDeps): Promise<void> {
   const { transitions } = deps;
   if (!(await isFree(task, deps))) return;
   if (task.needsApproval === true && task.approvedBy === undefined) {
@@ -103,7 +103,7 @@ async function run(
     onVeto: "hold",
   });
   if (started.kind !== "moved") return false;
-  running.begin({
+  running.startRun({
     task: started.task,
     runId,
     runner: runs,

@@ -21,12 +21,12 @@ import { HookgateError } from "../../lib/errors.js";
 import { type Changes, withChanges } from "../deps.js";
 import { askHooks } from "./ask-hooks.js";
 import { afterChange } from "./notify-change.js";
-import type { Veto, Wish } from "./wish.js";
+import type { TransitionRequest, Veto } from "./transition-request.js";
 
 export type Transitioned =
   | { kind: "moved"; task: Task }
   | ({ kind: "vetoed"; task: Task } & Veto)
-  /** The task is not any more what the wish was about. */
+  /** The task is not any more what the request was about. */
   | { kind: "stale"; task: Task };
 
 export interface TransitionDeps {
@@ -40,8 +40,8 @@ export interface TransitionDeps {
 
 export interface Transitions {
   /** Throws TASK_UNKNOWN, and TASK_TRANSITION for what the table does not have. */
-  transition(id: string, wish: Wish): Promise<Transitioned>;
-  hold(id: string, veto: Veto, wish: Omit<Wish, "onVeto">): Promise<Task>;
+  transition(id: string, request: TransitionRequest): Promise<Transitioned>;
+  hold(id: string, veto: Veto, request: Omit<TransitionRequest, "onVeto">): Promise<Task>;
   /** Changes fields and not the state. */
   amend(id: string, actor: Actor, what: Amendment): Promise<Task>;
   need(id: string): Promise<Task>;
@@ -60,10 +60,10 @@ export interface Amendment {
 const GOES_ON: ReadonlySet<TaskStatus> = new Set(["pending", "assigned", "in_progress", "blocked"]);
 
 /** Another caller's change may come between reading and writing; more in a row than this are a fault. */
-const MOST_CONFLICTS = 50;
+const MAX_CONFLICTS = 50;
 
 /** What a change to a state is called. */
-const WISHED: Partial<Record<TaskStatus, string>> = {
+const REQUESTED: Partial<Record<TaskStatus, string>> = {
   assigned: "assignment",
   in_progress: "start",
   pending: "retry",
@@ -74,35 +74,39 @@ const WISHED: Partial<Record<TaskStatus, string>> = {
 export function createTransitions(deps: TransitionDeps): Transitions {
   const { store, attempts, committed, clock } = deps;
 
-  async function transition(id: string, wish: Wish): Promise<Transitioned> {
+  async function transition(id: string, request: TransitionRequest): Promise<Transitioned> {
     let asked: { about: string; changes: Changes } | undefined;
-    for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
+    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
       const task = await need(id);
-      if (wish.still !== undefined && !wish.still(task)) return { kind: "stale", task };
-      if (!mayBecome(task.status, wish.to)) throw illegal(task, wish.to);
+      if (request.still !== undefined && !request.still(task)) return { kind: "stale", task };
+      if (!mayBecome(task.status, request.to)) throw illegal(task, request.to);
       const about = `${task.status} ${task.run?.id ?? ""}`;
       if (asked?.about !== about) {
-        const answer = await askHooks(deps, task, moved(task, wish), wish);
-        if (answer.kind === "veto") return vetoed(task, answer, wish);
+        const answer = await askHooks(deps, task, moved(task, request), request);
+        if (answer.kind === "veto") return vetoed(task, answer, request);
         asked = { about, changes: answer.changes };
       }
-      const next = withChanges(moved(task, wish), asked.changes);
-      if (await write(task, next, eventOf(task, next, wish), wish.timing?.(next) ?? {}))
+      const next = withChanges(moved(task, request), asked.changes);
+      if (await write(task, next, eventOf(task, next, request), request.timing?.(next) ?? {}))
         return { kind: "moved", task: next };
     }
     throw busy(id);
   }
 
-  async function vetoed(task: Task, { point, by, reason, crashes }: Veto, wish: Wish): Promise<Transitioned> {
+  async function vetoed(
+    task: Task,
+    { point, by, reason, crashes }: Veto,
+    request: TransitionRequest,
+  ): Promise<Transitioned> {
     const veto = { point, by, reason, crashes };
-    switch (wish.onVeto) {
+    switch (request.onVeto) {
       case "leave":
         return { kind: "vetoed", task, ...veto };
       case "hold":
-        return { kind: "vetoed", task: await hold(task.id, veto, wish), ...veto };
+        return { kind: "vetoed", task: await hold(task.id, veto, request), ...veto };
       case "refuse": {
-        const actor = { by, reason, cause: wish.actor.cause };
-        const note = noteOf(task, veto, wish);
+        const actor = { by, reason, cause: request.actor.cause };
+        const note = noteOf(task, veto, request);
         const amended = await amend(task.id, actor, { kind: "refused", note });
         return { kind: "vetoed", task: amended, ...veto };
       }
@@ -110,16 +114,16 @@ export function createTransitions(deps: TransitionDeps): Transitions {
   }
 
   /** Into `blocked`, or, where the table has no such way, a mark on the state that it is in. */
-  async function hold(id: string, veto: Veto, wish: Omit<Wish, "onVeto">): Promise<Task> {
+  async function hold(id: string, veto: Veto, request: Omit<TransitionRequest, "onVeto">): Promise<Task> {
     const { point, by, reason, crashes } = veto;
     const isCrash = crashes !== undefined;
-    for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
+    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
       const task = await need(id);
-      if (wish.still !== undefined && !wish.still(task)) return task;
+      if (request.still !== undefined && !request.still(task)) return task;
       const kind = isCrash ? "interruption" : "veto";
-      const mark: TaskHold = { kind, point, by, reason, at: clock.now(), wanted: wish.to };
+      const mark: TaskHold = { kind, point, by, reason, at: clock.now(), wanted: request.to };
       const to = mayBecome(task.status, "blocked") ? "blocked" : task.status;
-      const wanted = withChanges(task, { ...wish.change?.(task), run: undefined });
+      const wanted = withChanges(task, { ...request.change?.(task), run: undefined });
       const next = withChanges(wanted, {
         version: task.version + 1,
         status: to,
@@ -127,14 +131,14 @@ export function createTransitions(deps: TransitionDeps): Transitions {
         hold: mark,
         reason: isCrash
           ? `${reason}: a person has to decide what to do`
-          : `${WISHED[wish.to] ?? `the change to ${wish.to.replaceAll("_", " ")}`} vetoed by ${by}: ${reason}`,
+          : `${REQUESTED[request.to] ?? `the change to ${request.to.replaceAll("_", " ")}`} vetoed by ${by}: ${reason}`,
       });
       const event: TaskEvent = {
-        ...entry(task, { by, reason, ...causeOf(wish.actor) }),
+        ...entry(task, { by, reason, ...causeOf(request.actor) }),
         kind: to === task.status ? "refused" : "transition",
         from: task.status,
         to,
-        note: noteOf(task, veto, wish),
+        note: noteOf(task, veto, request),
       };
       if (await write(task, next, event, {})) return next;
     }
@@ -142,7 +146,7 @@ export function createTransitions(deps: TransitionDeps): Transitions {
   }
 
   async function amend(id: string, actor: Actor, what: Amendment): Promise<Task> {
-    for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
+    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
       const task = await need(id);
       if (what.still !== undefined && !what.still(task)) return task;
       const next = withChanges(task, { ...what.change?.(task), version: task.version + 1 });
@@ -172,21 +176,21 @@ export function createTransitions(deps: TransitionDeps): Transitions {
     });
   }
 
-  function moved(task: Task, wish: Wish): Task {
+  function moved(task: Task, request: TransitionRequest): Task {
     const now = clock.now();
     return withChanges(task, {
       hold: undefined,
-      interrupted: GOES_ON.has(wish.to) ? task.interrupted : undefined,
-      ...wish.change?.(task),
+      interrupted: GOES_ON.has(request.to) ? task.interrupted : undefined,
+      ...request.change?.(task),
       version: task.version + 1,
-      status: wish.to,
+      status: request.to,
       changedAt: now,
-      reason: wish.actor.reason,
-      endedAt: isEnded(wish.to) ? now : undefined,
+      reason: request.actor.reason,
+      endedAt: isEnded(request.to) ? now : undefined,
     });
   }
 
-  function eventOf(task: Task, next: Task, { to, actor, point }: Wish): TaskEvent {
+  function eventOf(task: Task, next: Task, { to, actor, point }: TransitionRequest): TaskEvent {
     return {
       ...entry(task, { ...actor, reason: next.reason ?? actor.reason }),
       kind: "transition",
@@ -212,7 +216,11 @@ export function createTransitions(deps: TransitionDeps): Transitions {
   return { transition, hold, amend, need };
 }
 
-function noteOf({ status }: Task, { point, crashes }: Veto, { actor, to }: Pick<Wish, "actor" | "to">): string {
+function noteOf(
+  { status }: Task,
+  { point, crashes }: Veto,
+  { actor, to }: Pick<TransitionRequest, "actor" | "to">,
+): string {
   const why = crashes === undefined ? `${point} vetoed it` : `hooks at ${point} were not called again`;
   return `${actor.by} requested ${status} → ${to}; ${why}`;
 }

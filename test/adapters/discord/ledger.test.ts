@@ -5,7 +5,7 @@ import { ManualClock } from "../../support/manual-clock.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
 
-const MOST_OFTEN_MS = 200;
+const MAX_OFTEN_MS = 200;
 
 function openLedger() {
   const cursors = new MemoryCursors();
@@ -19,7 +19,7 @@ function openLedger() {
 it("a flood is five writes a second for each channel, and one for all of them", async () => {
   const { cursors, clock, ledger } = openLedger();
   for (let id = 1001; id <= 4000; id++) ledger.noteSeen(String(id % 3), String(id));
-  await clock.advance(MOST_OFTEN_MS - 1);
+  await clock.advance(MAX_OFTEN_MS - 1);
   expect(cursors.writes).toBe(0);
   await clock.advance(1);
   await until(() => cursors.writes === 4, "the cursors");
@@ -29,7 +29,7 @@ it("a flood is five writes a second for each channel, and one for all of them", 
     "seen:2": "3998",
     seen: "4000",
   });
-  await clock.advance(MOST_OFTEN_MS);
+  await clock.advance(MAX_OFTEN_MS);
   expect(cursors.writes).toBe(4);
 });
 

@@ -183,8 +183,11 @@ it("an admin adds no schedule for a plan that only an owner may begin: not by co
   );
   const refused = await app.command('/schedule add owners "0 9 * * *" UTC', "bob");
   expect(refused).toMatchObject({ outcome: "refused", text: expect.stringContaining("owner") });
-  const wish = { plan: "owners", cron: "0 9 * * *", timezone: "UTC" };
-  expect(await app.api("POST", "/schedules", wish, "bob")).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+  const request = { plan: "owners", cron: "0 9 * * *", timezone: "UTC" };
+  expect(await app.api("POST", "/schedules", request, "bob")).toMatchObject({
+    status: 403,
+    body: { code: "FORBIDDEN" },
+  });
   expect((await app.command("/schedule list")).data.schedules).toEqual([]);
   expect(await app.command('/schedule add plain "0 9 * * *" UTC', "bob")).toMatchObject({ outcome: "done" });
   expect(await app.command('/schedule add owners "0 9 * * *" UTC')).toMatchObject({ outcome: "done" });

@@ -7,7 +7,7 @@ import { isBlank } from "../../../lib/markdown/clean.js";
 import { nearest } from "../../../lib/nearest.js";
 import { isTemplate } from "../../template/is-template.js";
 
-type Wanted = Pick<Button, "label" | "url" | "action">;
+type ButtonSpec = Pick<Button, "label" | "url" | "action">;
 type CommandAction = Extract<Button["action"], { kind: "command" }>;
 
 /** What a reader cannot see, and what turns the direction of the text: a label could show other words than it has. */
@@ -16,7 +16,7 @@ const HIDDEN = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
 const LONE_JOINER = /(?<![\u0530-\u{10FFFF}])[\u200C\u200D]|[\u200C\u200D]$/u;
 
 /** `isRendered`: what looks like a template is none any more. Before, templates are not judged. */
-export function wantedProblems({ label, url, action }: Wanted, isRendered = false): ButtonProblem[] {
+export function wantedProblems({ label, url, action }: ButtonSpec, isRendered = false): ButtonProblem[] {
   const problems: ButtonProblem[] = [];
   const add = (message: string, ...path: string[]) => problems.push({ path, message });
   const isOpen = (text: string) => !isRendered && isTemplate(text);
@@ -31,7 +31,7 @@ export function wantedProblems({ label, url, action }: Wanted, isRendered = fals
  * `hooksAndPoints`: all that there are; undefined when they are not known.
  */
 export function commandProblems(
-  buttons: readonly (readonly Wanted[])[] = [],
+  buttons: readonly (readonly ButtonSpec[])[] = [],
   commands: readonly CommandSpec[],
   hooksAndPoints: readonly string[] | undefined,
 ): string[] {

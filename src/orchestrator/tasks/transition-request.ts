@@ -7,7 +7,7 @@ import type { Changes } from "../deps.js";
 /** Asked and told besides task:transition, where a change is more than that. */
 export type StepPoint = "task:retry" | "task:spawn";
 
-export interface Wish {
+export interface TransitionRequest {
   to: TaskStatus;
   actor: Actor;
   /** Whether it is still wanted; else `stale`. */

@@ -3,7 +3,7 @@ import { HookgateError } from "../../lib/errors.js";
 
 export type Row = Record<string, unknown>;
 
-export interface Wanted {
+export interface Query {
   limit: number;
   /** Milliseconds since the epoch. */
   since: number;

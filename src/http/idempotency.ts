@@ -1,6 +1,6 @@
 /**
- * What was wished for with each Idempotency-Key. Another wish with the key of an earlier one is refused: it would be answered with what
- * that one created (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). The wishes themselves are not kept.
+ * What was requested with each Idempotency-Key. Another request with the key of an earlier one is refused: it would be answered with what
+ * that one created (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). The requests themselves are not kept.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -9,29 +9,29 @@ import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { errorAnswer } from "./errors.js";
 
-export interface Wishes {
+export interface IdempotencyKeys {
   /**
-   * Does what is wished for with a key; for one key, one after the other. Rejects with IDEMPOTENCY_KEY_REUSED when it was used for
-   * something else. A wish that could not be met may be put right, and the key with it is free again.
+   * Does what is requested with a key; for one key, one request after the other. Rejects with IDEMPOTENCY_KEY_REUSED when it was used for
+   * something else. After a request that was refused the key is free again.
    */
-  meet<T>(key: string, wish: unknown, act: () => Promise<T>): Promise<T>;
+  once<T>(key: string, request: unknown, act: () => Promise<T>): Promise<T>;
   /** Forgets those of before; until it is told to stop. */
   sweep(before: number, signal: AbortSignal): Promise<void>;
 }
 
-const SCOPE = "core:wishes";
+const SCOPE = "core:idempotency";
 const stored = z.object({ hash: z.string(), at: z.number() });
 /** Keys are in hex: each of these begins a share of them that can be looked at in one go. */
 const SHARES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0"));
 
-export function createWishes(store: KeyValueStore, clock: Clock): Wishes {
+export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): IdempotencyKeys {
   const last = new Map<string, Promise<unknown>>();
 
-  async function meetNow<T>(key: string, wish: unknown, act: () => Promise<T>): Promise<T> {
-    const hash = createHash("sha256").update(JSON.stringify(wish, inOrder)).digest("base64url");
+  async function actOnce<T>(key: string, request: unknown, act: () => Promise<T>): Promise<T> {
+    const hash = createHash("sha256").update(JSON.stringify(request, inOrder)).digest("base64url");
     const known = stored.safeParse(await store.get(SCOPE, key)).data;
     if (known !== undefined && known.hash !== hash) throw reused(known.at);
-    // Before it is met: a crash between the two must not leave the key to another wish.
+    // Before it is done: a crash between the two must not leave the key to another request.
     if (known === undefined) await store.set(SCOPE, key, { hash, at: clock.now() });
     try {
       return await act();
@@ -43,8 +43,8 @@ export function createWishes(store: KeyValueStore, clock: Clock): Wishes {
   }
 
   return {
-    async meet(key, wish, act) {
-      const met = (last.get(key) ?? Promise.resolve()).then(() => meetNow(key, wish, act));
+    async once(key, request, act) {
+      const met = (last.get(key) ?? Promise.resolve()).then(() => actOnce(key, request, act));
       const over = met.then(
         () => {},
         () => {}, // the caller has the rejection
