@@ -26,6 +26,7 @@ export interface Sent {
   hasEmbed?: boolean;
 }
 
+const UNKNOWN_CHANNEL = 10003;
 const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
 const TOO_LARGE = 413;
@@ -153,6 +154,7 @@ function refused(refusal: Refusal, sent: Sent): SendResult {
   if (sent.isInteraction && INTERACTION_CLOSED.has(code)) return { kind: "interaction-closed", error };
   if (TEMPORARY.has(code)) return { kind: "retry", error, scope: "chat" };
   if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
+  if (code === UNKNOWN_CHANNEL) return { kind: "permanent", error, isChatGone: true };
   // The token is asked about at once, and everything stops when it is refused again. One refusal says nothing of other chats.
   if (status === 401)
     return {

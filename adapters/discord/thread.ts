@@ -30,7 +30,7 @@ export async function openThread(
   if (channels.isDm(at.chatId)) return undefined;
   const thread = { platform: at.platform, botId: at.botId, chatId: messageId };
   // What is posted in a forum begins a thread by itself.
-  if (channels.get(at.chatId)?.isForum) {
+  if (channels.isForum(at.chatId)) {
     channels.learnThread(messageId, at.chatId);
     return thread;
   }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { Models } from "../domain/model.js";
 import { type Delivery, isUnderWay, type KeyValueStore, type OutboxStore } from "../domain/store.js";
-import { hasNoThread, type NoThread, THREAD_NOT_OPENED, whyNoThread } from "../domain/thread.js";
+import { hasNoThread, type NoThread, openerId, THREAD_NOT_OPENED, whyNoThread } from "../domain/thread.js";
 import { watchDelivery } from "../domain/watch-delivery.js";
 import type { Gateway } from "../gateway/contract.js";
 import type { Clock } from "../lib/clock.js";
@@ -92,7 +92,7 @@ export function createReachOf(deps: ReachDeps): (definition: Reaching) => Reach 
             );
           case "under-messages":
         }
-        const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
+        const deliveryId = await gateway.send(at, opener, { cause, deliveryId: openerId(once) });
         try {
           const messageId = await posted(deliveryId, deps, signal);
           return await deps.openThread(at, messageId, opener.text);

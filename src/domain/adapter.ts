@@ -179,8 +179,8 @@ export type SendResult =
   | { kind: "gone"; error: string }
   /** The interaction is closed: the gateway sends an ordinary message. `isUnposted`: no attempt, not even one without an answer, has shown its text. */
   | { kind: "interaction-closed"; error: string; isUnposted?: true }
-  /** It will never work. */
-  | { kind: "permanent"; error: string };
+  /** It will never work. `isChatGone`: nothing can be posted there any more, and what was is gone, too. */
+  | { kind: "permanent"; error: string; isChatGone?: true };
 
 export interface RateLimits {
   /** Requests per second for the whole bot account. */

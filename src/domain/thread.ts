@@ -1,5 +1,15 @@
 /** A thread that a platform does not open: the message goes to the chat itself, and the operator learns why. */
+import { createHash } from "node:crypto";
 import { HookgateError } from "../lib/errors.js";
+
+const OPENER = "d_thread_";
+
+/** The delivery with the first message of a thread that a hook opens. Opened again for the same cause, it is the same thread. */
+export function openerId(once: string): string {
+  return `${OPENER}${createHash("sha256").update(once).digest("base64url").slice(0, 27)}`;
+}
+
+export const isOpener = (deliveryId: string) => deliveryId.startsWith(OPENER);
 
 const REFUSED = "THREAD_REFUSED";
 /** It may work later. */

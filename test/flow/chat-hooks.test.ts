@@ -5,7 +5,8 @@ import type { FlowPlatform, Place } from "./platform.js";
 import { allOnline, invoke, type Stack, startStack } from "./stack.js";
 
 const when = (expression: string) => ({ match: { when: `payload.message.text.startsWith("${expression}")` } });
-const HOOKS = [
+const DAY = { thread: "day", timezone: "UTC" };
+const hooks = (forumId: string) => [
   {
     id: "reports",
     on: "message_received",
@@ -17,7 +18,7 @@ const HOOKS = [
     id: "dailies",
     on: "message_received",
     ...when("daily"),
-    run: { chat: { to: "here", text: "{{ event.message.text }} too", thread: "day", timezone: "UTC" } },
+    run: { chat: { to: "here", text: "{{ event.message.text }} too", ...DAY } },
     concurrency: 3,
     when_busy: "queue",
   },
@@ -28,11 +29,25 @@ const HOOKS = [
     run: { chat: { to: "here", card: { title: "Latest", text: "{{ event.message.text }}" }, update: true } },
     when_busy: "queue",
   },
+  {
+    id: "posts",
+    on: "message_received",
+    ...when("post"),
+    run: { chat: { to: `discord::${forumId}`, text: "{{ event.message.text }} too", ...DAY } },
+    when_busy: "queue",
+  },
+  {
+    id: "states",
+    on: "message_received",
+    ...when("state"),
+    run: { chat: { to: "here", text: "{{ event.message.text }} too", update: true, ...DAY } },
+    when_busy: "queue",
+  },
 ];
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack({ config: { hooks: HOOKS } });
+  stack = await startStack({ config: ({ discord }) => ({ hooks: hooks(discord.forumId) }) });
 }, 120_000);
 afterAll(() => stack.stop());
 
@@ -184,5 +199,104 @@ describe("a topic that Telegram does not open", () => {
       "the answer in the chat",
     );
     telegram.faults.clear();
+  });
+});
+
+describe("a day's thread that a moderator deleted on Discord", () => {
+  const threadsOf = (hookId: string) =>
+    [...stack.discord.world.channels.values()].filter(({ messages, name, parentId }) => {
+      const [first] = [...messages.values()];
+      return parentId !== undefined && (name?.startsWith(`${hookId} · `) || first?.content.startsWith(`${hookId} · `));
+    });
+  const saidIn = ({ id }: { id: string }) =>
+    [...(stack.discord.world.channels.get(id)?.messages.values() ?? [])]
+      // The flow plugin marks what it saw.
+      .map(({ content }) => content.replace(/ ‹.*›$/, ""))
+      .filter((content) => content.endsWith(" too"));
+  const sayAll = async (...texts: string[]) => {
+    const { discord } = stack.platforms;
+    await Promise.all(texts.map((text) => discord.say(discord.places[0], "guest", text)));
+  };
+  /** The one thread of the hook, once it has so many messages. */
+  const threadWith = (hookId: string, count: number) =>
+    until(() => {
+      const threads = threadsOf(hookId);
+      expect(threads.length).toBeLessThan(2);
+      return threads[0] && saidIn(threads[0]).length >= count && threads[0];
+    }, `${count} messages in the thread of ${hookId}`);
+  const callsTo = ({ id }: { id: string }) =>
+    stack.discord.calls.filter(({ path }) => path === `/channels/${id}/messages`);
+
+  it.each([
+    ["dailies", "daily"],
+    ["posts", "post"],
+  ])(
+    "is opened again by the next message, once for two runs, and later messages go there: %s",
+    async (hookId, word) => {
+      await sayAll(`${word} 1`);
+      const first = await threadWith(hookId, 1);
+      stack.discord.people.deletesThread(first.id);
+      await sayAll(`${word} 2`, `${word} 3`);
+      const second = await threadWith(hookId, 2);
+      const asked = callsTo(first).length;
+      await sayAll(`${word} 4`);
+      await threadWith(hookId, 3);
+      expect(saidIn(second).sort()).toEqual([2, 3, 4].map((n) => `${word} ${n} too`));
+      expect(callsTo(first)).toHaveLength(asked);
+      expect((await invoke(stack.gateway.url, "/outbox list dead")).text).not.toContain("10003");
+    },
+  );
+
+  it("is opened once when the gateway is killed while it opens it", async () => {
+    const { discord, gateway } = stack;
+    const second = await threadWith("dailies", 3);
+    discord.people.deletesThread(second.id);
+    const [room] = stack.platforms.discord.places;
+    const openers = () =>
+      callsTo({ id: room.chatId }).filter(({ body }) => JSON.stringify(body).includes("dailies · "));
+    const before = openers().length;
+    discord.fail({
+      method: "POST",
+      path: `^/channels/${room.chatId}/messages$`,
+      action: { kind: "slow", delayMs: 60_000 },
+    });
+    await sayAll("daily 5");
+    await until(() => openers().length > before, "the first message of the new thread");
+    await gateway.kill();
+    await gateway.start();
+    await allOnline(gateway);
+    const third = await threadWith("dailies", 1);
+    // The platform takes the words of the thread: no further run comes between.
+    discord.fail({ method: "POST", path: `^/channels/${third.id}/messages$`, action: { kind: "drop-after" } });
+    await sayAll("daily 6");
+    await threadWith("dailies", 2);
+    expect(saidIn(third)).toEqual(["daily 5 too", "daily 6 too"]);
+    // After the start, Discord has named no channel: what is a forum is known from the disk.
+    discord.people.deletesThread((await threadWith("posts", 3)).id);
+    await sayAll("post 5");
+    await threadWith("posts", 1);
+  });
+
+  it("shows a message that is kept up to date again", async () => {
+    await sayAll("state 1");
+    stack.discord.people.deletesThread((await threadWith("states", 1)).id);
+    await sayAll("state 2");
+    const thread = await threadWith("states", 1);
+    await sayAll("state 3");
+    await until(() => saidIn(thread).includes("state 3 too"), "state 3");
+    expect(saidIn(thread)).toEqual(["state 3 too"]);
+  });
+
+  it("is not opened again where Discord refuses it: the message goes to the chat", async () => {
+    const { discord, platforms } = stack;
+    const [room] = platforms.discord.places;
+    discord.people.deletesThread((await threadWith("dailies", 2)).id);
+    const body = { message: "Missing Permissions", code: 50013 };
+    discord.fail({ path: "/threads$", action: { kind: "status", status: 403, body } });
+    await sayAll("daily 7");
+    await until(
+      async () => (await texts(platforms.discord, room)).some((text) => text.startsWith("daily 7 too")),
+      "the message in the chat",
+    );
   });
 });

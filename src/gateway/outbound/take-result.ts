@@ -8,11 +8,13 @@ import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, DeliveryPart, NewDelivery } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
+import { newId } from "../../lib/id.js";
 import { keepsItsWay, mayRepeat } from "./doubt.js";
 import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
+import { reopenThread } from "./reopen-thread.js";
 import type { Outbound, Then } from "./sending.js";
 import { waitForFile } from "./wait-for-file.js";
 
@@ -69,13 +71,20 @@ export async function takeResult(
       if (!result.isUnposted && part.operation === "create" && keepsItsWay(part, out))
         return holdInDoubt(delivery, result.error, out);
       return withoutInteraction(delivery, adapter, out);
-    case "permanent":
+    case "permanent": {
+      const thread = result.isChatGone && (await reopenThread(delivery, adapter, out));
+      if (thread === "later") {
+        const why = `${result.error}: another thread is opened in place of the one that was deleted`;
+        return waitAsAsked(delivery, { askedMs: nextPauseMs(delivery, out), scope: "delivery", why }, out);
+      }
+      if (thread) return followMove(shownNowhere(delivery), thread, adapter, out);
       // What was refused now may have been posted by the request before.
       if (mayBeShown(part)) return holdInDoubt(delivery, result.error, out);
       // That there is no answer is refused in the answer's place, too: the person is told privately.
       if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
       await sayOpenly(delivery, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
+    }
   }
 }
 
@@ -209,6 +218,15 @@ async function stepAside(
 function notPosted(delivery: Delivery): Delivery {
   const parts = delivery.parts.map(
     (part): DeliveryPart => (part.status === "sending" ? { ...part, status: "waiting" } : part),
+  );
+  return { ...delivery, parts };
+}
+
+/** Its chat is gone: none of its requests shows there. A platform may still know a nonce that it got there. */
+function shownNowhere(delivery: Delivery): Delivery {
+  const parts = delivery.parts.map(
+    (part): DeliveryPart =>
+      part.status === "sent" ? part : { ...part, nonce: newId("n"), status: "waiting", mayHaveArrived: undefined },
   );
   return { ...delivery, parts };
 }

@@ -172,6 +172,16 @@ export class People {
     return thread;
   }
 
+  deletesThread(threadId: string): void {
+    const { id, type, parentId } = this.#channel(threadId);
+    this.#world.channels.delete(threadId);
+    this.#gateway.dispatch(
+      "THREAD_DELETE",
+      { id, type, parent_id: parentId, guild_id: this.#world.guildId },
+      { isDm: false, needs: "guilds" },
+    );
+  }
+
   /** Resolves with the first answer to an interaction. */
   async answerTo(token: string, withinMs = 3000): Promise<{ type: number; data: unknown } | undefined> {
     const interaction = this.#world.interactions.get(token);

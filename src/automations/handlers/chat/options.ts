@@ -37,7 +37,9 @@ const chatForm = z.strictObject({
   thread: z
     .enum(["none", "run", "day"])
     .default("none")
-    .describe("A thread for each run or each day, where the platform can; in the chat itself where it cannot."),
+    .describe(
+      "A thread for each run or each day, where the platform can; in the chat itself where it cannot. On Discord, a thread that was deleted is opened again by the next message.",
+    ),
   timezone: timezone
     .optional()
     .describe(
