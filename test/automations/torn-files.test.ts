@@ -90,7 +90,7 @@ test.each([
   [
     "nothing behind its id",
     { "hooks/two.yaml": hook("other") + guard().replace("id: k-guard", "id:") },
-    /The critical hook two\.yaml:2 is broken: .*two\.yaml:2:\d+ id: it is empty: write a value, or remove the line/,
+    /The critical hook two\.yaml:2 is broken: .*two\.yaml:2:\d+ id: it is empty: write a name for this hook/,
   ],
   [
     "an entry before it that swallows it",
@@ -137,7 +137,7 @@ test("a value that was left empty is a problem with its line at a start and at a
     "**2 hooks not in force**",
     "",
     "two.yaml:1 at two.yaml:1",
-    "- id: it is empty: write a value, or remove the line (two.yaml:1)",
+    "- id: it is empty: write a name for this hook (two.yaml:1)",
     '- on: there is no hook point "mesage_received" (did you mean "message_received"?) (two.yaml:1)',
     "",
     "copies at two.yaml:2",

@@ -56,7 +56,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     alone: true,
   },
   // Values with nothing behind their key.
-  "an empty id": empty({ id: null }, ":\\d+:\\d+ id: .*"),
+  "an empty id": hook({ ...received, id: null }, /:\d+:\d+ id: .*it is empty: write a name for this hook$/),
   "an unknown point beside an empty id": hook(
     { id: null, on: "inbound_clam" },
     /on: .*there is no hook point "inbound_clam"/,

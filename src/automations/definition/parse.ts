@@ -64,7 +64,9 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const run = isMap(value) ? parseHandler(raw.run, tables, issues) : undefined;
   const isEmpty = ({ path }: Issue) => path.length > 0 && valueAt(value, path) === null;
   return {
-    issues: issues.map((issue) => (isEmpty(issue) ? { ...issue, message: EMPTY } : issue)),
+    issues: issues.map((issue) =>
+      isEmpty(issue) ? { ...issue, message: issue.path.join() === "id" ? EMPTY_ID : EMPTY } : issue,
+    ),
     form,
     unsure,
     body: { context, run },
@@ -73,6 +75,9 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
 
 /** What is left out by a slip would match more, or decide more, than was meant. */
 const NO_EMPTY = { ...PLAIN_MANY, emptySections: false };
+
+/** Without an id there is no hook: to remove the line is no way out. */
+const EMPTY_ID = "it is empty: write a name for this hook";
 
 /** For a definition whose id has issues. */
 const ANY_ID = { id: "unknown" };
