@@ -5,11 +5,12 @@
 import { Pool } from "undici";
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import { exchange, headerOf } from "../../src/fast/exchange.js";
+import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { type Limited, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { fieldsOf, limitMs } from "./limit.js";
-import { Limits, MAX_LIMIT_MS, type Route, routeOf } from "./limits.js";
+import { Limits, type Route, routeOf } from "./limits.js";
 import type { DiscordOptions } from "./options.js";
 import { Refusals } from "./refusals.js";
 
@@ -121,7 +122,7 @@ export class Caller {
   #limited(route: Route, header: (name: string) => string | null, text: string): Limited {
     this.#refusals.check(); // banned: said as such, and not as a limit of this route
     const askedMs = limitMs(text, header);
-    if (askedMs > MAX_LIMIT_MS)
+    if (askedMs > MAX_PAUSE_MS)
       this.#logger.warn({ askedMs }, "Discord asks for a pause beyond reason; it is tried again after an hour");
     return this.#limits.limited(route, header, text);
   }

@@ -141,7 +141,7 @@ export class Interactions {
       } catch (error) {
         mayHaveArrived ||= mayHaveTakenEffect(error);
         const isSettled = error instanceof Refusal && SETTLED_CODES.has(error.code);
-        const pauseMs = pauseAfter(error, attempt);
+        const pauseMs = retryPauseMs(error, attempt);
         if (!isSettled && attempt < MAX_TRIES && clock.now() + pauseMs < until) {
           await wait(clock, pauseMs);
           continue;
@@ -174,7 +174,7 @@ function mayHaveTakenEffect(error: unknown): boolean {
   return !(error instanceof ExchangeError) || error.isWritten;
 }
 
-function pauseAfter(error: unknown, attempt: number): number {
+function retryPauseMs(error: unknown, attempt: number): number {
   if (error instanceof Limited) return Math.max(TRY_AGAIN_MS, error.afterMs);
   if (error instanceof InvalidRequestPause) return error.afterMs;
   return TRY_AGAIN_MS * 2 ** (attempt - 1);

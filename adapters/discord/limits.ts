@@ -3,6 +3,7 @@
  * say. A known limit is not run into.
  * https://discord.com/developers/docs/topics/rate-limits
  */
+import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { Limited, OwnLimit } from "./errors.js";
 import { isGlobalLimit, limitMs } from "./limit.js";
@@ -15,8 +16,6 @@ const FIRST_CHANGE_LIMIT_MS = 5_000;
 const LONGEST_CHANGE_LIMIT_MS = 300_000;
 /** While one change tests whether the limit is over, the others wait so long. */
 const TEST_MS = 5_000;
-/** A limit that is said to last longer is met again after it. */
-export const MAX_LIMIT_MS = 3_600_000;
 
 type Header = (name: string) => string | null;
 
@@ -109,7 +108,7 @@ export class Limits {
   limited(route: Route, header: Header, body: string): Limited {
     const askedMs = limitMs(body, header);
     // The margin does not make it longer than the longest pause.
-    const toldMs = Math.min(askedMs, MAX_LIMIT_MS - MARGIN_MS);
+    const toldMs = Math.min(askedMs, MAX_PAUSE_MS - MARGIN_MS);
     const isGlobal = isGlobalLimit(body, header);
     const forMs = (isGlobal || route.changed === undefined ? toldMs : this.#limitChanges(route, toldMs)) + MARGIN_MS;
     if (isGlobal) this.#second = { remaining: 0, resetAt: this.#clock.monotonic() + forMs, isDiscords: true };
@@ -168,7 +167,7 @@ export class Limits {
 
   #set(route: Route, remaining: number, forMs: number): void {
     if (!Number.isFinite(remaining) || !Number.isFinite(forMs)) return;
-    const resetAt = this.#clock.monotonic() + Math.min(forMs, MAX_LIMIT_MS + MARGIN_MS);
+    const resetAt = this.#clock.monotonic() + Math.min(forMs, MAX_PAUSE_MS + MARGIN_MS);
     this.#buckets.set(this.#keyOf(route), { remaining, resetAt });
     if (this.#buckets.size > MAX_BUCKETS)
       for (const oldest of this.#buckets.keys()) return void this.#buckets.delete(oldest);

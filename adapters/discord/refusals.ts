@@ -4,10 +4,10 @@
  */
 
 import type { GatewayPort } from "../../src/domain/adapter.js";
+import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { retryAfterMs } from "../../src/lib/retry-after.js";
 import { isDiscordsLimit } from "./limit.js";
-import { MAX_LIMIT_MS } from "./limits.js";
 
 const WINDOW_MS = 10 * 60_000;
 
@@ -67,6 +67,6 @@ export class Refusals {
 
   #ban(retryAfter: string | undefined): void {
     const askedMs = retryAfterMs(retryAfter, this.#clock.now()) || BAN_MS;
-    this.#pauses.pause(Math.min(askedMs, MAX_LIMIT_MS), BANNED);
+    this.#pauses.pause(Math.min(askedMs, MAX_PAUSE_MS), BANNED);
   }
 }

@@ -1,7 +1,7 @@
 /** Exponential back-off with full jitter on its upper half, so that many clients do not return at once. */
 import { HookgateError } from "./errors.js";
 
-/** No platform's limit is known to last longer; one that does is met again after it. */
+/** A pause after a failure grows up to this, and one that a platform asks for is cut to it: no limit is known to last longer, and one that does is met again. */
 export const MAX_PAUSE_MS = 3_600_000;
 
 export interface Backoff {

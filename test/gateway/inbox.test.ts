@@ -1,10 +1,11 @@
 /** What the inbox promises: nothing is lost, nothing is handled twice, nothing blocks its lane for ever. */
 import { describe, expect, it } from "vitest";
 import type { HookRegistry } from "../../src/hooks/registry.js";
+import { HookgateError } from "../../src/lib/errors.js";
 import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
-import { messageOf, restart, room, startRig } from "./rig.js";
+import { messageOf, type Rig, restart, room, startRig } from "./rig.js";
 
 const answer = (registry: HookRegistry) =>
   registry.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: message.text }), {
@@ -37,6 +38,38 @@ describe("after a crash", () => {
       ["received", "m1:message_received", 2],
       ["claim", "m1:inbound_claim", 2],
     ]);
+  });
+
+  it("a message waits as long as the platform of its file asked, also where that is longer than `gateway.retry_max`", async () => {
+    let tries = 0;
+    const options = {
+      platforms: [new LoopbackPlatform("loop"), new LoopbackPlatform("other")],
+      keepFile: async () => "https://files.example/a",
+      hooks: (registry: HookRegistry) =>
+        void registry.registerClaiming("inbound_claim", () => ({
+          handled: true,
+          routeTo: { platform: "other", botId: "", chatId: "lobby" },
+        })),
+      beforeStart: ({ adapter }: Rig) =>
+        void Object.assign(adapter, {
+          async fetchAttachment() {
+            tries++;
+            throw new HookgateError({ code: "LIMITED", message: "429", retryable: true, retryAfterMs: 1_800_000 });
+          },
+        }),
+    };
+    const rig = await startRig(options);
+    await rig.say("look", {
+      messageId: "m1",
+      attachments: [{ type: "file", ref: "f", url: "", mimeType: "text/plain" }],
+    });
+    await until(async () => (await rig.store.inbox.get(1))?.status === "deferred", "the wait");
+    const next = await restart(rig, options);
+    await next.say("behind", { messageId: "m2", chatId: "elsewhere" });
+    await next.settled("m2", "elsewhere");
+    expect(tries).toBe(1);
+    await next.clock.advance(1_800_000);
+    await until(() => tries === 2, "the second try");
   });
 
   it("everything that was accepted is answered, in order, whatever the number", async () => {

@@ -43,6 +43,7 @@ export interface RigOptions {
   clock?: Clock;
   logger?: Logger;
   observe?: GatewayOptions["observe"];
+  keepFile?: GatewayOptions["keepFile"];
   beforeSending?: NonNullable<GatewayOptions["beforeSending"]>;
   /** Who is told what is seen of conversations, on the rig's own store. */
   watch?: (parts: { store: Store; registry: HookRegistry }) => GatewayOptions["watch"];
@@ -147,6 +148,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     logger,
     routes: options.routes,
     observe: options.observe,
+    keepFile: options.keepFile,
     beforeSending: options.beforeSending,
     claims,
     ...watching(options.watch?.({ store, registry })),

@@ -1,6 +1,6 @@
 /** Writing a run down: as it begins, and as it ends. */
 import type { AttemptRecord, AutomationRun, StepRecord } from "../../domain/automation.js";
-import { backoffMs } from "../../lib/backoff.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { HandlerFacts } from "../handler.js";
@@ -9,8 +9,6 @@ import type { History } from "./history.js";
 import type { OpenRun } from "./open-run.js";
 import { type RunOutcome, reasonOf } from "./outcome.js";
 import { ended } from "./outcome-of.js";
-
-const MAX_BACKOFF_MS = 3_600_000;
 
 /** It passed the gates: the attempt is on disk before anything is done, so that a crash counts. */
 export async function recordStart(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void> {
@@ -139,7 +137,7 @@ function withRetry(
   if (!outcome.isRetryable || outcome.disable !== undefined || row.attempt >= retry.attempts) return outcome;
   const pauseMs = Math.max(
     outcome.retryAfterMs ?? 0,
-    backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_BACKOFF_MS) }, row.attempt),
+    backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_PAUSE_MS) }, row.attempt),
   );
   const reason = `attempt ${row.attempt} of ${retry.attempts} failed, the next in ${formatDuration(pauseMs)}: ${outcome.error}`;
   return { status: "queued", dueAt: now + pauseMs, reason };

@@ -8,7 +8,7 @@ import { MAY_CRASH } from "../../domain/letters.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery, Settlement } from "../../domain/store.js";
 import { loggableError } from "../../hooks/errors.js";
-import { pauseAfter } from "../../lib/backoff.js";
+import { MAX_PAUSE_MS, pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Lane, LaneRow } from "../conversation.js";
@@ -45,12 +45,13 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
   return inbound.clock.now();
 }
 
-/** How long a row that was put off still waits. A longer wait than the settings allow was set under another clock. */
+/** How long a row that was put off still waits. A longer wait than the settings, or a platform that asks for one, can lead to was set under another clock. */
 function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inbound): number {
   if (status !== "deferred") return 0;
   if (dueMs !== undefined) return dueMs - clock.monotonic();
   const leftMs = dueAt - clock.now();
-  return leftMs > (error === undefined ? config.max_deferral : config.retry_max) ? 0 : leftMs;
+  const furthestMs = error === undefined ? config.max_deferral : Math.max(MAX_PAUSE_MS, config.retry_max);
+  return leftMs > furthestMs ? 0 : leftMs;
 }
 
 /** The row whose attempt can be counted in the transaction that settles the one before it. */

@@ -8,7 +8,7 @@ import {
   type TaskResult,
   type TaskStatus,
 } from "../../domain/task.js";
-import { backoffMs } from "../../lib/backoff.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { OrchestratorConfig, RunnerConfig } from "../config.js";
@@ -195,8 +195,6 @@ function runnerOf(name: string, runners: OrchestratorConfig["runners"]): RunnerC
   return Object.hasOwn(runners, name) ? runners[name] : undefined;
 }
 
-const LONGEST_PAUSE_MS = 3_600_000;
-
 function pauseBefore({ backoffMs: firstMs }: RetryPolicy, retry: number): number {
-  return firstMs === 0 ? 0 : backoffMs({ firstMs, maxMs: Math.max(firstMs, LONGEST_PAUSE_MS) }, retry);
+  return firstMs === 0 ? 0 : backoffMs({ firstMs, maxMs: Math.max(firstMs, MAX_PAUSE_MS) }, retry);
 }
