@@ -36,7 +36,7 @@ import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
 import { lastPosted } from "./last-posted.js";
 import { matcherProblem, matchesUnknown, unknownLabel } from "./matchers.js";
-import { askRotas, type RotaView, warnOfGaps } from "./on-call.js";
+import { askRotas, type RotaView, warningOfGaps } from "./on-call.js";
 import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { createReaders, type ReadersDeps } from "./readers.js";
@@ -411,7 +411,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
     async start() {
       await silences.load();
       isStarted = true;
-      warnOfGaps(config, clock, logger);
+      warningOfGaps(config, clock, logger)();
       everything();
       for (const destination of await store.busyDestinations()) telling.wakePlace(destination);
     },
@@ -422,11 +422,13 @@ export function createAlerts(deps: AlertsDeps): Alerts {
       await eachOpen(telling, async (page) => {
         for (const alert of page) nextInhibitors.note(alert);
       });
+      const takeWindows = silences.prepare(next.maintenance);
+      const warnOfGaps = warningOfGaps(next, clock, logger);
       return () => {
         config = next;
         inhibitors = nextInhibitors;
-        silences.take(next.maintenance);
-        warnOfGaps(config, clock, logger);
+        takeWindows();
+        warnOfGaps();
         everything();
       };
     },

@@ -87,10 +87,13 @@ export function reachesOf(rota: string, around: Around, now: number): { route: s
 
 const placesOf = (to: readonly string[], { admins }: Around) => (to.length > 0 ? to : admins().map(formatAddress));
 
-/** At a start and after a reload. */
-export function warnOfGaps({ rotas }: Pick<AlertsConfig, "rotas">, clock: Clock, logger: Logger): void {
+/** At a start and after a reload: computed now, and logged by the result. */
+export function warningOfGaps({ rotas }: Pick<AlertsConfig, "rotas">, clock: Clock, logger: Logger): () => void {
   const shown = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-  for (const [rota, one] of Object.entries(rotas))
-    for (const { from, to } of gapsOf(one, clock.now()))
-      logger.warn({ rota, from: shown(from), to: shown(to) }, "a rota has no one on call in this time");
+  const gaps = Object.entries(rotas).flatMap(([rota, one]) =>
+    gapsOf(one, clock.now()).map(({ from, to }) => ({ rota, from: shown(from), to: shown(to) })),
+  );
+  return () => {
+    for (const gap of gaps) logger.warn(gap, "a rota has no one on call in this time");
+  };
 }

@@ -20,8 +20,8 @@ export interface InForce {
 
 export interface Silences {
   load(): Promise<void>;
-  /** Other maintenance windows. */
-  take(windows: readonly WindowConfig[]): void;
+  /** Other maintenance windows, computed now and in force once the result is called. */
+  prepare(windows: readonly WindowConfig[]): () => void;
   /** What keeps an alert with these labels quiet now. */
   find(labels: Labels, now: number): InForce | undefined;
   /** When the next one begins or ends. */
@@ -53,8 +53,11 @@ export function createSilences(
     async load() {
       rules = (await store.silences()).map(ruleOf);
     },
-    take(next) {
-      maintenance = reckoned(next);
+    prepare(given) {
+      const next = reckoned(given);
+      return () => {
+        maintenance = next;
+      };
     },
     find(labels, now) {
       for (const { silence, matches } of rules)
