@@ -172,6 +172,7 @@ export function createAsked(deps: AskedDeps): Asked {
     const change = (one: Task) => ({
       assignTo,
       owner,
+      run: undefined,
       earlierAssignees: assigneesSoFar(one),
       cards: cardsOf(one, owner),
     });
@@ -190,7 +191,7 @@ export function createAsked(deps: AskedDeps): Asked {
       to: "pending",
       actor: { ...actor, reason: actor.reason ?? `from ${task.assignTo} to ${assignTo}` },
       still,
-      change: (one) => ({ ...change(one), run: undefined, interrupted: undefined }),
+      change: (one) => ({ ...change(one), interrupted: undefined }),
       timing: now,
       onVeto: "refuse",
     });

@@ -98,7 +98,7 @@ const runner = z
       .enum(["restart", "hold", "fail"])
       .default("restart")
       .describe(
-        "What to do with a run that was interrupted because the gateway ended. restart: start it again, under the same run id; hold: wait for a person, for work that must not be done twice; fail: count it as a failed attempt.",
+        "What to do with a run that was interrupted because the gateway ended. restart: start it again, under the same run id; hold: wait for a person, for work that must not be done twice; fail: count it as a failed attempt. While the runner is not in the settings, the run waits.",
       ),
   })
   .refine(

@@ -2,7 +2,7 @@
  * SIGKILL of the running product in each transition and while runners are at work: no task is lost, none is left running, none runs
  * more often than its policy allows, and everybody is told of every change.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Task } from "../../src/domain/task.js";
@@ -203,6 +203,53 @@ describe("killed in a transition", () => {
       () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:fail" && phase === "after"),
       "task:fail being told",
     );
+  }, 90_000);
+
+  it("waits while its runner is not in the settings at the next start, and then does what the runner says", async () => {
+    const long = { shell: { sh: 'echo "$HOOKGATE_TASK_ID" >> runs; [ -e go ] || sleep 60' } };
+    const runners = {
+      never: { ...long, on_interrupt: "hold" },
+      twice: { ...long, on_interrupt: "restart" },
+      fails: { ...long, on_interrupt: "fail" },
+    };
+    const gateway = await start(runners);
+    const ids: string[] = [];
+    for (const runner of Object.keys(runners)) ids.push(await add(gateway, `/task add ${runner} Do it`));
+    await until(() => lines(gateway, "runs").length === 3, "all three programs");
+    await gateway.kill();
+    const settings = join(gateway.folder, "hookgate.yaml");
+    const good = readFileSync(settings, "utf8");
+    const without = JSON.parse(good);
+    writeFileSync(settings, JSON.stringify({ ...without, orchestrator: { ...without.orchestrator, runners: {} } }));
+    writeFileSync(join(gateway.folder, "go"), "");
+    await again(gateway);
+    for (const id of ids) {
+      const task = await ends(gateway, id);
+      expect(task).toMatchObject({ status: "blocked", attempt: 1, hold: { kind: "assignee" } });
+      expect(task.reason).toMatch(/^interrupted: the gateway ended while it ran, and its assignee ".+" does not exist/);
+    }
+    writeFileSync(settings, good);
+    gateway.hangUp();
+    const decided = await Promise.all(
+      ids.map((id) =>
+        until(async () => {
+          const task = await show(gateway, id);
+          return ["done", "failed"].includes(task.status) || task.hold?.kind === "interruption" ? task : undefined;
+        }, `what becomes of ${id}`),
+      ),
+    );
+    expect(decided).toMatchObject([
+      { status: "blocked", attempt: 1, hold: { kind: "interruption", wanted: "pending" } },
+      { status: "done", attempt: 2 },
+      { status: "failed", attempt: 1, lastError: "interrupted: the gateway ended while it ran" },
+    ]);
+    expect(decided[0]?.reason).toBe(
+      "interrupted: the gateway ended while it ran, and never does nothing twice by itself: a person has to decide what to do",
+    );
+    expect((await command(gateway, "/status")).data).toMatchObject({ heldAfterCrashes: { tasks: [ids[0]] } });
+    expect(lines(gateway, "runs").toSorted()).toEqual([...ids, ids[1]].toSorted());
+    await command(gateway, `/task retry ${ids[0]}`);
+    expect(await ends(gateway, ids[0] ?? "")).toMatchObject({ status: "done", attempt: 2 });
   }, 90_000);
 
   it("an end whose hooks take the gateway down waits for a person, who has the hooks called again without another run", async () => {

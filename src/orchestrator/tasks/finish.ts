@@ -39,7 +39,7 @@ export interface Finish {
   ): Promise<Transitioned>;
   /** Retried within its policy, else failed. */
   fail(id: string, failure: Failure): Promise<Transitioned>;
-  /** The end of the gateway cut this task's run off: what becomes of it says its runner's `on_interrupt`. */
+  /** The end of the gateway cut this task's run off: its runner's `on_interrupt` decides what becomes of it, which waits while there is no such runner. */
   interrupted(task: Task, cut: Interruption): Promise<Transitioned>;
 }
 
@@ -54,7 +54,7 @@ export interface Interruption {
 }
 
 export function createFinish(
-  { transition, hold, need }: Transitions,
+  { transition, hold, amend, need }: Transitions,
   config: () => OrchestratorConfig,
   clock: Clock,
 ): Finish {
@@ -129,9 +129,9 @@ export function createFinish(
     { actor, crashes: newCrashes, why, result }: Interruption,
   ): Promise<Transitioned> {
     const { id, run } = task;
-    const still = (now: Task) => now.status === "in_progress" && now.run?.id === run?.id;
+    const still = (now: Task) => now.status === task.status && now.run?.id === run?.id;
     const { runners, max_crashes } = config();
-    const policy = runnerOf(task.assignTo, runners)?.on_interrupt ?? "restart";
+    const policy = runnerOf(task.assignTo, runners)?.on_interrupt;
     const lastError = `interrupted: ${why}`;
     const ended = result === undefined ? {} : { result };
     if (policy === "fail") return fail(id, { actor, error: lastError, still, ...ended });
@@ -143,6 +143,17 @@ export function createFinish(
       lastError,
       interrupted: { runId: run?.id ?? "", at, crashes },
     });
+    if (policy === undefined) {
+      const reason = `${lastError}, and its assignee "${task.assignTo}" does not exist any more: when it is there again, its \`on_interrupt\` applies`;
+      return transition(id, {
+        to: "blocked",
+        actor: { ...actor, reason },
+        still,
+        // It keeps its run: what becomes of that is not decided.
+        change: () => ({ ...change(), run, hold: { kind: "assignee", by: actor.by, reason, at, wanted: "pending" } }),
+        onVeto: "hold",
+      });
+    }
     const waits =
       policy === "hold"
         ? `${task.assignTo} does nothing twice by itself`
@@ -160,13 +171,14 @@ export function createFinish(
         onVeto: "hold",
       });
     const reason = `${lastError}, and ${waits}: a person has to decide what to do`;
-    return transition(id, {
-      to: "blocked",
-      actor: { ...actor, reason },
-      still,
-      change: () => ({ ...change(), hold: { kind: "interruption", by: actor.by, reason, at, wanted: "pending" } }),
-      onVeto: "hold",
+    const held = (): Changes => ({
+      ...change(),
+      hold: { kind: "interruption", by: actor.by, reason, at, wanted: "pending" },
     });
+    if (task.status !== "blocked")
+      return transition(id, { to: "blocked", actor: { ...actor, reason }, still, change: held, onVeto: "hold" });
+    const amended = { kind: "changed", note: reason, still, change: () => ({ ...held(), reason }) } as const;
+    return { kind: "moved", task: await amend(id, actor, amended) };
   }
 
   return {

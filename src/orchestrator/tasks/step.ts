@@ -166,9 +166,13 @@ async function nobody(task: Task, { transitions, clock }: StepDeps): Promise<voi
 }
 
 async function unblock(task: Task, deps: StepDeps): Promise<void> {
-  const { store, transitions, clock } = deps;
+  const { store, transitions, finish, clock } = deps;
   const reason = await freedBy(task, deps);
   if (reason === undefined) return store.setDue(task.id, undefined);
+  if (task.run !== undefined) {
+    await finish.interrupted(task, { actor: SELF, crashes: 0, why: "the gateway ended while it ran" });
+    return;
+  }
   await transitions.transition(task.id, {
     to: "pending",
     actor: { ...SELF, reason },
