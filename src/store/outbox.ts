@@ -105,6 +105,8 @@ export function createOutbox(
   );
   const addPosted = createAddPosted(database);
   const insertSight = createInsertSight(database);
+  // Its author deleted it while it was on its way. Only a deletion has no message.
+  const hasDeletion = database.prepare<[string]>("SELECT 1 FROM deliveries WHERE target_id = ? AND message IS NULL");
   const { addEnd, isEndPending, endNotified } = createPendingEnds(connection, addPending);
   const addLink = createAddLink(database);
 
@@ -129,8 +131,8 @@ export function createOutbox(
     const { address, sight } = parseData(delivery);
     // A change of what was posted is no new answer.
     const isFirst = parts.every(({ operation }) => operation === "create");
-    if (sight && isFirst && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] }))
-      insertSight({ ...sight, address, at });
+    const isAnswer = sight && isFirst && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] });
+    if (isAnswer && !hasDeletion.get(sight.messageId)) insertSight({ ...sight, address, at });
     link(delivery, parts, at);
   };
 

@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { pluginsConfig } from "../../../src/plugins/config.js";
 import { createPlugins } from "../../../src/plugins/plugins.js";
-import type { Scripted } from "../../gateway/loopback-adapter.js";
+import { LoopbackPlatform, type Scripted } from "../../gateway/loopback-adapter.js";
 import { messageOf, type Rig, type RigOptions, startRig } from "../../gateway/rig.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
@@ -525,6 +525,62 @@ describe("a conversation's clocks", () => {
     expect(desk.rig.platform.texts("dm-7")).toEqual([]);
     expect(await desk.clocks()).toContain("first running");
   });
+
+  it.each([
+    ["that the platform puts off", { kind: "retry", error: "503", scope: "chat" }, undefined],
+    ["whose request is repeated, because its answer was lost", { kind: "lost" }, undefined],
+    ["that a crash cuts off", { kind: "hang" }, "crash"],
+    ["that arrived, as an operator says", { kind: "lost" }, "held"],
+    ["that an operator tries again", { kind: "permanent", error: "403" }, "dead"],
+  ] satisfies [string, Scripted, "crash" | "held" | "dead" | undefined][])(
+    "see an answer %s as none when its author deletes it meanwhile, and once when its author changes it",
+    async (_, result, end) => {
+      for (const change of ["deleted", "edited"] as const) {
+        const platform = new LoopbackPlatform("loop", { idempotentCreate: end !== "held" });
+        const options = { platforms: [platform], gateway: { default_route: { forward: "loop:bot:desk" } } };
+        let desk = await support(options);
+        const { clock } = desk;
+        await desk.customer("anybody there?", { chatId: "dm-7" });
+        await desk.pass(4 * MINUTE);
+        let requests = 0;
+        platform.script = ({ address }) => (address.chatId === "dm-7" && requests++ === 0 ? result : undefined);
+        const facts = { userId: "1", displayName: "Olga", chatId: "desk", replyToId: platform.messages[0]?.id };
+        const message = messageOf("yse", { ...facts, receivedAt: clock.now() });
+        const { messageId } = message;
+        await desk.rig.receive({ kind: "message", eventId: messageId, message });
+        await until(() => requests > 0, "the first request");
+        const address = { platform: "loop", botId: "bot", chatId: "desk" };
+        await desk.rig.receive(
+          change === "edited"
+            ? { kind: "edited", eventId: "change", message: { ...message, text: "yes", isEdit: true } }
+            : { kind: "deleted", eventId: "change", address, messageId, at: clock.now() },
+        );
+        await until(async () => {
+          const { waiting, running } = (await desk.rig.gateway.status()).inbox;
+          return waiting + running === 0;
+        }, "the change is taken in");
+        if (end === "crash") {
+          await desk.sla.stop();
+          await desk.rig.crash();
+          desk = await support({ ...options, file: desk.rig.file, clock });
+        } else if (end === "held" || (end === "dead" && change === "deleted")) {
+          const list = () => desk.rig.store.outbox.list({ status: end, limit: 5 });
+          const isGivenUp = ({ targetId }: { targetId?: string | undefined }) => targetId === undefined;
+          const answer = await until(async () => (await list()).find(isGivenUp), "the answer is given up");
+          await desk.rig.gateway.release(answer.id, end === "held");
+        }
+        await until(async () => {
+          await clock.advance(1_000);
+          const { waiting, sending } = (await desk.rig.gateway.status()).outbox;
+          return waiting + sending === 0;
+        }, "everything is sent");
+        await desk.pass(MINUTE);
+        const clocks = await desk.clocks();
+        if (change === "deleted") expect(clocks).toEqual(["first running", "solved running"]);
+        else expect(clocks).toEqual([expect.stringContaining("first ended met 4"), "solved paused"]);
+      }
+    },
+  );
 
   it("see an answer that was refused when its correction is delivered, and a later correction as no answer", async () => {
     const desk = await support({ gateway: { default_route: { forward: "loop:bot:desk" } } });
