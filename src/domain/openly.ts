@@ -8,16 +8,18 @@ export const OPENLY_ONCE_MS = 10 * 60_000;
 
 /**
  * The id of the delivery with that line: the same for all answers to this person, in this place, of the same ten minutes; or, where each
- * message has a line of its own, for all that is said about that message in the same words.
+ * message has a line of its own, for this answer alone.
  */
 export function openlyId({
+  id,
   openly,
   visibleTo,
   createdAt,
-}: Pick<Delivery, "openly" | "visibleTo" | "createdAt">): string | undefined {
+}: Pick<Delivery, "id" | "openly" | "visibleTo" | "createdAt">): string | undefined {
   if (!openly || visibleTo === undefined) return undefined;
-  const { address, message, isForEach } = openly;
-  const once = isForEach ? `reply ${message.replyToId} ${message.text}` : Math.floor(createdAt / OPENLY_ONCE_MS);
+  const { address, isForEach } = openly;
+  // The line about one correction may change when a later one is delivered.
+  const once = isForEach ? `for ${id}` : Math.floor(createdAt / OPENLY_ONCE_MS);
   const what = `${formatAddress(address)} ${visibleTo} ${once}`;
   return `${OPENLY}${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;
 }

@@ -34,6 +34,7 @@ import { invoke } from "./invoke.js";
 import { listeningOf } from "./listening.js";
 import { newlyStored } from "./new-rows.js";
 import { noteReusedKey } from "./note-reused-key.js";
+import { correctNotices } from "./outbound/correct-notices.js";
 import { DISCARDED, discard } from "./outbound/discard.js";
 import { DELETED_BEFORE, heldWith } from "./outbound/find-target.js";
 import { notifyPending } from "./outbound/notify-pending.js";
@@ -316,7 +317,10 @@ class RunningGateway implements Gateway {
     else if (!(await store.outbox.release(deliveryId, now, options))) return false;
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
-    if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
+    if (delivery.status === "sent" && this.#outbound) {
+      await correctNotices(delivery, this.#outbound);
+      await reportSent(delivery, this.#outbound);
+    }
     this.#rereadAndWake(queueOf(delivery));
     for (const change of changes.reverse()) await this.release(change.id);
     return true;

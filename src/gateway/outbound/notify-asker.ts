@@ -29,7 +29,7 @@ export const passesOn = ({ mirrors, answers }: Delivery): boolean =>
 export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
   const { cause, answers, mirrors } = delivery;
   const role = answers?.role;
-  const visibleTo = answers?.author ?? delivery.visibleTo;
+  const visibleTo = askerOf(delivery);
   const now = out.clock.now();
   const isInDoubt = ending === "held" && saysInDoubt(reason);
   // There it would take the place of an answer that may be shown.
@@ -45,7 +45,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const isElsewhere = formatAddress(directly) !== formatAddress(asked);
   const openText = isPassedOn ? openlyNotPassedOn(delivery, role, isInDoubt) : openlyNotShown(ending, isInDoubt);
   const notice: NewDelivery = {
-    id: noticeId(`${answers?.askedAt ? delivery.id : cause.id} ${visibleTo}`),
+    id: noticeOf(delivery, visibleTo),
     // What is refused there goes on to the person directly.
     address: interaction ? delivery.address : directly,
     operation: "send",
@@ -70,6 +70,12 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   await out.store.outbox.enqueue([notice], now);
   out.wake(queueOf(notice));
 }
+
+export const askerOf = ({ answers, visibleTo }: Delivery): string | undefined => answers?.author ?? visibleTo;
+
+/** The notice that something of this cause did not arrive. */
+export const noticeOf = ({ id, answers, cause }: Delivery, asker: string): string =>
+  noticeId(`${answers?.askedAt ? id : cause.id} ${asker}`);
 
 const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
 

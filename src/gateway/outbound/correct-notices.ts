@@ -1,0 +1,65 @@
+/** A person was notified that their words were not passed on, and now they are: the notice says so, or is not sent. */
+import { formatAddress } from "../../domain/address.js";
+import { openlyId } from "../../domain/openly.js";
+import { queueOf } from "../../domain/outbox-queue.js";
+import { type Delivery, isUnderWay, type NewDelivery } from "../../domain/store.js";
+import { askerOf, noticeId, noticeOf, passesOn } from "./notify-asker.js";
+import type { Outbound } from "./sending.js";
+import { withdraw } from "./withdraw.js";
+
+/** Far more than a person makes. */
+const MAX_CORRECTIONS = 100;
+
+/** Before it counts as sent: a crash between both leaves no notice as it was. */
+export async function correctNotices(delivery: Delivery, out: Outbound): Promise<void> {
+  const asker = askerOf(delivery);
+  // What is sent at its first try, and corrects nothing, was not missed before.
+  const wasTried = delivery.round > 1 || delivery.operation === "edit";
+  if (asker === undefined || delivery.operation === "delete" || !wasTried || !passesOn(delivery)) return;
+  const place = out.offers.placeName(delivery.address) ?? formatAddress(delivery.address);
+  const [posted, openly] =
+    delivery.operation === "edit"
+      ? [`**Your corrected message is shown in ${place}.**`, "The corrected message was passed on."]
+      : [`**Your message was posted in ${place}.**`, "This message was passed on."];
+  for (const missed of await missedBefore(delivery, out)) {
+    const notice = await out.store.outbox.get(noticeOf(missed, asker));
+    const line = notice && openlyId(notice);
+    if (notice) await correct(notice, posted, delivery, out);
+    if (line) await correct(await out.store.outbox.get(line), openly, delivery, out);
+  }
+}
+
+/** Itself when it was given up before, and the earlier texts of the same message that did not arrive. */
+async function missedBefore(delivery: Delivery, { store }: Outbound): Promise<Delivery[]> {
+  const { id, seq, round, targetId } = delivery;
+  const own = round > 1 ? [delivery] : [];
+  if (targetId === undefined) return own;
+  const first = await store.outbox.get(targetId);
+  const edits = await store.outbox.list({ targetId, limit: MAX_CORRECTIONS });
+  const isMissed = (other: Delivery) =>
+    other.id !== id && other.seq < seq && other.operation !== "delete" && other.status !== "sent";
+  return [...own, ...(first ? [first, ...edits] : edits).filter(isMissed)];
+}
+
+async function correct(notice: Delivery | undefined, text: string, { cause }: Delivery, out: Outbound): Promise<void> {
+  if (!notice?.message) return;
+  if (isUnderWay(notice) && (await withdraw(notice.id, "the message was passed on after all", out))) return;
+  if (!isUnderWay(notice) && notice.status !== "sent") return;
+  const { id: targetId, address, message, visibleTo } = notice;
+  const now = out.clock.now();
+  const edit: NewDelivery = {
+    // Once: it is right from then on.
+    id: noticeId(`passed on ${targetId}`),
+    address,
+    operation: "edit",
+    targetId,
+    message: { ...message, text },
+    cause,
+    expiresAt: now + out.config.ttl,
+    visibleTo,
+    isCourtesy: true,
+    skipsHooks: true,
+  };
+  await out.store.outbox.enqueue([edit], now);
+  out.wake(queueOf(edit));
+}

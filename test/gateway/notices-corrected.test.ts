@@ -1,0 +1,142 @@
+/** What a person reads about an answer of theirs that was not passed on, once it is. */
+import { describe, expect, it } from "vitest";
+import type { Address } from "../../src/domain/address.js";
+import { until } from "../support/until.js";
+import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
+import { messageOf, startRig } from "./rig.js";
+
+const DESK = { platform: "far", chatId: "desk", userId: "7" };
+const REFUSED = { kind: "permanent", error: "400: strange content" } as const;
+const IN_DOUBT = { kind: "ambiguous", error: "no answer", mayRepeat: false } as const;
+const CLOSED = { kind: "permanent", error: "50007: closed direct messages" } as const;
+
+/** A customer's message has its copy at the desk; an operator, or a person without a role, answers it there. `direct`: what becomes of a message to them. */
+async function startDesk(direct?: Scripted) {
+  const far = new LoopbackPlatform("far", {
+    privateAddress: (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` }),
+  });
+  far.width = 1_000;
+  far.script = ({ address }) => (address.chatId === "desk" ? undefined : direct);
+  const near = new LoopbackPlatform("loop");
+  near.width = 1_000;
+  const rig = await startRig({
+    gateway: { default_route: { forward: "far:bot:desk" } },
+    operators: { operator: ["far:7"] },
+    platforms: [near, far],
+    hooks: (registry) =>
+      void registry.registerModifying(
+        "message_sending",
+        ({ message: { text } }: { message: { text: string } }) =>
+          text.includes("secret") ? { cancel: "no secrets" } : null,
+        { name: "guard" },
+      ),
+  });
+  await rig.say("hello?", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" });
+  await rig.idle();
+  const replyToId = far.messages.at(-1)?.id as string;
+  let edits = 0;
+  return {
+    rig,
+    near,
+    far,
+    replyToId,
+    async answer(text: string, facts = {}) {
+      await rig.say(text, { ...DESK, messageId: "f1", replyToId, ...facts });
+      await rig.idle();
+    },
+    async correct(text: string, facts = {}) {
+      const message = messageOf(text, { ...DESK, messageId: "f1", replyToId, ...facts, isEdit: true });
+      await rig.receive({ kind: "edited", eventId: `edit:f1:${++edits}`, message });
+      await rig.idle();
+    },
+    lines: () => far.texts("desk").slice(1),
+  };
+}
+
+describe("the notice about an answer that was not passed on", () => {
+  it.each([
+    ["the platform refused it", "the answer", REFUSED],
+    ["a hook withheld it", "the secret answer", undefined],
+  ] as const)("says after the correction that it was, where the answer was written: %s", async (_, text, result) => {
+    const { near, far, answer, correct, lines } = await startDesk(CLOSED);
+    near.script = () => result;
+    await answer(text);
+    expect(lines()).toEqual(["This message was not passed on. `/outbox` shows why."]);
+    near.script = () => undefined;
+    await correct("the corrected answer");
+    expect(near.texts("dm-5")).toEqual(["**Ada**: the corrected answer"]);
+    expect(lines()).toEqual(["The corrected message was passed on."]);
+    await correct("the better answer");
+    expect(far.messages.filter(({ chatId }) => chatId === "desk").map(({ edits }) => edits)).toEqual([0, 1]);
+  });
+
+  it.each([
+    ["an operator", "7"],
+    ["a person without a role", "8"],
+  ])("says so privately, where %s was notified privately", async (_, userId) => {
+    const { near, far, answer, correct, lines } = await startDesk();
+    near.script = () => REFUSED;
+    await answer("the answer", { userId });
+    expect(far.texts(`dm-${userId}`)).toEqual([
+      expect.stringContaining("Your message was not posted in loop:bot:dm-5"),
+    ]);
+    near.script = () => undefined;
+    await correct("the corrected answer", { userId });
+    expect(far.texts(`dm-${userId}`)).toEqual(["**Your corrected message is shown in loop:bot:dm-5.**"]);
+    expect(lines()).toEqual([]);
+  });
+
+  it("is not sent when it still waits", async () => {
+    const { rig, near, far, replyToId, correct } = await startDesk({
+      kind: "retry",
+      error: "too fast",
+      afterMs: 60_000,
+      scope: "chat",
+    });
+    near.script = () => REFUSED;
+    await rig.say("the answer", { ...DESK, messageId: "f1", replyToId });
+    await until(() => far.requests.some(({ address }) => address.chatId === "dm-7"), "the notice being tried");
+    near.script = () => undefined;
+    await correct("the corrected answer");
+    far.script = () => undefined;
+    rig.clock.advance(120_000);
+    await rig.idle();
+    expect(far.texts("dm-7")).toEqual([]);
+  });
+
+  it("says so after an operator had it tried again, or confirmed that it arrived", async () => {
+    const { rig, near, answer, lines } = await startDesk(CLOSED);
+    for (const [result, status] of [
+      [REFUSED, "dead"],
+      [IN_DOUBT, "held"],
+    ] as const) {
+      near.script = () => result;
+      await answer("the answer", { messageId: status });
+      near.script = () => undefined;
+      const [given] = await rig.store.outbox.list({ status, limit: 1 });
+      await rig.gateway.release(given?.id ?? "", status === "held");
+      await rig.idle();
+    }
+    expect(lines()).toEqual(["This message was passed on.", "This message was passed on."]);
+  });
+
+  it("is one for each correction: a later one that is refused has its own", async () => {
+    const { near, answer, correct, lines } = await startDesk(CLOSED);
+    await answer("the answer");
+    const refuse = () => {
+      near.script = ({ kind }) => (kind === "edit" ? REFUSED : undefined);
+    };
+    refuse();
+    await correct("the first correction");
+    expect(lines()).toEqual(["The correction of this message was not passed on. `/outbox` shows why."]);
+    near.script = () => undefined;
+    await correct("the second correction");
+    expect(lines()).toEqual(["The corrected message was passed on."]);
+    refuse();
+    await correct("the third correction");
+    expect(lines()).toEqual([
+      "The corrected message was passed on.",
+      "The correction of this message was not passed on. `/outbox` shows why.",
+    ]);
+  });
+});
