@@ -17,6 +17,7 @@ import { endersText, givenUpLines, type HeldAfterCrashes, heldAfterCrashes, held
 import { outrankedHooks } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
+import { stoppedText } from "./hooks/stopped.js";
 import { silentlyGivenUp } from "./journey/cut-off-points.js";
 import { failingDeliveries, failingText, isRefused, lastingPauses, queueLines } from "./queue-lines.js";
 import { code, count, plain } from "./text.js";
@@ -309,12 +310,7 @@ function hookLines(
   return [
     `${count(all.length, "hook")}, ${enabled.length} enabled`,
     ...(paused === undefined ? [] : [`⏸ ${paused} ${code("/hooks resume")} runs them again.`]),
-    ...breakers
-      .slice(0, MAX_NAMED)
-      .map(
-        ({ hookId, failures, openUntil }) =>
-          `⛔ ${code(hookId)} ${openUntil > now ? `is not run: it failed ${failures} times in a row. One run tries it in ${formatDuration(openUntil - now)}; ${code(`/hooks enable ${hookId}`)} runs it at once` : `failed ${failures} times in a row. Its pause has ended: its next run tries it`}`,
-      ),
+    ...breakers.slice(0, MAX_NAMED).map((one) => `⛔ ${stoppedText(one, now)}`),
     ...switched.slice(0, MAX_NAMED).map(({ id, text }) => `⚠ ${code(id)} was ${text}`),
     ...(switched.length > MAX_NAMED ? [`and ${switched.length - MAX_NAMED} more that were switched in chat`] : []),
     ...(failing.length > 0 ? [`✗ failing in 24 h: ${named(failing)}`] : []),

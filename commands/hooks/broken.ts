@@ -1,4 +1,4 @@
-/** `/hooks broken`: definitions that are not in force, with everything that is wrong, triggers that cannot fire, and all other problems of the configuration. */
+/** `/hooks broken`: definitions that are not in force, with everything that is wrong, hooks whose breaker is open, triggers that cannot fire, and all other problems of the configuration. */
 
 import { sep } from "node:path";
 import type { AutomationDesk, BrokenHook } from "../../src/automations/desk.js";
@@ -8,6 +8,7 @@ import { placeText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count, plain } from "../text.js";
+import { stoppedText } from "./stopped.js";
 
 const PAGE_SIZE = 10;
 const MAX_PAGE_SIZE = 100;
@@ -20,6 +21,7 @@ const SECTIONS = {
   hook: (total: number) => `**${count(total, "hook")} not in force**`,
   previous: (total: number) =>
     `**${count(total, "hook")} broken in the latest version: the previous version is in force**`,
+  stopped: (total: number) => `**${count(total, "hook")} stopped after failures**`,
   trigger: (total: number) => `**${count(total, "trigger")} cannot fire at the moment**`,
   problem: (total: number) => `**${count(total, "problem")} of the configuration**`,
 } as const;
@@ -30,14 +32,16 @@ interface Entry {
 }
 
 export async function showBroken(
-  { automations, problems }: CommandDeps,
+  { automations, problems, clock }: CommandDeps,
   { options }: CommandContext,
 ): Promise<CommandAnswer> {
   const broken = automations?.broken() ?? [];
+  const stopped = automations?.breakers() ?? [];
   const stuck = (automations?.problems() ?? []).filter(({ isNote }) => isNote !== true);
   const others = ((await problems?.()) ?? []).filter(({ of }) => of !== "hook" && of !== "trigger" && of !== "event");
   const entries: Entry[] = [
     ...broken.map((one) => ({ section: sectionOf(one, automations), text: brokenText(one, automations) })),
+    ...stopped.map((one) => ({ section: "stopped" as const, text: `⛔ ${stoppedText(one, clock.now())}` })),
     ...stuck.map(({ hookId, message }) => ({
       section: "trigger" as const,
       text: `${code(hookId)}: ${plain(message)}`,
@@ -47,7 +51,14 @@ export async function showBroken(
   const names = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
   const sorted = names.flatMap((name) => entries.filter(({ section }) => section === name));
   const page = pageOf(sorted, Number(options.page ?? 1), sizeOf(options.limit, PAGE_SIZE, MAX_PAGE_SIZE));
-  const data = { broken: broken.map(brokenData), stuck, problems: others, page: page.number, pages: page.pages };
+  const data = {
+    broken: broken.map(brokenData),
+    breakers: stopped,
+    stuck,
+    problems: others,
+    page: page.number,
+    pages: page.pages,
+  };
   if (sorted.length === 0)
     return answer({
       text: ["No configured hook is broken."],

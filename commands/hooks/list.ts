@@ -1,5 +1,6 @@
 /** `/hooks [list] [filter]`: every hook, one table per family of points, with its state and what it did lately. */
 import type { BrokenHook } from "../../src/automations/desk.js";
+import type { OpenBreaker } from "../../src/automations/gates/breaker.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { nearest } from "../../src/lib/nearest.js";
 import { shortened } from "../../src/lib/shortened.js";
@@ -12,6 +13,7 @@ import { align, block, CHAT_WIDTH, code, count, plain, shortDuration } from "../
 import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";
+import { stoppedText } from "./stopped.js";
 
 const PAGE_SIZE = 12;
 const MAX_PAGE_SIZE = 500;
@@ -38,11 +40,13 @@ export async function listHooks(
   const unknown = matching.filter((row) => row.mayHaveRunFor !== undefined).length;
   const effects = await effectsOnPage(deps, context, page.entries);
   const never = matching.filter((row) => row.neverFired && row.enabled).length;
+  const stopped = deps.automations?.breakers() ?? [];
   return answer({
     text: [
       `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${pageText(page)}`,
-      ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now(), context)),
+      ...familiesOf(page.entries).map((family) => familyText(family, { now: deps.clock.now(), stopped, ...context })),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
+      stoppedLines(page.entries, stopped, deps.clock.now()),
       ...brokenLines(brokenOf(deps)),
       ...unsentLines(page.entries, effects),
       unknown > 0 &&
@@ -83,6 +87,11 @@ function unsentLines(rows: readonly HookRow[], effects: ReadonlyMap<string, Effe
     return instead === undefined ? [] : [`${code(id)} ${instead}`];
   });
   return unsent.length === 0 ? [] : [`Last run: ${unsent.join(", ")}. ${code("/hooks why ID")} shows why.`];
+}
+
+function stoppedLines(rows: readonly HookRow[], stopped: readonly OpenBreaker[], now: number): string | undefined {
+  const shown = stopped.filter(({ hookId }) => rows.some(({ id }) => id === hookId)).slice(0, MAX_NAMED);
+  return shown.map((one) => `✗ ${stoppedText(one, now)}.`).join("\n") || undefined;
 }
 
 const brokenOf = ({ automations }: CommandDeps) => automations?.broken() ?? [];
@@ -148,10 +157,16 @@ function familiesOf(rows: readonly HookRow[]): Family[] {
 /** A row fits a phone. */
 const HOOK_WIDTH = 18;
 
-const markOf = (row: HookRow | undefined) => (row?.enabled ? "●" : "○");
+function markOf(row: HookRow | undefined, stopped: readonly OpenBreaker[]): string {
+  if (row?.enabled !== true) return "○";
+  return stopped.some(({ hookId }) => hookId === row.id) ? "✗" : "●";
+}
 
 /** One table; a line above the hooks of a point names it, so that a row has room on a phone. */
-function familyText({ family, rows }: Family, now: number, { at }: Pick<CommandContext, "at">): string {
+function familyText(
+  { family, rows }: Family,
+  { at, now, stopped }: Pick<CommandContext, "at"> & { now: number; stopped: readonly OpenBreaker[] },
+): string {
   const named = rows.map((row) => (row.phase ? `${row.id} (${row.phase})` : row.id));
   // The end of an id tells it from others that begin like it.
   const whole = (index: number) =>
@@ -166,7 +181,7 @@ function familyText({ family, rows }: Family, now: number, { at }: Pick<CommandC
       { title: "failed", right: true },
     ],
     rows.map((row, index) => [
-      isLong(index) ? "" : markOf(row),
+      isLong(index) ? "" : markOf(row, stopped),
       isLong(index) ? "" : (named[index] ?? ""),
       row.neverFired
         ? "never"
@@ -182,7 +197,7 @@ function familyText({ family, rows }: Family, now: number, { at }: Pick<CommandC
   const withPoints = rows.flatMap(({ point }, index) => [
     ...(point === rows[index - 1]?.point ? [] : [point]),
     // Ids are copied into commands: a long one stands whole, over its row.
-    ...(isLong(index) ? [`${markOf(rows[index])}  ${whole(index)}`] : []),
+    ...(isLong(index) ? [`${markOf(rows[index], stopped)}  ${whole(index)}`] : []),
     lines[index] ?? "",
   ]);
   return `**${plain(family)}**\n${block([titles, ...withPoints].join("\n"))}`;

@@ -6,6 +6,7 @@ import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { ago, clip, clockTime, code, count, plain, table } from "../text.js";
 import { pausedText } from "./pause.js";
+import { stoppedUntil } from "./stopped.js";
 
 const PAGE_SIZE = 15;
 const MAX_PAGE_SIZE = 500;
@@ -17,7 +18,11 @@ export function showNext(deps: CommandDeps, { options, at: chat }: CommandContex
   const filter = typeof options.id === "string" ? options.id.trim().toLowerCase() : "";
   const rows = (automations?.next() ?? [])
     .filter(({ hookId }) => hookId.toLowerCase().includes(filter))
-    .map((next) => ({ ...next, enabled: registry.get(next.hookId)?.enabled ?? false }));
+    .map((next) => ({
+      ...next,
+      enabled: registry.get(next.hookId)?.enabled ?? false,
+      stoppedUntil: stoppedUntil(deps, next),
+    }));
   const page = pageOf(rows, Number(options.page ?? 1), sizeOf(options.limit, PAGE_SIZE, MAX_PAGE_SIZE));
   const data = { next: page.entries, total: rows.length, page: page.number, pages: page.pages };
   if (rows.length === 0 && filter !== "")
@@ -27,6 +32,7 @@ export function showNext(deps: CommandDeps, { options, at: chat }: CommandContex
       outcome: "failed",
       buttons: [[commandButton("All that wait", "/hooks next"), commandButton("Hooks", "/hooks list")]],
     });
+  const stopped = page.entries.filter((one) => one.stoppedUntil !== undefined);
   const missed = filter === "" ? missedText(deps) : undefined;
   if (rows.length === 0)
     return answer({
@@ -45,21 +51,28 @@ export function showNext(deps: CommandDeps, { options, at: chat }: CommandContex
           { title: "schedule", maxCharacters: 34 },
           { title: "last", right: true },
         ],
-        page.entries.map(({ hookId, schedule, at, lastAt, enabled }) => [
+        page.entries.map(({ hookId, schedule, at, lastAt, enabled, stoppedUntil }) => [
           hookId,
-          enabled ? (at <= now ? "now" : `in ${formatDuration(at - now)}`) : "off",
-          clockTime(at, now),
+          enabled ? whenText(at, stoppedUntil, now) : "off",
+          clockTime(stoppedUntil ?? at, now),
           schedule,
           lastAt === undefined ? "never" : ago(lastAt, now),
         ]),
         { at: chat },
       ),
+      stopped.length > 0 &&
+        `✗ not before: after failures in a row, times before that are skipped. ${code("/hooks enable ID")} runs the hook at its next time.`,
       missed,
       plain(pausedText(deps) ?? ""),
     ],
     data,
     buttons: [pageButtons(page, "/hooks next")],
   });
+}
+
+function whenText(at: number, stoppedUntil: number | undefined, now: number): string {
+  if (stoppedUntil !== undefined) return "✗ not before";
+  return at <= now ? "now" : `in ${formatDuration(at - now)}`;
 }
 
 /** Hooks whose only time passed without a run. */

@@ -16,6 +16,7 @@ import { ago, clip, code, count, plain } from "../text.js";
 import { brokenData, brokenText } from "./broken.js";
 import { outrankedText } from "./outranked.js";
 import { cutOffHookText, lastOutcomeText, readHookRow, skipText } from "./rows.js";
+import { stoppedUntil } from "./stopped.js";
 import { explainRemoved } from "./why-removed.js";
 
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -135,23 +136,26 @@ function originText(hook: HookInfo, definition: Definition | undefined): string 
   return hook.pluginId ? `plugin ${code(hook.pluginId)}` : "the product";
 }
 
-function definitionFields({ automations, registry, clock }: CommandDeps, definition: Definition) {
+function definitionFields(deps: CommandDeps, definition: Definition) {
+  const { automations, registry, clock } = deps;
   const next = automations?.next().find(({ hookId }) => hookId === definition.id);
   return [
     field("starts", triggerText(definition)),
     field("does", pipelineText(definition)),
     field("gates", gatesText(definition)),
-    ...(next ? [field("next", nextText(next.at - clock.now(), registry.get(next.hookId)?.enabled === true))] : []),
+    ...(next && stoppedUntil(deps, next) === undefined
+      ? [field("next", nextText(next.at - clock.now(), registry.get(next.hookId)?.enabled === true))]
+      : []),
   ];
 }
 
-/** A hook that fails again and again is not run for a while. */
 /** A time that came while the hook was disabled waits until it is enabled. */
 function nextText(inMs: number, isEnabled: boolean): string {
   if (inMs > 0) return `in ${formatDuration(inMs)}`;
   return isEnabled ? "now" : "when it is enabled";
 }
 
+/** A hook that fails again and again is not run for a while. */
 function breakerFields(deps: CommandDeps, hook: HookInfo, now: number) {
   const open = breakerOf(deps, hook);
   if (open === undefined) return [];

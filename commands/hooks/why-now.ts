@@ -21,6 +21,7 @@ import { ago, clockTime, code, count, plain } from "../text.js";
 import { brokenText } from "./broken.js";
 import { followText, outrankedText } from "./outranked.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
+import { stoppedUntil } from "./stopped.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
 import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
 
@@ -268,6 +269,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     `${neverText(row)}.${isOwn || cut !== undefined || (last === undefined && row.mayHaveRunFor !== undefined) ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
   const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
+  const stopped = next && stoppedUntil(deps, next);
   const isManual = trigger?.kind === "manual";
   const outranked = outrankedText(deps, hook);
   return answer({
@@ -293,9 +295,11 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       ending !== cut && ending && `⚠ ${ending}`,
       next &&
         hook.enabled &&
-        (next.at <= now
-          ? "It is due now."
-          : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
+        (stopped !== undefined
+          ? `Its times before ${clockTime(stopped, now)} UTC (in ${formatDuration(stopped - now)}) are skipped: ${code(`/hooks enable ${hook.id}`)} closes its breaker.`
+          : next.at <= now
+            ? "It is due now."
+            : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
       isManual && `It runs only when a person fires it: ${code(`/fire-hook ${hook.id} live=true`)}.`,
       effect?.text,
       remark && `⚠ ${plain(remark)}`,

@@ -115,6 +115,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     },
     runs: store.runs,
     keyValue: options.keyValue,
+    definition: (id) => live.get(id)?.definition,
     clock,
     logger,
     // The error may quote what is for owners. The command shows it to those who may read it.
@@ -325,15 +326,15 @@ export function createAutomations(options: AutomationsOptions): Automations {
     pluginBreaker: {
       isWatched: (id) => gates.breakers.isWatched(id),
       enter(id) {
-        const refusal = gates.breakers.check({ hookId: id, isManual: false }, clock.now());
+        const refusal = gates.breakers.check({ id }, false, clock.now());
         if (refusal === undefined) gates.breakers.started(id);
         return refusal?.reason;
       },
       close: (id) => void gates.breakers.close(id),
       timedOut: (id, isOfStranger) =>
         void (isOfStranger
-          ? gates.breakers.note(id, undefined, clock.now())
-          : gates.breakers.failed(id, "It gave no answer before its deadline.", clock.now())),
+          ? gates.breakers.note({ id }, undefined, clock.now())
+          : gates.breakers.failed({ id }, "It gave no answer before its deadline.", clock.now())),
       refusal: (id) => gates.breakers.explain(id, clock.now()),
     },
     paused: () => pause.paused,

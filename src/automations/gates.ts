@@ -24,6 +24,8 @@ export interface GatesOptions {
   readonly breaker: { failures: number; pauseMs: number };
   runs: Pick<AutomationRunStore, "started">;
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
+  /** That is in force. */
+  definition(hookId: string): Definition | undefined;
   clock: Clock;
   logger: Logger;
   /** A breaker opened: said once, until it has closed again. */
@@ -81,7 +83,7 @@ export class Gates {
     return {
       kind: "open",
       leave: async (outcome) => {
-        const noted = entrance.isByHand ? undefined : this.breakers.note(definition.id, outcome, this.#now);
+        const noted = entrance.isByHand ? undefined : this.breakers.note(definition, outcome, this.#now);
         slot.free();
         await noted;
       },
@@ -97,9 +99,10 @@ export class Gates {
     return this.breakers.learn(isThere);
   }
 
-  /** The limits have changed. */
+  /** The limits or the hooks have changed. */
   admit(): void {
     this.#slots.admit();
+    this.breakers.closeChanged();
   }
 
   /** What would refuse it now, or make it wait for its turn; undefined when nothing would. Takes nothing. For "why". */
@@ -148,7 +151,7 @@ export class Gates {
   }
 
   #checkBreaker({ definition, isManual }: Pick<Entrance, "definition" | "isManual">): Refusal | undefined {
-    return this.breakers.check({ hookId: definition.id, isManual }, this.#now);
+    return this.breakers.check(definition, isManual, this.#now);
   }
 
   #checkStarts({ definition, isRetry }: Pick<Entrance, "definition" | "isRetry">): Refusal | undefined {

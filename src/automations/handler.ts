@@ -51,6 +51,8 @@ export interface Handler<Options = unknown> {
    * Templates among them are not judged.
    */
   missing?(options: Options, machine: Machine): readonly string[];
+  /** Changes with the code that these options name. */
+  version?(options: Options, folder: string): string | undefined;
   /** What is wrong with the code that these options name; it is loaded for that, as a run loads it. */
   faults?(options: Options, folder: string): Promise<readonly string[]>;
   /** Secret variables that these options need; a missing one is refused at load. */

@@ -24,6 +24,7 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
     breaker: { failures: 3, pauseMs: 60_000 },
     runs: store.automation.runs,
     keyValue: store.keyValue,
+    definition: () => undefined,
     clock,
     logger: logTo(log),
     onBreak: (id, pauseMs) => void broken.push(`${id}: ${pauseMs}`),

@@ -92,6 +92,7 @@ export function checkDefinition(
   if (!unsure.has("execution") && !unsure.has("timeout")) checkEffects(checked, issues);
   const compiled = compileTemplates(body, point, issues);
   if (issues.length > 0 || unsure.size > 0 || compiled === undefined) return { issues };
+  const hash = createHash("sha256").update(JSON.stringify(raw)).digest("base64url").slice(0, 22);
   return {
     definition: {
       id: form.id,
@@ -122,7 +123,8 @@ export function checkDefinition(
       ...optional("sees", form.sees),
       ...optional("capabilities", form.capabilities),
       critical: form.critical,
-      hash: createHash("sha256").update(JSON.stringify(raw)).digest("base64url").slice(0, 22),
+      hash,
+      version: () => [hash, where.folder, body.run?.handler.version?.(body.run.options, where.folder)].join(),
       secrets,
       chats: chats
         .concat((form.notify?.to ?? []).map((text) => ({ path: ["notify", "to"], text })))

@@ -103,6 +103,8 @@ export interface Definition {
   readonly critical: boolean;
   /** Changes with every change of the definition's text. */
   readonly hash: string;
+  /** Changes with its text, its folder, and the code that it names. */
+  version(): string;
   /** Environment variables that it needs. */
   readonly secrets: readonly string[];
   /** Chats that its handler and `notify` name; `here` and templates are not among them. */

@@ -15,6 +15,8 @@ import type { Refusal } from "./refusal.js";
 export interface BreakersOptions {
   readonly breaker: { failures: number; pauseMs: number };
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
+  /** A hook that is in force, and has a version. */
+  definition(hookId: string): WatchedHook | undefined;
   clock: Clock;
   logger: Logger;
   onBreak(hookId: string, pauseMs: number): void;
@@ -29,6 +31,12 @@ export interface OpenBreaker {
   readonly openUntil: number;
 }
 
+/** `version` changes with what it does; without one, who knows of a change closes its breaker. */
+export interface WatchedHook {
+  readonly id: string;
+  version?(): string;
+}
+
 interface State {
   /** Failures in a row. */
   failures: number;
@@ -36,11 +44,18 @@ interface State {
   /** How often it opened without having been closed. */
   openings: number;
   isTrying: boolean;
+  /** That of the hook when it failed. */
+  version?: string | undefined;
 }
 
 const MAX_PAUSE_MS = 3_600_000;
 const SCOPE = "automations.breaker";
-const stored = z.object({ failures: z.number(), openUntil: z.number(), openings: z.number() });
+const stored = z.object({
+  failures: z.number(),
+  openUntil: z.number(),
+  openings: z.number(),
+  version: z.string().optional(),
+});
 
 export class Breakers {
   readonly #options: BreakersOptions;
@@ -57,12 +72,20 @@ export class Breakers {
       if (data !== undefined && isThere(hookId)) this.#states.set(hookId, { ...data, isTrying: false });
       else await this.#options.keyValue.delete(SCOPE, hookId);
     }
+    this.closeChanged();
   }
 
-  /** Lets the trial run through, and from then on none until it has ended. What a person fires by hand is neither refused nor a trial. */
-  check({ hookId, isManual }: { hookId: string; isManual: boolean }, now: number): Refusal | undefined {
-    const state = this.#states.get(hookId);
+  /**
+   * Lets the trial run through, and from then on none until it has ended. What a person fires by hand is neither refused nor a trial.
+   * An open breaker is closed when the hook is another version by now: its failures were those of the old one.
+   */
+  check(hook: WatchedHook, isManual: boolean, now: number): Refusal | undefined {
+    const state = this.#states.get(hook.id);
     if (state === undefined || state.openings === 0) return undefined;
+    if (state.version !== hook.version?.()) {
+      void this.close(hook.id);
+      return undefined;
+    }
     const refuse = (reason: string): Refusal => ({ kind: "refused", gate: "breaker", reason });
     if (state.isTrying && !isManual) return refuse("it failed again and again; one run is under way to try it");
     // One that is further off was set under another clock.
@@ -75,7 +98,7 @@ export class Breakers {
 
   /** Why it is not run now, for people; undefined when it is. */
   explain(hookId: string, now: number): string | undefined {
-    if (this.check({ hookId, isManual: false }, now) === undefined) return undefined;
+    if (this.check({ id: hookId }, false, now) === undefined) return undefined;
     const { failures = 0, openUntil = 0, isTrying } = this.#states.get(hookId) ?? {};
     const closes = `/hooks enable ${hookId} closes its breaker.`;
     if (isTrying) return `It is not called until the call that tries it ends: ${failures} failures in a row. ${closes}`;
@@ -90,20 +113,20 @@ export class Breakers {
   }
 
   /** Resolves when it is on disk. Never rejects. */
-  async note(hookId: string, outcome: RunOutcome | undefined, now: number): Promise<void> {
-    if (outcome?.status === "succeeded" || outcome?.status === "blocked") await this.close(hookId);
+  async note(hook: WatchedHook, outcome: RunOutcome | undefined, now: number): Promise<void> {
+    if (outcome?.status === "succeeded" || outcome?.status === "blocked") await this.close(hook.id);
     else if (outcome?.status === "failed" || outcome?.status === "timed_out" || outcome?.status === "queued")
-      await this.failed(hookId, reasonOf(outcome) ?? "", now);
+      await this.failed(hook, reasonOf(outcome) ?? "", now);
     else {
-      const state = this.#states.get(hookId);
+      const state = this.#states.get(hook.id);
       if (state !== undefined) state.isTrying = false;
     }
   }
 
   /** Resolves when it is on disk. Never rejects. */
-  failed(hookId: string, error: string, now: number): Promise<void> {
-    this.#failed(hookId, error, now);
-    return this.#keep(hookId);
+  failed(hook: WatchedHook, error: string, now: number): Promise<void> {
+    this.#failed(hook, error, now);
+    return this.#keep(hook.id);
   }
 
   /** It works again, or an operator gives it another chance. Resolves with whether its breaker was open. Never rejects. */
@@ -122,8 +145,17 @@ export class Breakers {
     return this.#states.size > 0 && this.#states.has(hookId);
   }
 
+  /** Those of hooks that are another version by now. */
+  closeChanged(): void {
+    for (const hookId of [...this.#states.keys()]) {
+      const hook = this.#options.definition(hookId);
+      if (hook !== undefined) this.check(hook, false, this.#options.clock.now());
+    }
+  }
+
   /** Breakers that are open, the longest first. */
   open(): OpenBreaker[] {
+    this.closeChanged();
     return [...this.#states]
       .filter(([, { openings }]) => openings > 0)
       .map(([hookId, { failures, openUntil }]) => ({ hookId, failures, openUntil }))
@@ -142,10 +174,13 @@ export class Breakers {
     }
   }
 
-  #failed(hookId: string, error: string, now: number): void {
+  #failed(hook: WatchedHook, error: string, now: number): void {
     const { failures: most, pauseMs } = this.#options.breaker;
-    const state = this.#states.get(hookId) ?? { failures: 0, openUntil: 0, openings: 0, isTrying: false };
-    this.#states.set(hookId, state);
+    const version = hook.version?.();
+    const fresh: State = { failures: 0, openUntil: 0, openings: 0, isTrying: false, version };
+    const known = this.#states.get(hook.id) ?? fresh;
+    const state = known.version === version ? known : fresh;
+    this.#states.set(hook.id, state);
     state.failures++;
     const isTrial = state.openings > 0 && state.isTrying;
     state.isTrying = false;
@@ -153,8 +188,8 @@ export class Breakers {
     const pause = Math.min(MAX_PAUSE_MS, pauseMs * 2 ** state.openings);
     state.openings++;
     state.openUntil = now + pause;
-    this.#logOpen(hookId, state, error, pause);
-    if (state.openings === 1) this.#options.onBreak(hookId, pause);
+    this.#logOpen(hook.id, state, error, pause);
+    if (state.openings === 1) this.#options.onBreak(hook.id, pause);
   }
 
   /** A warning once; that it stays open is no news. */

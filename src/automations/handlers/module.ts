@@ -3,8 +3,7 @@
  * controls may be named, and it is loaded anew when that file, or a local file that it imports, has changed.
  */
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -54,10 +53,11 @@ export const moduleHandler: Handler<ModuleOptions> = {
     const file = resolve(folder, path);
     return existsSync(file) ? [] : [`there is no module ${file}`];
   },
+  version: ({ path }, folder) => versionOf(resolve(folder, path)),
   async faults(options, folder) {
     const file = resolve(folder, options.path);
-    const version = await versionOf(file).catch(() => undefined); // not there: it is listed as missing
-    if (version === undefined) return [];
+    const version = versionOf(file);
+    if (version === undefined) return []; // it is listed as missing
     const known = examined.get(options);
     if (known?.version === version) return known.faults;
     const faults = await faultsOf(options, folder, file);
@@ -133,9 +133,8 @@ const imported = new WeakMap<ModuleOptions, string>();
 /** Node keeps a module for good under its address: the times and sizes of its files in it make a changed one new. */
 async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder">): Promise<Call> {
   const path = resolve(folder, options.path);
-  const version = await versionOf(path).catch((error: unknown) => {
-    throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}`, cause: error });
-  });
+  const version = versionOf(path);
+  if (version === undefined) throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}` });
   // Not at each run: what a module requires while it runs keeps its state until a file changes.
   if (imported.get(options) !== version) importAnew(localFiles(path));
   imported.set(options, version);
@@ -149,16 +148,20 @@ async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder
   });
 }
 
-/** A digest of the times and sizes of the module's file and the local files that it imports. Rejects when the module's file is not there. */
-async function versionOf(path: string): Promise<string> {
-  const [own, ...others] = await Promise.allSettled(localFiles(path).map((file) => stat(file)));
-  if (own?.status !== "fulfilled") throw own?.reason;
-  const texts = [own, ...others].map((one) => {
-    if (one.status === "rejected") return "none";
-    const { mtimeMs, size, ino } = one.value;
-    return `${mtimeMs}-${size}-${ino}`;
-  });
+/** A digest of the times and sizes of the module's file and the local files that it imports. Undefined when the module's file is not there. */
+function versionOf(path: string): string | undefined {
+  const texts = localFiles(path).map(fileVersion);
+  if (texts[0] === undefined) return undefined;
   return createHash("sha256").update(texts.join()).digest("hex").slice(0, 16);
+}
+
+function fileVersion(path: string): string | undefined {
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs}-${size}-${ino}`;
+  } catch {
+    return undefined; // not there, or not to be reached
+  }
 }
 
 /** A module that waits for ever while it is loaded is not waited for. */

@@ -33,6 +33,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     before: [],
     critical: false,
     hash: JSON.stringify(trigger),
+    version: () => JSON.stringify(trigger),
     secrets: [],
     chats: [],
     faults: async () => [],
