@@ -1,7 +1,6 @@
 /** Clocks and policies as people see them: with what has been used and what is left at this moment. */
 import type { SlaClock, SlaMeasure } from "../../domain/sla.js";
-import { ALWAYS } from "./calendars/calendar.js";
-import { usedOf } from "./clock/frame.js";
+import { leftOf, usedOf } from "./clock/frame.js";
 import type { Policy } from "./policies/policies.js";
 
 /** A clock with what only its policy and calendar can tell. */
@@ -10,7 +9,7 @@ export interface ClockView {
   /** Working time used, now or when it ended. */
   usedMs: number;
   percentUsed: number;
-  /** Working time left; negative when it is over. Absent when its policy is gone. */
+  /** Working time left; negative when it is over. */
   leftMs: number;
   /** Outside working hours, so it does not run: until then. */
   resumesAt?: number | undefined;
@@ -41,7 +40,7 @@ export function viewOf(clock: SlaClock, policy: Policy | undefined, now: number)
     clock,
     usedMs,
     percentUsed: clock.targetMs > 0 ? usedMs / clock.targetMs : 1,
-    leftMs: leftAt(clock, policy, usedMs, at),
+    leftMs: leftOf(clock, usedMs, at),
     resumesAt: resumptionOf(clock, policy, usedMs, at),
     timezone: policy?.calendar.timezone,
   };
@@ -52,14 +51,6 @@ function resumptionOf(clock: SlaClock, policy: Policy | undefined, usedMs: numbe
   const opensAt = policy?.calendar.nextOpen(now);
   // A deadline without any working time before it runs by the wall.
   return opensAt !== undefined && opensAt > now && usedOf(clock, policy, opensAt) === usedMs ? opensAt : undefined;
-}
-
-/** Overdue by: working time since it was due. */
-function leftAt({ dueAt, targetMs }: SlaClock, policy: Policy | undefined, usedMs: number, at: number): number {
-  if (dueAt === undefined || dueAt > at) return targetMs - usedMs;
-  const over = (policy?.calendar ?? ALWAYS).between(dueAt, at);
-  // Outside working hours nothing has been used since, and it is late all the same.
-  return -Math.max(over, 1);
 }
 
 export function describe(policy: Policy): Omit<PolicyView, "open" | "overdue"> {

@@ -158,6 +158,22 @@ describe("a conversation's clocks", () => {
     expect(last?.clock?.pausedFor).toBeUndefined();
   });
 
+  it("that are overdue are late by working time, without pauses before they end", async () => {
+    const desk = await support();
+    const leftMs = async (state: "paused" | "ended") => {
+      const { clocks } = await desk.sla.desk.list({ policyId: "solved", state, limit: 10 });
+      return clocks.map((view) => view.leftMs);
+    };
+    await desk.customer("my order is lost");
+    await desk.pass(9 * HOUR);
+    await desk.staff("which one?");
+    await desk.pass(3 * HOUR);
+    expect(await leftMs("paused")).toEqual([-HOUR]);
+    await desk.pass(22 * HOUR);
+    expect(desk.signals.at(-1)).toMatchObject({ state: "resolved", reason: "resolved, 1 h late" });
+    expect(await leftMs("ended")).toEqual([-HOUR]);
+  });
+
   it("start with the customer's first word, go from answer to answer, and wait while the customer is to speak", async () => {
     const desk = await support();
     await desk.customer("my order is lost");

@@ -62,3 +62,9 @@ export function usedOf(clock: SlaClock, policy: Policy | undefined, at: number):
   const span = { measure, cycle, startedAt, deadline };
   return frameOf(span, policy, course, extendedMs).used(at);
 }
+
+/** Working time left; negative from its due time on: outside working hours nothing is used, and it is late all the same. */
+export function leftOf({ dueAt, targetMs }: SlaClock, usedMs: number, at: number): number {
+  const leftMs = targetMs - usedMs;
+  return dueAt === undefined || dueAt > at ? leftMs : Math.min(leftMs, -1);
+}

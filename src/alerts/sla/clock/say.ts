@@ -3,7 +3,7 @@ import type { AlertSignal } from "../../../domain/alert-signal.js";
 import { type NewAnnouncement, SLA_MEASURE_NAMES, type SlaClock } from "../../../domain/sla.js";
 import { formatDuration } from "../../../lib/duration.js";
 import type { Policy } from "../policies/policies.js";
-import type { Frame } from "./frame.js";
+import { type Frame, leftOf } from "./frame.js";
 
 export type ClockNews =
   | { kind: "warning"; episode: number; at: number; label: string }
@@ -115,8 +115,8 @@ function reasonOf(news: ClockNews, { clock, frame, now }: About): string {
     case "met":
       return `${what}${clock.isByHook ? " by a hook" : ""} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
     case "cleared":
-      return clock.outcome === "late" && clock.endedAt !== undefined && clock.dueAt !== undefined
-        ? `${news.reason}, ${formatDuration(clock.endedAt - clock.dueAt)} late`
+      return clock.outcome === "late"
+        ? `${news.reason}, ${formatDuration(Math.max(1_000, -leftOf(clock, clock.usedMs ?? 0, clock.endedAt ?? now)))} late`
         : news.reason;
   }
 }
