@@ -10,7 +10,7 @@ const open = (live: LiveApp) => live.app.automations.breakers().map(({ hookId })
 
 const guard = (program: string) => `id: g\non: inbound_claim\nrun: { shell: { sh: "${program}" } }\n`;
 const GOOD = "cat > seen";
-const module = (id: string, more = "on: inbound_claim") => `id: ${id}\n${more}\nrun: { module: { path: ./${id}.mjs } }\n`;
+const module = (id: string) => `id: ${id}\non: inbound_claim\nrun: { module: { path: ./${id}.mjs } }\n`;
 const THROWS = 'export default () => { throw new Error("slip"); };';
 const PASSES = "export default () => undefined; // corrected";
 
