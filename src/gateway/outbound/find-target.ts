@@ -1,5 +1,5 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import { isAmbiguous, isUnknownToUs } from "../../domain/given-up.js";
+import { isAmbiguous, isInDoubt, isUnknownToUs } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
@@ -16,6 +16,9 @@ export const heldWith = (targetId: string) => `what it changes is held: ${target
 export const DELETED_BEFORE = "deleted before it was sent";
 const UNKNOWN_ID =
   "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";
+
+const NOT_KNOWN =
+  "it is not known whether the message is in the chat: no answer came before it was withdrawn. If it is there, delete it by hand";
 
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };
@@ -39,6 +42,7 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };
     if (target.status === "sent" && target.parts.some(isUnknownToUs))
       return { kind: "ended", status: "dead", reason: UNKNOWN_ID };
+    if (isInDoubt(target)) return { kind: "ended", status: "dead", reason: NOT_KNOWN };
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
   }
   // An edit of what was never posted posts it: the edit's own hooks have their say.
