@@ -116,6 +116,11 @@ A hook starts \`on\` a hook point (hook-points.md), by \`trigger: manual\`, or b
 
 ${kinds.join("\n\n")}
 
+A folder of \`files\` that the gateway's user may not list and enter is a problem in \`/status\`, \`/readyz\`, \`/hooks why\`, \`npx hookgate check\` and
+the log. It is watched again within seconds after it can be read. Then, as after a time when the gateway was stopped, each file that was
+created, modified or deleted meanwhile starts the hook. A folder that the hook has never read counts as empty until then, like one that is not
+there yet: all files in it start the hook. A folder in which no file matters goes under \`ignore\`.
+
 ## Context steps
 
 They run in order, before the handler; each sees the results of those before. Besides its own settings, every step takes:

@@ -12,7 +12,7 @@ import { asideNotes } from "../automations/definition/sources.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
 import { longPast } from "../automations/triggers/timed.js";
-import { notThereYet } from "../automations/triggers/watches.js";
+import { notThereYet, unreadFolders } from "../automations/triggers/watches.js";
 import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import { readableRoomNotes } from "../config/readable-rooms.js";
 import { runDry } from "../hooks/dry-run.js";
@@ -124,7 +124,10 @@ async function staged(
     rooms: rooms && webRooms([...rooms], config),
     moves: movesOf((prefix) => readCursors(database, "gateway", prefix)),
     taken: registry.validate(),
-    stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
+    stuck: [
+      ...definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
+      ...(await Promise.all(definitions.map(unreadFolders))).flat(),
+    ],
   });
   const infos = plugins.list();
   await plugins.stop();

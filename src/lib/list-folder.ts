@@ -1,5 +1,7 @@
 /** Folders that people write. What may not be read, or not at the moment, is never taken for what is not there. */
 import { type Dirent, opendirSync, readdirSync, statSync } from "node:fs";
+import { opendir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { errorMessage } from "./errors.js";
 
 /** A path that leads nowhere, over a file, or in a circle. */
@@ -45,10 +47,31 @@ export function whyUnread(path: string): string | undefined {
   }
 }
 
+/** The folder that cannot be listed or entered, this one or one on the way to it, and `whyUnread` of that. Its drive may answer late. */
+export async function unreadAt(path: string): Promise<[folder: string, why: string] | undefined> {
+  const isReached = await stat(path).then(
+    () => true,
+    (error: unknown) => !isDenied(error),
+  );
+  const above = isReached ? undefined : await unreadAt(dirname(path));
+  if (above !== undefined) return above;
+  try {
+    await (await opendir(path)).close();
+    await stat(`${path}/.`);
+    return undefined;
+  } catch (error) {
+    return leadsNowhere(error) ? undefined : [path, unreadText(error)];
+  }
+}
+
+export function isDenied(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EACCES" || code === "EPERM";
+}
+
 function unreadText(error: unknown): string {
   const why = errorMessage(error).replace(/, (scandir|opendir|stat)\b.*$/s, "");
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== "EACCES" && code !== "EPERM") return `cannot be read: ${why}. Check its disk.`;
+  if (!isDenied(error)) return `cannot be read: ${why}. Check its disk.`;
   const user = process.geteuid === undefined ? "of the gateway" : `with the id ${process.geteuid()}`;
   return `cannot be read: ${why}. Give the user ${user} the right to list and enter this folder.`;
 }

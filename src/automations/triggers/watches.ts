@@ -1,11 +1,12 @@
 /** The watches of all `files:` hooks. A watch ends and begins anew only when its hook selects other files. */
-import { existsSync } from "node:fs";
 import { wait } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
+import { isMissing } from "../../lib/list-folder.js";
 import type { Definition, TriggerOf } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
 import { HELD_SCOPE } from "./watch/own-output.js";
 import { selectionOf } from "./watch/selection.js";
+import { unreadIn, unreadText } from "./watch/unread.js";
 import { openWatch, type Watch, type WatchDeps, watchKey } from "./watch/watch.js";
 
 /** A big or slow tree does not delay the start for longer; it is added when it is ready. */
@@ -105,8 +106,16 @@ const OWN_ONLY =
 /** For a check, which watches nothing. */
 export function notThereYet({ id, trigger, folder }: Definition): TriggerProblem[] {
   if (trigger.kind !== "files") return [];
-  const absent = trigger.paths.filter((pattern) => !existsSync(selectionOf(pattern, trigger.ignore, folder).root));
+  const absent = trigger.paths.filter((pattern) => isMissing(selectionOf(pattern, trigger.ignore, folder).root));
   return absent.map((pattern) => waitingNote(id, pattern));
+}
+
+/** For a check: folders that `paths` names, or that are in one, and that cannot be read. */
+export async function unreadFolders({ id, trigger, folder }: Definition): Promise<TriggerProblem[]> {
+  if (trigger.kind !== "files") return [];
+  const selections = trigger.paths.map((pattern) => selectionOf(pattern, trigger.ignore, folder));
+  const texts = await Promise.all(selections.map(async (one) => unreadText(one, await unreadIn(one)) ?? []));
+  return texts.flat().map((message) => ({ hookId: id, message }));
 }
 
 function waitingNote(hookId: string, pattern: string): TriggerProblem {

@@ -1,10 +1,11 @@
 /**
- * Whether folders are still the ones that are watched. The system watches what it was given, not a name: a folder that is removed
- * and made again faster than the watcher looks is another one, in which nothing would be seen.
+ * Whether folders are still the ones that are watched, and can be read. The system watches what it was given, not a name: a folder that is removed
+ * and made again faster than the watcher looks is another one, in which nothing would be seen. It does not watch what cannot be read.
  */
 import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Clock, Timer } from "../../../lib/clock.js";
+import { unreadAt } from "../../../lib/list-folder.js";
 import { isGone } from "./change.js";
 
 /** After the last sign that something happened to a folder. */
@@ -13,10 +14,10 @@ const SETTLE_MS = 200;
 type FolderStats = Pick<Stats, "dev" | "ino" | "birthtimeMs">;
 
 export interface Identities {
-  seen(folder: string, stats: FolderStats | undefined): void;
+  seen(folder: string, stats: FolderStats | undefined, isUnread?: boolean): void;
   forget(folder: string): void;
   knows(folder: string): boolean;
-  /** Something happened in it or to it: it is looked at soon, and `replaced` told when it is another, or gone. */
+  /** Something happened in it or to it: it is looked at soon, and `replaced` told when it is another, is gone, or was made readable or not. */
   suspect(folder: string): void;
   stop(): void;
 }
@@ -36,8 +37,8 @@ export function createIdentities(clock: Clock, replaced: (folders: string[]) => 
   }
 
   return {
-    seen(folder, stats) {
-      if (stats) known.set(folder, nameOf(stats));
+    seen(folder, stats, isUnread = false) {
+      if (stats) known.set(folder, nameOf(stats, isUnread));
     },
     forget: (folder) => void known.delete(folder),
     knows: (folder) => known.has(folder),
@@ -51,7 +52,7 @@ export function createIdentities(clock: Clock, replaced: (folders: string[]) => 
 
 async function identityOf(folder: string): Promise<string | undefined> {
   try {
-    return nameOf(await stat(folder));
+    return nameOf(await stat(folder), (await unreadAt(folder)) !== undefined);
   } catch (error) {
     if (isGone(error)) return undefined;
     return "unreadable";
@@ -59,6 +60,6 @@ async function identityOf(folder: string): Promise<string | undefined> {
 }
 
 /** Numbers of removed folders are given to new ones, at once even; when it was made tells them apart (0 where the disk does not know). */
-function nameOf({ dev, ino, birthtimeMs }: FolderStats): string {
-  return `${dev}:${ino}:${birthtimeMs}`;
+function nameOf({ dev, ino, birthtimeMs }: FolderStats, isUnread: boolean): string {
+  return `${dev}:${ino}:${birthtimeMs}${isUnread ? ":unread" : ""}`;
 }

@@ -11,6 +11,8 @@ export interface Selection {
   readonly depth: number;
   /** Whether a file counts. */
   selects(path: string): boolean;
+  /** Whether files in this folder may count. */
+  enters(folder: string): boolean;
   /** Whether neither it nor anything in it counts. */
   ignores(path: string): boolean;
 }
@@ -20,11 +22,13 @@ export function selectionOf(pattern: string, ignore: readonly string[], folder: 
   const root = resolve(folder, isGlob ? base : pattern);
   const isSelected = isGlob ? picomatch(glob) : () => true;
   const ignores = ignoring(ignore, root, folder);
+  const depth = isGlob && !/\*\*|\(/.test(glob) ? glob.split("/").length - 1 : Number.POSITIVE_INFINITY;
   return {
     pattern,
     root,
-    depth: isGlob && !/\*\*|\(/.test(glob) ? glob.split("/").length - 1 : Number.POSITIVE_INFINITY,
+    depth,
     selects: (path) => within(path, root) && isSelected(asPosix(relative(root, path))) && !ignores(path),
+    enters: (path) => path === root || (relative(root, path).split(sep).length <= depth && !ignores(path)),
     ignores,
   };
 }

@@ -1,19 +1,22 @@
 /**
  * Reports which files of a selection may have changed, as long as it runs: through a folder that is not there yet, that vanishes and
- * comes back, that is too big, or that the system cannot watch. It never reports what changed: the receiver reads the file.
+ * comes back, that cannot be read for a while, that is too big, or that the system cannot watch. It never reports what changed: the
+ * receiver reads the file.
  */
 import type { Stats } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
-import { basename, dirname, join, relative, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { FSWatcher } from "chokidar";
 import type { FileSnapshot } from "../../../domain/automation.js";
 import type { Clock, Timer } from "../../../lib/clock.js";
 import { errorMessage } from "../../../lib/errors.js";
+import { isDenied, unreadAt, whyUnread } from "../../../lib/list-folder.js";
 import type { Logger } from "../../../lib/logger.js";
 import { isGone, snapshotOf } from "./change.js";
 import { createFreshFolders, type FreshFolders } from "./fresh-folders.js";
 import { createIdentities, type Identities } from "./identities.js";
-import { moved, type Selection } from "./selection.js";
+import { moved, type Selection, within } from "./selection.js";
+import { blockOf, type Unread, unreadText } from "./unread.js";
 
 const CHECK_AGAIN_MS = 2_000;
 /** All watches of a folder that was replaced have let go of it by then: the system's watch of the old one is shared. */
@@ -27,6 +30,8 @@ export interface SourceDeps {
   touched(path: string, now: FileSnapshot | undefined): void;
   /** This folder is gone or is another one: all that was in it may be. */
   gone(folder: string): void;
+  /** Changes in this folder were not seen for a while. */
+  missed(folder: string): void;
   /** Files and folders of one selection, at most: they take memory and handles. */
   maxWatched: number;
   /** A real path that the gateway itself writes: it is never watched. */
@@ -43,6 +48,8 @@ export interface Source {
   readonly isWaiting: boolean;
   /** All that is there now are files of the gateway itself. */
   readonly isOwnOnly: boolean;
+  /** It is in a folder that cannot be read; what changes in it is reported when that can be read. */
+  isUnread(path: string): boolean;
   stop(): Promise<void>;
 }
 
@@ -52,6 +59,7 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
   let freshFolders: FreshFolders | undefined;
   let timer: Timer | undefined;
   let problem: string | undefined;
+  let unread: Unread = new Map();
   let place: Place = { kind: "nowhere" };
   let isStopped = false;
   let isPolling = false;
@@ -70,6 +78,14 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
     checkAgain();
   }
 
+  function setUnread(now: Unread): void {
+    const before = unread;
+    unread = now;
+    const text = unreadText(selection, now);
+    if (text !== undefined && text !== unreadText(selection, before)) deps.logger.warn({}, text);
+    for (const folder of before.keys()) if (!now.has(folder)) deps.missed(folder);
+  }
+
   function checkAgain(afterMs = CHECK_AGAIN_MS): void {
     timer?.cancel();
     timer = deps.clock.after(afterMs, () => void inTurn(open));
@@ -79,9 +95,15 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
   async function open(): Promise<void> {
     await close();
     problem = undefined;
+    const block = await blockOf(selection);
+    if (block !== undefined) {
+      setUnread(block);
+      return checkAgain();
+    }
     place = await placeOf(selection.root);
-    if (place.kind === "nowhere") return checkAgain();
-    await begin(place);
+    if (place.kind !== "nowhere") return begin(place);
+    setUnread(new Map());
+    checkAgain();
   }
 
   async function begin(at: Exclude<Place, { kind: "nowhere" }>): Promise<void> {
@@ -119,7 +141,6 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
     };
     const isSelected = (path: string) =>
       !deps.isOwnFile(path) && (isFolder ? selection.selects(shown(path)) : path === real);
-    const isWithinDepth = (path: string) => relative(real, path).split(sep).length <= selection.depth;
     const touched = (path: string, stats: Stats | undefined) => {
       if (!stats || !isSelected(path)) return;
       hasOther = true;
@@ -131,11 +152,14 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
       file: touched,
       folder(path) {
         if (watcher !== opened || folders.knows(path)) return;
-        if (isWithinDepth(path) && !ignores(path)) opened.add(path);
+        if (selection.enters(shown(path)) && !deps.isOwnFile(path)) opened.add(path);
       },
       onError: (error) => onError(error, opened),
     });
     freshFolders = fresh;
+    /** What is not in a folder that cannot be listed is not known to be gone. */
+    const isKnownGone = (path: string) => whyUnread(dirname(path)) === undefined;
+    const denied = new Map<string, string>();
     let isReady = false;
     opened
       .on("add", (path, stats) => {
@@ -147,24 +171,32 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
       .on("unlink", (path) => {
         count--;
         if (path === real) place = { kind: "absent", real };
-        if (isSelected(path)) deps.touched(shown(path), undefined);
+        if (isSelected(path) && isKnownGone(path)) deps.touched(shown(path), undefined);
       })
       .on("addDir", (path, stats) => {
         counted();
-        folders.seen(path, stats);
+        if (path === watchedRoot || selection.enters(shown(path))) {
+          const why = whyUnread(path);
+          folders.seen(path, stats, why !== undefined);
+          if (why !== undefined) denied.set(shown(path), why);
+          if (why !== undefined && isReady) setUnread(new Map(denied));
+        }
         if (isReady && isFolder) fresh.seen(path);
         if (!isFolder && path === real) void inTurn(open);
       })
       .on("unlinkDir", (path) => {
         count--;
-        if (path === watchedRoot) folders.suspect(path);
-        else folders.forget(path);
+        // It need not be gone: the watcher reports one that cannot be listed like this, too.
+        if (path === watchedRoot || whyUnread(path) !== undefined) return folders.suspect(path);
+        folders.forget(path);
+        if (denied.delete(shown(path))) setUnread(new Map(denied));
       })
       .on("raw", (_event, name, details) => {
         const at = watchedPathOf(details);
         if (at !== undefined) folders.suspect(at);
         // A file is named by its folder, or by itself where it is polled.
         const path = at === undefined ? name : folders.knows(at) && name ? join(at, name) : undefined;
+        if (path && folders.knows(path)) folders.suspect(path);
         if (path && isSelected(path)) fresh.named(path);
       })
       .on("error", (error) => onError(error, opened));
@@ -173,22 +205,31 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
       opened.once("error", () => done());
     });
     isReady = true;
-    if (folders.knows(watchedRoot)) watchOver(folders, watchedRoot);
+    setUnread(new Map(denied));
+    if (folders.knows(watchedRoot)) watchOver(folders, watchedRoot, real);
     else checkAgain(); // it went between the look at it and the watch
   }
 
-  /** What happens to the root itself is not always told. */
-  function watchOver(folders: Identities, root: string): void {
+  /** What happens to the root itself, and to what cannot be read, is not always told. */
+  function watchOver(folders: Identities, root: string, real: string): void {
+    for (const folder of unread.keys()) folders.suspect(moved(folder, selection.root, real));
     folders.suspect(root);
     timer?.cancel();
-    timer = deps.clock.after(WATCH_OVER_MS, () => watchOver(folders, root));
+    timer = deps.clock.after(unread.size > 0 ? CHECK_AGAIN_MS : WATCH_OVER_MS, () => watchOver(folders, root, real));
   }
 
   async function reopen(replaced: readonly string[]): Promise<void> {
-    deps.logger.debug({ folders: replaced }, "folders were removed or replaced; they are watched again");
+    deps.logger.debug(
+      { folders: replaced },
+      "folders were removed, replaced or made readable or not; they are watched again",
+    );
     await close();
-    for (const folder of replaced) deps.gone(folder);
-    place = await placeOf(selection.root);
+    for (const folder of replaced) {
+      const at = await unreadAt(folder);
+      if (at !== undefined) setUnread(new Map([...unread, at]));
+      else if (!unread.has(folder)) deps.gone(folder);
+    }
+    if (unread.size === 0) place = await placeOf(selection.root);
     checkAgain(LET_GO_MS);
   }
 
@@ -204,7 +245,7 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
       isPolling = true;
       deps.logger.warn({ path: selection.root }, `${selection.pattern} is polled: ${errorMessage(error)}`);
       void inTurn(open);
-    } else if (!isGone(error)) void inTurn(() => Promise.reject(error));
+    } else if (!isGone(error) && !isDenied(error)) void inTurn(() => Promise.reject(error));
   }
 
   async function close(): Promise<void> {
@@ -217,18 +258,20 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
   }
 
   const ready = inTurn(open);
+  const problemNow = () => problem ?? unreadText(selection, unread);
   return {
     ready,
     get problem() {
-      return problem;
+      return problemNow();
     },
     get isWaiting() {
-      return problem === undefined && place.kind !== "folder" && place.kind !== "file";
+      return problemNow() === undefined && place.kind !== "folder" && place.kind !== "file";
     },
     get isOwnOnly() {
       const isOwnFile = place.kind !== "nowhere" && deps.isOwnFile(place.real);
       return isOwnFile || (hasOwn && !hasOther);
     },
+    isUnread: (path) => [...unread.keys()].some((folder) => within(path, folder)),
     async stop() {
       isStopped = true;
       await turn;

@@ -66,7 +66,7 @@ export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, 
 }
 
 export function openWatch(definition: Definition, trigger: TriggerOf<"files">, deps: WatchDeps): Watch {
-  const { clock, logger, store, maxWatched, isOwnFile } = deps;
+  const { clock, logger, store, isOwnFile } = deps;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
   const { runs, keyValue } = deps;
@@ -91,7 +91,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
     .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
     .map((selection) => ({
       pattern: selection.pattern,
-      source: openSource(selection, { touched, gone, maxWatched, isOwnFile, clock, logger }),
+      source: openSource(selection, { ...deps, touched, gone, missed, logger: logger.child({ hook: definition.id }) }),
     }));
 
   async function start(): Promise<void> {
@@ -120,6 +120,12 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
 
   function gone(root: string): void {
     for (const path of [...(found ?? known).keys()]) if (within(path, root)) touched(path, undefined);
+  }
+
+  /** A start compares all files anyway. */
+  function missed(folder: string): void {
+    if (found !== undefined) return;
+    for (const path of known.keys()) if (within(path, folder)) touch(path, { at: clock.now(), wasDeleted: false });
   }
 
   function touch(path: string, how: Touched): void {
@@ -167,7 +173,13 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
     const changes: Change[] = [];
     for (const [path, wasDeleted] of paths) {
       const before = known.get(path);
-      const now = await snapshotAt(path);
+      let now: FileSnapshot | undefined;
+      try {
+        now = await snapshotAt(path);
+      } catch (error) {
+        if (sources.some(({ source }) => source.isUnread(path))) continue;
+        throw error;
+      }
       const operation = operationOf(before, now, wasDeleted);
       if (operation) changes.push({ path, operation, before, now });
     }
