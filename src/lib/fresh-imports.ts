@@ -1,7 +1,8 @@
 /** A changed module is loaded anew, with the local files that it imports. Packages stay as they are. */
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { dirname, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 import { readTextFile } from "./text-file.js";
 
 interface Resolved {
@@ -22,13 +23,13 @@ interface SyncHooks {
 const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.{1,2}\/[^"'\n]+)["']/g;
 const MAX_FILES = 200;
 
-/** The module's file and, as far as its text names them, the local files that it imports, directly or not. */
+/** The module's file and, as far as its text names them, the local files that it imports, directly or not. Node looks for these where the links on the way to the importing file lead. */
 export function localFiles(file: string): string[] {
   const found = new Set([file]);
   for (const one of found) {
     if (found.size >= MAX_FILES) break;
     for (const [, path = ""] of textOf(one).matchAll(IMPORT)) {
-      const imported = fileNamed(resolve(dirname(one), path));
+      const imported = fileNamed(resolve(dirname(realPath(one)), path));
       if (!imported.includes(`${sep}node_modules${sep}`)) found.add(imported);
     }
   }
@@ -42,6 +43,17 @@ function fileNamed(path: string): string {
   const ending = ENDINGS.find((one) => statSync(path + one, { throwIfNoEntry: false })?.isFile());
   return path + (ending ?? "");
 }
+
+/** The file that a link leads to now: Node keeps for good where the links on the way to an imported file led. */
+export function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file; // importing it says why
+  }
+}
+
+export const addressOf = (file: string): string => pathToFileURL(realPath(file)).href;
 
 function textOf(file: string): string {
   try {
@@ -58,23 +70,45 @@ function textOf(file: string): string {
  */
 export function importAnew(files: readonly string[]): void {
   const { cache } = nodeModule.createRequire(import.meta.url);
-  for (const file of files) delete cache[file];
+  for (const file of files) delete cache[realPath(file)];
   if (isRegistered || files.length < 2) return;
   isRegistered = true;
   const { registerHooks } = nodeModule as SyncHooks;
   if (registerHooks !== undefined) {
     registerHooks({
-      resolve: (specifier, context, next) => sameVersion(next(specifier, context), specifier, context.parentURL),
+      resolve: (specifier, context, next) =>
+        sameVersion(
+          next(withoutLinks(specifier, context.parentURL, realAddress), context),
+          specifier,
+          context.parentURL,
+        ),
     });
     return;
   }
-  const source = `const sameVersion = ${sameVersion};
+  const source = `import { realpathSync } from "node:fs";
+    import { pathToFileURL } from "node:url";
+    const sameVersion = ${sameVersion};
+    const withoutLinks = ${withoutLinks};
+    const realAddress = (url) => pathToFileURL(realpathSync(url)).href;
     export const resolve = async (specifier, context, next) =>
-      sameVersion(await next(specifier, context), specifier, context.parentURL);`;
+      sameVersion(
+        await next(withoutLinks(specifier, context.parentURL, realAddress), context), specifier, context.parentURL);`;
   nodeModule.register(`data:text/javascript,${encodeURIComponent(source)}`);
 }
 
 let isRegistered = false;
+
+const realAddress = (url: URL): string => pathToFileURL(realpathSync(url)).href;
+
+/** Stands alone, because Node 20 gets its text. What is not there is left as it is, for Node to say so. */
+function withoutLinks(specifier: string, parent: string | undefined, addressAt: (url: URL) => string): string {
+  if (!/^file:.*\?version=[\w.-]+$/.test(parent ?? "") || !/^\.{1,2}\/[^?#]*$/.test(specifier)) return specifier;
+  try {
+    return addressAt(new URL(specifier, parent));
+  } catch {
+    return specifier;
+  }
+}
 
 /** Stands alone, because Node 20 gets its text. */
 function sameVersion<R extends Resolved>(resolved: R, specifier: string, parent: string | undefined): R {

@@ -1,8 +1,7 @@
 /** Where in a module, or in a local file that it imports, an error is, for its author. */
-import { realpathSync } from "node:fs";
 import { basename, dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { localFiles } from "./fresh-imports.js";
+import { localFiles, realPath } from "./fresh-imports.js";
 
 interface Module {
   file?: string;
@@ -55,16 +54,7 @@ function pathOf(url: string): string {
   }
 }
 
-/** Node names the file that a link leads to. */
-function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
-}
-
 /** The module itself by its name, what it imports as seen from it. */
 function shownFile(file: string, own: string): string {
-  return file === own ? basename(file) : relative(dirname(own), file);
+  return file === own ? basename(file) : relative(dirname(realPath(own)), file);
 }

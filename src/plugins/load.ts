@@ -2,9 +2,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { importAnew, localFiles } from "../lib/fresh-imports.js";
+import { addressOf, importAnew, localFiles } from "../lib/fresh-imports.js";
 import { isMissing } from "../lib/list-folder.js";
 import { placeInOrBelow, placeOfSyntaxError } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
@@ -34,7 +33,7 @@ export function findModule(module: string, baseDir: string): FoundModule {
   if (!found.isFile() && !found.isDirectory())
     throw failure("PLUGIN_MISSING", `${path} is no file`, "Put a regular file in its place.");
   refuseTypeScript(path);
-  return { file: path, specifier: pathToFileURL(path).href };
+  return { file: path, specifier: addressOf(path) };
 }
 
 /** Plain Node runs JavaScript; one that strips types says so itself. */
@@ -50,7 +49,7 @@ function refuseTypeScript(path: string): void {
 function findPackage(name: string, baseDir: string): FoundModule {
   const own = name.startsWith(OWN_EXAMPLES) ? resolved(name, import.meta.url) : undefined;
   const file = resolved(name, join(baseDir, "noop.js")) ?? esmEntry(name, baseDir) ?? own;
-  if (file) return { file, specifier: pathToFileURL(file).href };
+  if (file) return { file, specifier: addressOf(file) };
   if (name.startsWith(OWN_EXAMPLES))
     throw failure("PLUGIN_MISSING", `there is no example ${name}`, `There are ${ownExamples().join(", ")}.`);
   const looksLikePath = /[/\\]|\.[cm]?[jt]s$/.test(name) && !name.startsWith("@");

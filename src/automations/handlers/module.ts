@@ -5,11 +5,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { systemClock, wait } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { importAnew, localFiles } from "../../lib/fresh-imports.js";
+import { addressOf, importAnew, localFiles } from "../../lib/fresh-imports.js";
 import { placeInOrBelow, placeOfSyntaxError } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
 import { errorWithoutPaths } from "../paths.js";
@@ -138,7 +137,7 @@ async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder
   // Not at each run: what a module requires while it runs keeps its state until a file changes.
   if (imported.get(options) !== version) importAnew(localFiles(path));
   imported.set(options, version);
-  const loaded = (await import(`${pathToFileURL(path).href}?version=${version}`)) as Record<string, unknown>;
+  const loaded = (await import(`${addressOf(path)}?version=${version}`)) as Record<string, unknown>;
   const call = loaded[options.export];
   if (typeof call === "function") return call as Call;
   const known = Object.keys(loaded).filter((name) => typeof loaded[name] === "function");
