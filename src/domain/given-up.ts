@@ -14,6 +14,15 @@ export const IN_DOUBT = "it may or may not have arrived";
 /** A request for it was written, and no answer has said what became of it. */
 export const isUnanswered = (part: DeliveryPart): boolean => part.status === "sending" || mayBeShown(part);
 
+/** A shorter wait is not written down. */
+const SENT_AT_ONCE_MS = 1_000;
+
+/** What a part keeps of when a request for it was written, if one is written `afterMs` after its delivery was created: the first that may have been posted counts. */
+export function sentAfter(part: DeliveryPart, afterMs: number): Pick<DeliveryPart, "sentAfterMs"> {
+  if (isUnanswered(part)) return {};
+  return { sentAfterMs: afterMs < SENT_AT_ONCE_MS ? undefined : afterMs };
+}
+
 /** The same; of a repeated request only where it is for a new message. */
 export const mayBePosted = (part: DeliveryPart): boolean => part.status === "sending" || mayHaveArrived(part);
 

@@ -208,6 +208,8 @@ export interface DeliveryPart {
   nonce: string;
   status: "waiting" | "sending" | "sent";
   attempts: number;
+  /** How long after its delivery was created the request was written that may have been posted; absent: at once. */
+  sentAfterMs?: number | undefined;
   /** Its platform was not given them: a line of text stands for each. */
   lostFiles?: readonly LostFile[] | undefined;
   /** A request for it got no answer, and is repeated under the same nonce: it may have been posted, or have changed the message. */
@@ -296,8 +298,8 @@ export interface OutboxStore {
       openly?: NewDelivery["openly"];
     },
   ): Promise<void>;
-  /** A part is about to be written to the wire (counts its attempt); durable before the request. */
-  partSending(id: string, index: number): Promise<void>;
+  /** A part is about to be written to the wire (counts its attempt); durable before the request. `at`: the time; absent: as if at its creation. */
+  partSending(id: string, index: number, at?: number): Promise<void>;
   /**
    * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
    * or, after the last, the delivery sent (and stores its link). `hasHooks`: hooks listen, so its end is noted as pending. Resolves at its commit:

@@ -1,5 +1,5 @@
 /** The parts of a delivery as they stand in its row: a list, changed as a whole. Where each stands on its way is told by `status`. */
-import { isUnknownToUs } from "../domain/given-up.js";
+import { isUnknownToUs, sentAfter } from "../domain/given-up.js";
 import type { DeliveryPart } from "../domain/store.js";
 
 export type Parts = readonly DeliveryPart[];
@@ -18,13 +18,13 @@ export function keepChat(parts: Parts, chatId: string): Parts {
   return parts.map((part) => (isUnsent(part) || part.chatId !== undefined ? part : { ...part, chatId }));
 }
 
-/** About to be written to the wire. One that is on it already was cut off by a crash. */
-export function markSending(parts: Parts, index: number): Parts {
-  return parts.map((part) =>
-    part.index === index && isUnsent(part)
-      ? { ...(part.status === "sending" ? inDoubt(part) : part), status: "sending", attempts: part.attempts + 1 }
-      : part,
-  );
+/** About to be written to the wire, `afterMs` after its delivery was created. One that is on it already was cut off by a crash. */
+export function markSending(parts: Parts, index: number, afterMs: number): Parts {
+  return parts.map((part) => {
+    if (part.index !== index || !isUnsent(part)) return part;
+    const before = part.status === "sending" ? inDoubt(part) : part;
+    return { ...before, ...sentAfter(part, afterMs), status: "sending", attempts: part.attempts + 1 };
+  });
 }
 
 const inDoubt = (part: DeliveryPart): DeliveryPart => ({ ...part, mayHaveArrived: true });

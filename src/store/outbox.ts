@@ -125,7 +125,10 @@ export function createOutbox(
   ): void => {
     const next = parts.find(isUnsent);
     if (next)
-      return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
+      return void setParts.run(
+        JSON.stringify(nextWaits ? parts : markSending(parts, next.index, at - delivery.created_at)),
+        delivery.seq,
+      );
     setSent.run(JSON.stringify(parts), at, delivery.seq);
     if (hasHooks) addEnd(delivery.id);
     const { address, sight } = parseData(delivery);
@@ -176,10 +179,11 @@ export function createOutbox(
         if (change?.withoutReference) dropReference.run(delivery.seq);
         setParts.run(JSON.stringify(replaceUnsent(before, parts)), delivery.seq);
       }),
-    partSending: (id, index) =>
+    partSending: (id, index, at) =>
       write(() => {
         const delivery = open(id);
-        setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
+        const afterMs = at === undefined ? 0 : at - delivery.created_at;
+        setParts.run(JSON.stringify(markSending(parseParts(delivery), index, afterMs)), delivery.seq);
       }),
     partSent: (id, index, messageId, at, { nextWaits = false, hasHooks = false, only, lostFiles } = {}) =>
       commit(() => {

@@ -321,6 +321,19 @@ describe("an answer that is lost", () => {
     expect(fateOf(late)).toBe("in_doubt");
   });
 
+  it("is repeated after a wait before its first request that was longer than its nonce is remembered", async () => {
+    const traits = { idempotentCreate: true, idempotentForMs: 60_000 };
+    const rig = await startRig({ platforms: [new LoopbackPlatform("loop", traits)] });
+    script(rig.platform, PAUSE, { kind: "lost" });
+    const id = await send(rig, "once");
+    await waitsAfter(rig, id, 1);
+    await rig.clock.advance(120_000);
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(id))?.settledAt !== undefined);
+    expect(await rig.store.outbox.get(id)).toMatchObject({ status: "sent" });
+    expect(rig.platform.texts()).toEqual(["once"]);
+    expect(rig.platform.requests).toHaveLength(3);
+  });
+
   it("and was held is released with what it was edited to since", async () => {
     const rig = await startRig();
     script(rig.platform, { kind: "throw" });

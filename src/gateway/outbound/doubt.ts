@@ -3,7 +3,7 @@
  * posted another way.
  */
 import type { Adapter } from "../../domain/adapter.js";
-import { mayBeShown } from "../../domain/given-up.js";
+import { isUnanswered, mayBeShown } from "../../domain/given-up.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
@@ -36,7 +36,6 @@ function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapte
   if (!traits.idempotentCreate || traits.isExceptionIn?.(delivery.address.chatId)) return false;
   if (traits.idempotentForMs === undefined) return true;
   if (out.ofUnknownAge.has(delivery.id)) return false;
-  // One attempt was made after the row fell due; of more, the first may be as old as the row.
-  const since = part.attempts <= 1 ? Math.max(delivery.createdAt, delivery.dueAt) : delivery.createdAt;
-  return out.clock.now() - since < traits.idempotentForMs;
+  if (!isUnanswered(part)) return true;
+  return out.clock.now() - delivery.createdAt - (part.sentAfterMs ?? 0) < traits.idempotentForMs;
 }

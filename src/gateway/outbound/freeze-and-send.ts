@@ -1,5 +1,6 @@
 /** Makes of what hooks decided what the row will have (the final message, its requests, the tokens of its buttons), stores it, then sends. */
 import type { Adapter } from "../../domain/adapter.js";
+import { sentAfter } from "../../domain/given-up.js";
 import type { Button, OutboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { ActionToken, Decided, Delivery, DeliveryPart } from "../../domain/store.js";
@@ -68,6 +69,7 @@ export function prepare(
     : out.limiter.take(adapter, delivery.address, queue, nowMs, urgencyOf(delivery));
   const goes = ticket !== undefined && ticket.at <= nowMs;
   if (goes) {
+    Object.assign(first, sentAfter(first, out.clock.now() - delivery.createdAt));
     first.status = "sending";
     first.attempts = 1;
   } else if (isGated && !isHeldBack) out.gate.leave();

@@ -1,6 +1,6 @@
 /** Sends the parts of a frozen delivery, one request each, in order. Every part is marked on disk before its request is written. */
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
-import { IN_DOUBT, mayBePosted } from "../../domain/given-up.js";
+import { IN_DOUBT, mayBePosted, sentAfter } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart, OnlyPart } from "../../domain/store.js";
 import { correctNotices } from "./correct-notices.js";
@@ -48,8 +48,9 @@ export async function sendParts(
           const nowMs = out.clock.monotonic();
           ticket = out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery));
           if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
-          await out.store.outbox.partSending(delivery.id, part.index);
-          begin(part);
+          const sentAt = out.clock.now();
+          await out.store.outbox.partSending(delivery.id, part.index, sentAt);
+          begin(part, sentAt - delivery.createdAt);
         }
         const startedAt = out.clock.now();
         if (isClosing(delivery, startedAt)) return await takeResult(CLOSED, delivery, part, adapter, out, 0);
@@ -95,7 +96,7 @@ export async function sendParts(
       if (nextWaits) ticket = undefined;
       else if (next) {
         await out.store.durable();
-        begin(next);
+        begin(next, now - delivery.createdAt);
       }
       if (isInGate && (nextWaits || !next)) {
         isInGate = false;
@@ -120,7 +121,8 @@ async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Prom
 }
 
 /** As the store marks it. */
-function begin(part: DeliveryPart): void {
+function begin(part: DeliveryPart, afterMs: number): void {
+  Object.assign(part, sentAfter(part, afterMs));
   // A crash cut it off.
   if (part.status === "sending") part.mayHaveArrived = true;
   part.status = "sending";
