@@ -357,6 +357,8 @@ export interface OutboxStore {
   dueNow(key: string, at: number): Promise<void>;
   /** When the oldest open delivery was created; undefined when none is open. */
   oldestOpen(): Promise<number | undefined>;
+  /** How many deliveries of a platform are open. */
+  openOf(platform: string): Promise<number>;
   /** Open deliveries that failed in several attempts, by platform. Waits that a platform asked for are none. */
   failing(): Promise<FailingDeliveries[]>;
   /** It ended in this process, and hooks have not been notified of that yet. */

@@ -5,6 +5,7 @@ import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
 import { DELIVERY_ENDS } from "../domain/pending.js";
 import type { CancelledRest, Delivery, NewDelivery, Pause } from "../domain/store.js";
+import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { createPerMinute } from "../lib/per-minute.js";
@@ -39,6 +40,7 @@ import { DISCARDED, discard } from "./outbound/discard.js";
 import { DELETED_BEFORE, heldWith } from "./outbound/find-target.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
+import { Outages } from "./outbound/outages.js";
 import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
 import { whereTo } from "./outbound/plan-parts.js";
@@ -53,7 +55,7 @@ import { ReplyAtOnce, sendNext } from "./outbound.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
 import { SendGate } from "./send-gate.js";
-import type { GatewayStatus } from "./status.js";
+import type { AdapterStatus, GatewayStatus } from "./status.js";
 
 export type * from "./contract.js";
 
@@ -206,6 +208,13 @@ class RunningGateway implements Gateway {
       checkLine: lineCheck(this.#commands, this.#deps.logger),
       limiter: new RateLimiter(),
       pauses: await Pauses.load(store.pauses, this.#deps.clock.now()),
+      outages: new Outages({
+        ...this.#deps,
+        cursors: store.cursors("gateway"),
+        parking: this.#parking,
+        wake: (queue) => this.#wakeQueue(queue),
+        wakeParked: (platform) => this.#wake(platform),
+      }),
       requests: this.#requests,
       parking: this.#parking,
       unsaved: new Map(),
@@ -363,9 +372,10 @@ class RunningGateway implements Gateway {
       this.#heldBack(),
     ]);
     const pauses = this.#outbound?.pauses;
+    const shown = await Promise.all(adapters.status().map((state) => this.#withOutage(state, now)));
     return {
       running: this.#phase === "running",
-      adapters: adapters.status().map((state) => {
+      adapters: shown.map((state) => {
         const pause = pauses?.ofPlatform(state.platform, now);
         return {
           ...state,
@@ -382,6 +392,22 @@ class RunningGateway implements Gateway {
       lanes: this.#conversations.handling,
       sending: this.#conversations.sending,
       pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await this.#conversations.putOffs(now) : [])],
+    };
+  }
+
+  /** It is connected, and takes no messages. */
+  async #withOutage<S extends Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">>(
+    state: S,
+    now: number,
+  ): Promise<S> {
+    const outage = state.phase === "online" ? this.#outbound?.outages.of(state.platform) : undefined;
+    if (!outage) return state;
+    const open = await this.#deps.store.outbox.openOf(state.platform);
+    const waiting = `${open} ${open === 1 ? "message waits" : "messages wait"}`;
+    return {
+      ...state,
+      reason: `it has taken no messages for ${formatDuration(Math.max(0, now - outage.since))} (${outage.error}); ${waiting}`,
+      hint: "Hookgate tries one message at a time. It sends the others in order when the platform takes messages again.",
     };
   }
 
@@ -415,6 +441,7 @@ class RunningGateway implements Gateway {
     if (this.#phase !== "running") return;
     const { inbox, outbox } = this.#deps.store;
     this.#out.startedAt += stepMs;
+    this.#out.outages.shift(stepMs);
     await Promise.all([this.#out.pauses.shift(stepMs), this.#conversations.shift(stepMs), inbox.shift(stepMs)]);
     for (const { queue } of await outbox.pending()) this.#rereadAndWake(queue);
   }

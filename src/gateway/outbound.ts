@@ -35,6 +35,14 @@ export function sendNext(queue: Queue, out: Outbound, first?: ReplyAtOnce): Prom
 }
 
 async function sendInOrder(queue: Queue, first: ReplyAtOnce | undefined, out: Outbound): Promise<number | undefined> {
+  try {
+    return await sendDue(queue, first, out);
+  } finally {
+    out.outages.passed(queue.key);
+  }
+}
+
+async function sendDue(queue: Queue, first: ReplyAtOnce | undefined, out: Outbound): Promise<number | undefined> {
   let reply = first;
   for (let n = 0; n < IN_A_ROW && (reply || !out.isStopping()); n++) {
     const delivery = reply?.delivery ?? (await queue.next());
@@ -74,7 +82,8 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then
   const adapter = out.adapters.online(at.platform);
   // Before its next try is due, so that newer ones in the new chat wait behind it.
   if (adapter && at !== delivery.address) return () => followMove(delivery, at, adapter, out);
-  if (delivery.dueAt > now && isBounded) return async () => orExpiry(delivery, delivery.dueAt);
+  if (delivery.dueAt > now && isBounded && !out.outages.isItsTurn(delivery))
+    return async () => orExpiry(delivery, delivery.dueAt);
   if (!adapter) {
     const isUnknown = out.adapters.get(at.platform) === undefined;
     // One from before this start waits: its platform may be switched on again.
@@ -84,7 +93,8 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then
   }
   if (isOtherAccount(delivery, out)) return () => finish(delivery, "dead", "it belongs to another bot account", out);
   const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
-  return pausedUntil > now ? async () => orExpiry(delivery, pausedUntil) : adapter;
+  if (pausedUntil > now) return async () => orExpiry(delivery, pausedUntil);
+  return out.outages.holdsBack(delivery) ? async () => park(delivery, out) : adapter;
 }
 
 /** Also why it was not tried, where it waited for the end of a pause. */
@@ -171,6 +181,8 @@ export class ReplyAtOnce {
     const { conversations, clock } = out;
     const queue = conversations.queueFor(given, near);
     if (!queue.isEmpty || given.message === undefined) return undefined;
+    // Which one goes is decided in its queue.
+    if (out.outages.of(given.address.platform)) return undefined;
     const delivery = newlyStored(given, 0, clock.now());
     const way = wayOf(delivery, out);
     if (typeof way === "function" || !conversations.take(queue, delivery)) return undefined;

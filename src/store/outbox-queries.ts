@@ -36,6 +36,7 @@ type Queries = Pick<
   | "counts"
   | "oldestOpen"
   | "failing"
+  | "openOf"
   | "purge"
 >;
 
@@ -99,6 +100,11 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
     `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
   );
 
+  const openOf = database.prepare<[string], { rows: number }>(
+    `SELECT count(*) AS rows FROM deliveries INDEXED BY deliveries_open
+     WHERE ${IS_OPEN} AND substr(conversation, 1, instr(conversation, ':') - 1) = ?`,
+  );
+
   // As above, the reason is that of the row which min() found.
   const failing = database.prepare<[], FailingDeliveries>(
     `SELECT substr(conversation, 1, instr(conversation, ':') - 1) AS platform, count(*) AS deliveries, min(created_at) AS since, reason
@@ -142,6 +148,7 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
       read(() =>
         pending.all().map(({ conversation, name, dueAt }) => ({ queue: queueText(conversation, name), dueAt })),
       ),
+    openOf: (platform) => read(() => openOf.get(platform)?.rows ?? 0),
     failing: () => read(() => failing.all()),
     oldestOpen: () => read(() => oldest.get()?.at ?? undefined),
     get: (id) => read(() => whole(byId.get(id))),

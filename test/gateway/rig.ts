@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { accessConfig } from "../../src/domain/access.js";
-import type { Accepted } from "../../src/domain/adapter.js";
+import type { Accepted, Adapter } from "../../src/domain/adapter.js";
 import { formatAddress } from "../../src/domain/address.js";
 import type { InboundEvent, InteractionRef } from "../../src/domain/event.js";
 import type { DispatchRecord } from "../../src/domain/journal.js";
@@ -35,6 +35,8 @@ export interface RigOptions {
   commands?: readonly Command[];
   routes?: ReadonlyMap<string, Route>;
   platforms?: readonly LoopbackPlatform[];
+  /** Of real platforms, after those. */
+  others?: readonly Adapter[];
   hooks?: (registry: HookRegistry) => void;
   allowedPlugins?: (conversation: string) => readonly string[] | undefined;
   /** Continue on this file. */
@@ -125,8 +127,9 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   options.hooks?.(registry);
   const platforms = options.platforms ?? [new LoopbackPlatform()];
   const adapters = platforms.map((platform) => new LoopbackAdapter(platform));
+  const { others = [] } = options;
   const access = Object.fromEntries(
-    platforms.map(({ name }) => [
+    [...platforms.map(({ name }) => name), ...others.map(({ platform }) => platform)].map((name) => [
       name,
       accessConfig.parse(options.access?.[name] ?? { dms: "everyone", chats: ["*"], mention: "required" }),
     ]),
@@ -137,7 +140,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     moves,
     registry,
     pending: new Pending({ store: store.pending, clock, logger }),
-    adapters,
+    adapters: [...adapters, ...others],
     commands: options.commands ?? [],
     config: {
       gateway: gatewayConfig.parse(options.gateway ?? {}),

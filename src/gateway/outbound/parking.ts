@@ -15,6 +15,22 @@ export class Parking {
     return parked;
   }
 
+  /** It is woken alone. */
+  leaveAlone(platform: string, conversation: string): void {
+    this.#conversations.get(platform)?.delete(conversation);
+  }
+
+  /** One that waits for this platform and is wanted, longest first; it waits no longer. */
+  take(platform: string, isWanted: (conversation: string) => boolean): string | undefined {
+    const parked = this.#conversations.get(platform);
+    for (const conversation of parked ?? [])
+      if (isWanted(conversation)) {
+        parked?.delete(conversation);
+        return conversation;
+      }
+    return undefined;
+  }
+
   waiting(platform: string): number {
     return this.#conversations.get(platform)?.size ?? 0;
   }

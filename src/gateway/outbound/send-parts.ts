@@ -61,6 +61,7 @@ export async function sendParts(
         if (result.kind === "sent") {
           messageId = result.messageId;
           part.lostFiles = result.lostFiles;
+          if (part.operation === "create") out.outages.answered(delivery);
         } else if (result.kind === "gone" && part.operation === "delete")
           messageId = part.messageId ?? ""; // as was wanted
         else if (await wasWithdrawn(delivery.id, out)) return "again";

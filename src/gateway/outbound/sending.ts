@@ -5,6 +5,7 @@ import type { ActionTokens } from "../action-tokens.js";
 import type { Conversations } from "../conversations.js";
 import type { Deps } from "../deps.js";
 import type { SendGate } from "../send-gate.js";
+import type { Outages } from "./outages.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
 import type { RateLimiter } from "./rate-limit.js";
@@ -13,6 +14,7 @@ import type { Requests } from "./request.js";
 export interface Outbound extends Deps {
   limiter: RateLimiter;
   pauses: Pauses;
+  outages: Outages;
   requests: Requests;
   parking: Parking;
   tokens: ActionTokens;

@@ -48,11 +48,13 @@ export async function takeResult(
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)
         : tryAgain(delivery, part, "dead", result.error, tookMs, out);
-    case "ambiguous":
+    case "ambiguous": {
+      const restMs = out.outages.unanswered(delivery, result.error, adapter);
       return (result.mayRepeat !== false || out.config.ambiguous === "resend") &&
         mayRepeat(delivery, part, adapter, out)
-        ? tryAgain(delivery, part, "held", `${IN_DOUBT}: ${result.error}`, tookMs, out)
+        ? tryAgain(delivery, part, "held", `${IN_DOUBT}: ${result.error}`, tookMs, out, restMs)
         : finish(tried(delivery), "held", `${IN_DOUBT}: ${result.error}`, out);
+    }
     case "format":
       return (
         (await withoutFormat(delivery, part, result.error, adapter, out)) ?? holdInDoubt(delivery, result.error, out)
@@ -147,7 +149,10 @@ function nextPauseMs({ attempts }: Pick<Delivery, "attempts">, { config }: Outbo
 /** What a wait cost does not count against it. */
 const usedAttempts = ({ attempts, waits }: Delivery) => attempts - waits;
 
-/** Later, with growing pauses; after the last attempt it ends as `ending`. Only its time to live ends a change in doubt: repeating it is harmless. */
+/**
+ * Later, with growing pauses; after the last attempt it ends as `ending`. Only its time to live ends a change in doubt: repeating it is harmless.
+ * `restMs`: its platform takes no messages, so others do not pass it, and only its age ends it.
+ */
 async function tryAgain(
   delivery: Delivery,
   part: DeliveryPart,
@@ -155,23 +160,25 @@ async function tryAgain(
   error: string,
   tookMs: number,
   out: Outbound,
+  restMs?: number,
 ): Promise<Then> {
   const attempts = usedAttempts(delivery) + 1;
   const isInDoubt = ending === "held";
-  const isEndless = part.operation !== "create" && (isInDoubt || mayBeShown(part));
+  const isEndless = restMs !== undefined || (part.operation !== "create" && (isInDoubt || mayBeShown(part)));
   if (!isEndless && attempts >= out.config.outbox_attempts)
     return giveUp(delivery, ending, withPartCount(delivery, error), out);
   const now = out.clock.now();
-  const dueAt = now + nextPauseMs({ attempts: usedAttempts(delivery) }, out);
+  const dueAt = now + (restMs ?? nextPauseMs({ attempts: usedAttempts(delivery) }, out));
   if (endsBefore(delivery, dueAt))
     return giveUp(delivery, ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
-  const mayPass = isInDoubt || delivery.operation !== "send";
+  const mayPass = restMs === undefined && (isInDoubt || delivery.operation !== "send");
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =
     attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
   if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && !waitsAlone(delivery))
     return stepAside(delivery, { dueAt, error, isInDoubt }, out);
-  await out.store.outbox.retryAt(delivery.id, dueAt, error, { mayHaveArrived: isInDoubt });
+  const isWait = restMs !== undefined;
+  await out.store.outbox.retryAt(delivery.id, dueAt, error, { mayHaveArrived: isInDoubt, isWait });
   return orExpiry(delivery, dueAt);
 }
 
