@@ -92,7 +92,7 @@ every problem at once, with its line, by the rules of a start and a reload.
   file of which nothing can be read, that contains \`critical: true\` refuses the start. An emptied file is reported, and starts.
 - Beside \`hooks:\` a file of the folder has only keys that start with \`x-\`, for parts that YAML anchors repeat. A setting of a hook there
   (\`on_failure\` with too little indentation) breaks the hook above it, or all of the file when it is above \`hooks:\`. Any other key is a
-  broken entry.
+  broken entry, and so are the hooks under another word than \`hooks:\` (\`hook:\`, \`- hooks:\`): the report names them.
 - Two entries cannot have one id: the second is broken. After a reload, the hook that is in force keeps its id, and the new entry is broken.
 - When \`hooks\` itself is a file or a link that leads nowhere, guards may be missing: the start and the reload are refused.
 - A file or a folder that the gateway's user may not read is listed like a broken definition: hooks of it that are in force stay in

@@ -18,7 +18,7 @@ const MAX_PROBLEMS = 10;
 /** What can be wrong, in the order in which it is shown, with its heading for so many. */
 const SECTIONS = {
   file: (total: number) => `**${count(total, "file")} or folder${total === 1 ? "" : "s"} cannot be read**`,
-  hook: (total: number) => `**${count(total, "hook")} not in force**`,
+  hook: (total: number, isLeast: boolean) => `**${isLeast ? "at least " : ""}${count(total, "hook")} not in force**`,
   previous: (total: number) =>
     `**${count(total, "hook")} broken in the latest version: the previous version is in force**`,
   stopped: (total: number) => `**${count(total, "hook")} stopped after failures**`,
@@ -28,6 +28,7 @@ const SECTIONS = {
 
 interface Entry {
   section: keyof typeof SECTIONS;
+  isSeveral?: boolean | undefined;
   text: string;
 }
 
@@ -40,7 +41,11 @@ export async function showBroken(
   const stuck = (automations?.problems() ?? []).filter(({ isNote }) => isNote !== true);
   const others = ((await problems?.()) ?? []).filter(({ of }) => of !== "hook" && of !== "trigger" && of !== "event");
   const entries: Entry[] = [
-    ...broken.map((one) => ({ section: sectionOf(one, automations), text: brokenText(one, automations) })),
+    ...broken.map((one) => ({
+      section: sectionOf(one, automations),
+      text: brokenText(one, automations),
+      isSeveral: one.isSeveral,
+    })),
     ...stopped.map((one) => ({ section: "stopped" as const, text: `⛔ ${stoppedText(one, clock.now())}` })),
     ...stuck.map(({ hookId, message }) => ({
       section: "trigger" as const,
@@ -67,8 +72,9 @@ export async function showBroken(
     });
   const shown = names.flatMap((name) => {
     const own = page.entries.filter(({ section }) => section === name);
-    const total = sorted.filter(({ section }) => section === name).length;
-    return own.length === 0 ? [] : [SECTIONS[name](total), ...own.map(({ text }) => text)];
+    const all = sorted.filter(({ section }) => section === name);
+    const isLeast = all.some(({ isSeveral }) => isSeveral);
+    return own.length === 0 ? [] : [SECTIONS[name](all.length, isLeast), ...own.map(({ text }) => text)];
   });
   return answer({
     text: [

@@ -12,6 +12,8 @@ export interface BrokenHook {
   readonly critical: boolean;
   /** The file, or the folder, cannot be read at all: `id` names it. */
   readonly isWholeFile?: boolean;
+  /** It may be, or hold, more than one hook. */
+  readonly isSeveral?: boolean;
   readonly problems: readonly (Place & { path: string; message: string })[];
 }
 

@@ -123,6 +123,28 @@ test("each setting beside hooks is a problem of a start, with its line; a critic
   }
 });
 
+test("a wrong word in place of hooks names it and the hooks in it, and refuses the start when one of them is critical", async () => {
+  const list = guard("other", "bad") + guard();
+  const live = await started(`hook:\n${list}`, true);
+  const named = /unknown setting "hook" \(did you mean "hooks"\?\): write "hooks:" once, above .*In it: other, guard/;
+  expect((await broken(live)).replaceAll("`", "")).toMatch(/at least 1 hook not in force/);
+  expect((await broken(live)).replaceAll("\\", "")).toMatch(named);
+  const { err } = await check(live);
+  expect(err).toMatch(named);
+  expect(err).toContain("1 problem.");
+  const critical = list + guard("third", "worse", "    critical: true\n");
+  const indented = critical.replace(/^/gm, "  ");
+  const slips = ["hook:", "Hooks:", "guards:", "x-hooks:", "list: &l [*l]\nhook:", "hooks:\n  more:"];
+  for (const file of [
+    ...slips.map((slip) => `${slip}\n${critical}`),
+    `- hooks:\n${indented}`,
+    `- guards:\n${indented}`,
+  ]) {
+    live.write("hooks/a.yaml", file);
+    expect((await check(live)).err, file).toMatch(/Hookgate does not start.*the critical .* broken/);
+  }
+});
+
 test("parts that others repeat are beside hooks under keys that start with x-", async () => {
   const common = `x-common: &common { sh: "exit 1" }\n`;
   const live = await started(common + FILE.replaceAll('{ sh: "exit 1" }', "*common"));

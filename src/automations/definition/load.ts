@@ -5,7 +5,7 @@ import type { Position } from "../../lib/yaml-source.js";
 import { checkDefinition, type Surroundings } from "./check.js";
 import type { Definition, Place } from "./definition.js";
 import { parseDefinition, type Tables } from "./parse.js";
-import type { Source, SourceProblem, Sources } from "./sources.js";
+import { HOOK_SETTINGS, type Source, type SourceProblem, type Sources } from "./sources.js";
 
 export interface DefinitionProblem extends Place {
   /** The hook's id, where it has one. */
@@ -25,6 +25,8 @@ export interface BrokenHook {
   isWholeFile?: boolean;
   /** It is no valid YAML (a lost `-`), not in the list, or has no id of its own (`di: guard`): it may have swallowed or been another hook of its file. */
   mayHideOthers?: boolean;
+  /** It may be, or hold, more than one hook. */
+  isSeveral?: boolean;
 }
 
 export interface LoadedHooks {
@@ -137,6 +139,8 @@ function placeLater({ file, placeOf }: Source): Place {
 type Outcome = { issues: Issue[] } | { definition: Definition };
 
 function loadOne({ value, file }: Source, place: Place, tables: Tables, around: Surroundings): Outcome {
+  const list = misnamedList(value);
+  if (list !== undefined) return { issues: [list] };
   const parsed = parseDefinition(value, tables);
   const { issues, form } = parsed;
   if (form === undefined) return { issues };
@@ -145,8 +149,37 @@ function loadOne({ value, file }: Source, place: Place, tables: Tables, around: 
   return all.length > 0 || "issues" in checked ? { issues: all } : checked;
 }
 
+/** Hooks under a wrong name (`hook:`, `- hooks:`), where nothing reads them. */
+function misnamedList(value: unknown): Issue | undefined {
+  if (!isMap(value) || Object.keys(value).some(isSetting)) return undefined;
+  const name = Object.keys(value).find((key) => hooksUnder(value[key]).length > 0);
+  if (name === undefined) return undefined;
+  const ids = hooksUnder(value).flatMap((one) => idOf(one) ?? []);
+  const what =
+    name === "hooks" ? `"hooks" is no setting of a hook` : `unknown setting "${name}" (did you mean "hooks"?)`;
+  const names =
+    ids.length === 0 ? "" : `. In it: ${ids.slice(0, MAX_IDS).join(", ")}${ids.length > MAX_IDS ? ", …" : ""}`;
+  return { path: [name], message: `${what}: write "hooks:" once, above the whole list of hooks${names}`, ofKey: true };
+}
+
+const MAX_IDS = 20;
+
+const isSetting = (key: string) => HOOK_SETTINGS.includes(key);
+
+/** What looks like a hook, at any depth of settings that no hook has. An alias may lead back. */
+function hooksUnder(value: unknown, seen = new Set<unknown>()): Record<string, unknown>[] {
+  if (typeof value !== "object" || value === null || seen.has(value)) return [];
+  seen.add(value);
+  const parts = Object.entries(value).flatMap(([key, part]) => (isSetting(key) ? [] : [part]));
+  return parts.flatMap((one) => [
+    ...(isMap(one) && Object.keys(one).some(isSetting) ? [one] : []),
+    ...hooksUnder(one, seen),
+  ]);
+}
+
 function brokenHook(id: string | undefined, place: Place, issues: readonly Issue[], source: Source): BrokenHook {
   const { torn } = source;
+  const within = hooksUnder(source.value);
   const about = id === undefined ? {} : { hookId: id };
   const tornProblems = (torn?.problems ?? []).map(({ message, ...place }) => ({
     ...about,
@@ -158,8 +191,9 @@ function brokenHook(id: string | undefined, place: Place, issues: readonly Issue
   return {
     id: id ?? nameAfter(place),
     place,
-    critical: isCritical(source.value) || torn?.critical === true,
+    critical: [source.value, ...within].some(isCritical) || torn?.critical === true,
     mayHideOthers: torn !== undefined || id === undefined ? true : undefined,
+    isSeveral: torn !== undefined || within.length > 0 ? true : undefined,
     problems: tornProblems.concat(
       issues.map(({ path, message, ofKey }) => ({
         ...about,
@@ -173,14 +207,18 @@ function brokenHook(id: string | undefined, place: Place, issues: readonly Issue
 }
 
 function idOf(value: unknown): string | undefined {
-  const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined;
+  const id = isMap(value) ? value.id : undefined;
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 /** `critical: yes` is a text, and an error of its own. It was meant all the same: only what says no is none. */
 function isCritical(value: unknown): boolean {
-  const critical = typeof value === "object" && value !== null && "critical" in value ? value.critical : undefined;
+  const critical = isMap(value) ? value.critical : undefined;
   return critical !== undefined && critical !== null && !/^(?:false|no|off|n|)$/i.test(String(critical));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A name for what has none: `hooks.yaml:12`. */

@@ -188,7 +188,7 @@ interface Part {
   source: Source;
 }
 
-const HOOK_SETTINGS = Object.keys(definitionForm.shape);
+export const HOOK_SETTINGS: readonly string[] = Object.keys(definitionForm.shape);
 
 /**
  * The entries of the list, and a broken one for each setting beside `hooks:`, where nothing reads it. A setting of a hook breaks the hook
