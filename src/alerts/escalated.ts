@@ -25,8 +25,4 @@ export async function escalatedText(alert: Alert, telling: Telling): Promise<str
 
 /** `Escalated: step 1 of 2 (ann)`, as a sentence of its own. */
 const withoutAsker = (reason: string, name: string) =>
-  reason
-    .split(". ")
-    .filter((sentence) => sentence !== `${name} asked for this escalation`)
-    .join(". ")
-    .replace(/^Escalated: s/, "S");
+  reason.replace(`. ${name} asked for this escalation`, "").replace(/^Escalated: s/, "S");

@@ -178,13 +178,17 @@ it("Escalate takes the next step that was not taken, and More… offers it while
   const desk = await openDesk();
   afterTest(() => desk.close());
   desk.deps.alerts = on.alerts;
-  const escalate = async () => (await desk.say(`/alerts escalate ${id}`)).shown;
+  const operator = { platform: "web", userId: "1", displayName: "Dr. Ada", role: "owner" as const };
+  const escalate = async () => (await desk.say(`/alerts escalate ${id}`, { operator })).shown;
   expect(await escalate()).toContain("has no further escalation step");
   await on.reload(settings([at("5m", "kim"), at("2h", "ben")]));
   const details = await on.alerts.details(id, ROOM);
   expect(JSON.stringify(details.buttons)).toContain(`/alerts escalate ${id}`);
   expect(JSON.stringify(details.card?.fields)).toContain("escalation step 2 of 2 at");
   expect(await escalate()).toContain("Step 2 of 2 (ben). This was the last step");
+  expect((await on.alerts.history(id)).map(({ reason }) => reason)).toContainEqual(
+    expect.stringContaining("Dr. Ada asked for this escalation"),
+  );
   await on.settle();
   expect(paged(on)).toEqual(["ann", "kim", "ben"]);
   expect(JSON.stringify((await on.alerts.details(id, ROOM)).buttons)).not.toContain("/alerts escalate");
