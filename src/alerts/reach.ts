@@ -92,7 +92,8 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
       : (standInAt(rota, { places: elsewhere, mayBeDirect: false }, around, now) ?? []),
   );
   const standIns = [...near, ...far];
-  const isNotified = (accounts: readonly Mentioned[]) => isAt([...chats, ...elsewhere], accounts) || isDirect(accounts);
+  const isNotified = (accounts: readonly Mentioned[]) =>
+    isAt(placesFor(accounts, [...chats, ...elsewhere], elsewhere, around), accounts) || isDirect(accounts);
   const notified = [...people.filter(isNotified).flat(), ...standIns.flatMap(({ accounts }) => accounts)];
   const isUnreached = isSilent && notified.length === 0;
   const fallback = fallbacks(config, () => admins().map(formatAddress), lostAt);
@@ -111,6 +112,17 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
     missing: step.mention.filter((one) => !isNotified(accountsOf([one], config, now))),
     isUnreached,
   };
+}
+
+/** Without those where it notifies none of them for certain: a private chat that gets the step as well is not where everyone is. */
+export function placesFor(
+  accounts: readonly Mentioned[],
+  places: readonly string[],
+  elsewhere: readonly string[],
+  { personOf }: Pick<Around, "personOf">,
+): readonly string[] {
+  if (accounts.every(({ ref }) => ref !== "everyone")) return places;
+  return places.filter((place) => !elsewhere.includes(place) || personOf(place) === undefined);
 }
 
 /** Whether a message in this chat notifies one of them. */

@@ -1239,14 +1239,20 @@ it("a page waits for its chat, and the next person on call cannot be notified: a
 it.each([
   [
     "at a fallback that can",
-    OPS,
+    [OPS],
     "everyone cannot be mentioned on telegram and is mentioned in loop:bot:ops",
     { everyone: true },
   ],
   [
     "nowhere",
-    "telegram:bot:ops",
+    ["telegram:bot:ops"],
     "This step notifies none of its people. everyone cannot be mentioned on telegram",
+    undefined,
+  ],
+  [
+    "in no private chat of an admin, where it is posted as well",
+    [],
+    `This step notifies none of its people. everyone cannot be mentioned on telegram. It is posted in ${ADMINS} as well`,
     undefined,
   ],
 ])("everyone, where the platform has no such mention, is notified %s", async (_, fallback, text, mentions) => {
@@ -1255,17 +1261,20 @@ it.each([
   const on = await watch(
     {
       ...route({ to: ["telegram:bot:room"], escalate: [{ after: "5s", mention: ["everyone"] }] }),
-      fallback: [fallback],
+      fallback,
     },
-    { others: [telegram] },
+    { others: [telegram], personOf: ({ chatId }) => (chatId === "admins" ? "loop:1" : undefined) },
   );
   await on.raise();
   await on.advance(MINUTE);
   const pageIn = (chatId: string) =>
-    [...telegram.messages, ...on.posted(OPS)].find((one) => one.chatId === chatId && one.text.includes("Escalated:"));
+    [...telegram.messages, ...on.posted(OPS), ...on.posted(ADMINS)].find(
+      (one) => one.chatId === chatId && one.text.includes("Escalated:"),
+    );
   expect(pageIn("room")?.text).toContain(text);
   expect(pageIn("room")?.text).not.toContain("@everyone");
-  expect([pageIn("room")?.body.mentions, pageIn("ops")?.body.mentions]).toEqual([undefined, mentions]);
-  expect(pageIn("ops")).toBeDefined();
+  const copy = pageIn(fallback.length > 0 ? "ops" : "admins");
+  expect(copy).toBeDefined();
+  expect([pageIn("room")?.body.mentions, copy?.body.mentions]).toEqual([undefined, mentions]);
   expect(await ownAlerts(on)).toHaveLength(mentions ? 0 : 1);
 });

@@ -1,7 +1,7 @@
 /** The mentions in the messages of an escalation step, and the text about people who are not notified there. */
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
-import { type Around, calls, isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";
+import { type Around, calls, isReached, isReachedNow, placesFor, type Reach, rotaOf, type Step } from "../reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 
 type Calling = Around & Pick<Alerting, "nameOf" | "placeName">;
@@ -91,7 +91,7 @@ function sentenceOf(
   now: number,
 ): string | undefined {
   const accounts = accountsOf([one], alerting.config, now);
-  const places = chat === undefined ? chatsOf(reach) : [chat];
+  const places = placesFor(accounts, chat === undefined ? chatsOf(reach) : [chat], reach.elsewhere, alerting);
   if (places.some((place) => isReachedNow(place, accounts, alerting))) return undefined;
   const why = missingOf(one, alerting, now) ?? whyNot(accounts, chat, reach, alerting, now);
   const standIn = reach.standIns.find(({ rota }) => rota === rotaOf(one));
@@ -107,8 +107,10 @@ const chatsOf = ({ posted, elsewhere }: Reach) => [...posted.filter((place) => !
 
 /** `is mentioned`, where that is another chat with its name. */
 function mentionedIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Calling) {
-  if (chat !== undefined && isReachedNow(chat, accounts, alerting)) return "is mentioned";
-  const other = chatsOf(reach).find((place) => isReachedNow(place, accounts, alerting));
+  const reached = placesFor(accounts, chatsOf(reach), reach.elsewhere, alerting).filter((place) =>
+    isReachedNow(place, accounts, alerting),
+  );
+  const other = chat !== undefined && reached.includes(chat) ? undefined : reached[0];
   return other === undefined ? "is mentioned" : `is mentioned in ${shownAs(other, alerting.placeName)}`;
 }
 
@@ -120,14 +122,15 @@ function whyNot(
   alerting: Calling,
   now: number,
 ): string {
-  const chats = chatsOf(reach);
+  const chats = placesFor(accounts, chatsOf(reach), reach.elsewhere, alerting);
   const shared = chats.filter((place) => alerting.personOf(place) === undefined);
   // What became of the private chat is said after this.
-  const places = chat !== undefined ? [chat] : shared.length > 0 ? shared : chats;
+  const here = chat === undefined ? undefined : placesFor(accounts, [chat], reach.elsewhere, alerting);
+  const places = here ?? (shared.length > 0 ? shared : chats);
   const why = whyNotIn(accounts, chat, places, alerting, refusedChat(accounts, alerting, now));
   if (reach.arriving.some(({ name }) => accounts.some((one) => one.name === name)))
     return `${why} and is notified in a private chat`;
-  const isElsewhere = chatsOf(reach).some((place) => isReachedNow(place, accounts, alerting));
+  const isElsewhere = chats.some((place) => isReachedNow(place, accounts, alerting));
   return isElsewhere ? `${why} and ${mentionedIn(accounts, chat, reach, alerting)}` : why;
 }
 
@@ -154,8 +157,9 @@ function whyNotIn(
   const unread = places.find((place) => isReached(place, accounts, personOf));
   if (unread !== undefined) return `${namesOf(accounts, alerting)} cannot read ${shownAs(unread, placeName)}${alone}`;
   const platform = chat?.split(":")[0];
+  const isPrivate = chat !== undefined && personOf(chat) !== undefined;
   if (accounts.some(({ ref }) => ref === "everyone"))
-    return `everyone cannot be mentioned ${platform === undefined ? "where this alert is posted" : `on ${platform}`}`;
+    return `everyone cannot be mentioned ${isPrivate ? "in this private chat" : platform === undefined ? "where this alert is posted" : `on ${platform}`}`;
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
   const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;
   return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}${alone}`;

@@ -20,7 +20,7 @@ export function mentionsFor(
     const ref = bar < 0 ? mention : mention.slice(0, bar);
     const name = bar < 0 ? "" : mention.slice(bar + 1).replace(/[<>|]/g, "");
     if (ref === "everyone") {
-      if (!canMentionEveryone(platform)) continue;
+      if (!canMentionEveryone(platform) || reader !== undefined) continue;
       everyone = true;
       written.push("@everyone");
       continue;
