@@ -36,7 +36,7 @@ export function install(
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
   for (const { definition } of before.values()) {
     if (wanted.has(definition.id)) continue;
-    const why = whyItStays(definition, next);
+    const why = whyItStays(definition, before, next);
     if (why === undefined) continue;
     wanted.set(definition.id, definition);
     if (why.id !== definition.id && why.isWholeFile !== true) broken.push(brokenBy(definition, [goneBeside(why)]));
@@ -134,14 +134,33 @@ function inOrder(
 
 /**
  * The broken entry for which a hook that is missing was not removed: its own new version, its whole file or folder, or an entry of its file that
- * may have been this hook or may have swallowed it. Undefined: it was removed.
+ * may have been this hook (a new id in its place) or may have swallowed it. Undefined: it was removed.
  */
-function whyItStays({ id, point, place }: Definition, { broken, events }: LoadedHooks): BrokenHook | undefined {
+function whyItStays(
+  { id, point, place }: Definition,
+  before: ReadonlyMap<string, Live>,
+  { broken, events, written }: LoadedHooks,
+): BrokenHook | undefined {
   if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return undefined;
   return (
     broken.find((one) => one.id === id) ??
-    broken.find((one) => (one.isWholeFile ?? one.mayHideOthers) === true && within(place.file, one.place.file))
+    broken.find((one) => (one.isWholeFile ?? one.mayHideOthers) === true && within(place.file, one.place.file)) ??
+    broken.find((one) => !before.has(one.id) && one.place.file === place.file && hasItsPlace(one.id))
   );
+
+  function hasItsPlace(newId: string): boolean {
+    const isHere = (at: { file: string }) => at.file === place.file;
+    const was = [...before].flatMap(([one, { definition }]) => (isHere(definition.place) ? [one] : []));
+    const is = [...written].flatMap(([one, at]) => (isHere(at) ? [one] : []));
+    return placeAmong(was, id, written) === placeAmong(is, newId, before);
+  }
+}
+
+/** After which of the hooks that stay, and as how many-th. */
+function placeAmong(ids: readonly string[], id: string, stay: ReadonlyMap<string, unknown>): string {
+  const index = ids.indexOf(id);
+  const last = ids.slice(0, index).findLastIndex((one) => stay.has(one));
+  return `${ids[last] ?? ""} ${index - last}`;
 }
 
 function goneBeside({ place: { line } }: BrokenHook): string {

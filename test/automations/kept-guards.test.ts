@@ -164,6 +164,25 @@ test("a hook is removed although another one of its file has a wrong setting, an
   expect(report).toContain("These hooks are not in the files any more, and were removed: guard");
 });
 
+test.each([
+  ["with a blank in it", (text: string) => text.replace("id: guard", "id: gu ard")],
+  [
+    "beside a slip in another setting",
+    (text: string) => text.replace("id: guard", "id: shield").replace("closed", "closd"),
+  ],
+])("a guard stays while the entry that was given another id is broken: %s", async (_what, slip) => {
+  const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": BLOCK_GUARD + BLOCK_ANSWER });
+  for (const more of ["", "# saved once more\n"]) {
+    live.write("hooks/a.yaml", slip(BLOCK_GUARD) + BLOCK_ANSWER + more);
+    expect((await reloaded(live)).hooks.removed).toEqual([]);
+    expect(await broken(live)).toMatch(/guard.*: the previous version is in force/);
+    await expectGuarded(live);
+  }
+  live.write("hooks/a.yaml", BLOCK_GUARD.replace("id: guard", "id: shield") + BLOCK_ANSWER);
+  expect((await reloaded(live)).hooks.removed).toEqual(["guard"]);
+  expect(await broken(live)).toBe("No configured hook is broken.");
+});
+
 test("a critical guard that a slip took out of its file refuses the reload", async () => {
   const critical = BLOCK_GUARD.replace("on:", "critical: true\n  on:");
   const live = await liveApp({ "hookgate.yaml": OFF, "hooks/a.yaml": critical + BLOCK_ANSWER });
