@@ -103,6 +103,9 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const known = new Set((await deps.problems()).map(formatProblem));
     const valid = withEventsAsBefore(deps.validate(next), deps.current());
     needHooksFolder(next, automations.list());
+    const guards = new Set(
+      automations.list().flatMap(({ id }) => (deps.registry.get(id)?.failurePolicy === "fail-closed" ? [id] : [])),
+    );
     const takeSla = await deps.sla.prepare(valid.config.sla);
     const takeAlerts = await deps.alerts.prepare(valid.config.alerts);
     let swapped: ReturnType<Automations["swap"]> | undefined;
@@ -128,7 +131,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const hooks = await automations.settle(swapped, next.file);
     const found = (await deps.problems()).filter((problem) => !known.has(formatProblem(problem)));
     const outranked = deps.outranked([...hooks.added, ...hooks.changed]);
-    const report = mask(reloadText(found, hooks.removed, outranked));
+    const report = mask(reloadText(found, hooks.removed, guards, outranked));
     if (report !== "") {
       logger[found.length > 0 ? "error" : "warn"]({ file, problems: found.length }, report);
       await notifier.notifyAdmins("reload", `⚠ ${report}`);
@@ -147,11 +150,12 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
 
 /**
  * Problems of a reload: parts that were not applied, and hooks that were applied and lack something. `removed`: hooks that are not in
- * the files any more, maybe because of the same slip. `outranked`: hooks that changed, and whose `enabled` has no effect.
+ * the files any more, maybe because of the same slip; `guards` among them are reported in any case. `outranked`: hooks that changed, and whose `enabled` has no effect.
  */
 function reloadText(
   problems: readonly ListedProblem[],
   removed: readonly string[],
+  guards: ReadonlySet<string>,
   outranked: readonly string[],
 ): string {
   const isApplied = ({ of }: ListedProblem) => of === "needs" || of === "trigger";
@@ -159,6 +163,7 @@ function reloadText(
   const { broken, warned } = splitProblems(problems);
   const applied = broken.filter(isApplied);
   const refused = broken.filter((problem) => !isApplied(problem));
+  const lost = removed.filter((id) => guards.has(id));
   return [
     refused.length > 0 &&
       `Broken parts of the changed configuration were not applied; the rest is in force.\n${listed(refused)}`,
@@ -167,6 +172,8 @@ function reloadText(
     problems.length > 0 &&
       removed.length > 0 &&
       `These hooks are not in the files any more, and were removed: ${removed.join(", ").slice(0, 500)}`,
+    lost.length > 0 &&
+      `These hooks guarded, and are not in the files any more: ${lost.join(", ").slice(0, 500)}. What they would have stopped goes through.`,
     outranked.join("\n").slice(0, 1500),
   ]
     .filter(Boolean)

@@ -151,7 +151,11 @@ test.each([
       await expectGuarded(live);
     }
     live.write("hooks/a.yaml", BLOCK_ANSWER);
-    expect((await reloaded(live)).hooks.removed).toEqual(["guard"]);
+    const { hooks, report } = await reloaded(live);
+    expect(hooks.removed).toEqual(["guard"]);
+    expect(report).toBe(
+      "These hooks guarded, and are not in the files any more: guard. What they would have stopped goes through.",
+    );
     expect(await broken(live)).toBe("No configured hook is broken.");
   },
 );
