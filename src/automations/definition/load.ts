@@ -66,8 +66,13 @@ export function loadDefinitions(
     const issues = "issues" in outcome ? outcome.issues : [];
     const holder = id === undefined ? undefined : holders.get(id);
     const other = holder === entry ? undefined : holder?.place;
-    if (other !== undefined)
-      issues.push({ path: ["id"], message: `the id "${id}" is taken by the hook at ${placeText(other)}` });
+    if (other !== undefined) {
+      const isFirst = entries.find((one) => one.id === id) === entry;
+      const later = isFirst
+        ? ". After a restart this entry has the id, because it is read first: change one of the two"
+        : "";
+      issues.push({ path: ["id"], message: `the id "${id}" is taken by the hook at ${placeText(other)}${later}` });
+    }
     if (id !== undefined && other === undefined) written.set(id, place);
     if ("definition" in outcome && issues.length === 0) definitions.push(outcome.definition);
     else broken.push(brokenHook(other === undefined ? id : undefined, place, issues, source));
