@@ -146,6 +146,14 @@ it("about a direct message links to the person, and its card says how to answer"
   );
 });
 
+it("about a direct message that was copied nowhere sends no one to a copy", async () => {
+  const waiting = { ...entity, status: "waiting" };
+  const standing = async () => ({ ...clock, entity: waiting, leftMs: clock.targetMs - clock.elapsedMs, given: 0 });
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 } } } }, { standing });
+  await on.raise({ entity: waiting, clock });
+  expect(on.posted()[0]?.text).toContain("Direct message without a copy: write to the person yourself");
+});
+
 it("says since when its alert is overdue after a snooze has ended, and not when that ended", async () => {
   const on = await watch({ routes: { default: { to: [ROOM], remind: { every: "10m", times: 1 } } } });
   const { id } = await on.raise({ entity, clock });

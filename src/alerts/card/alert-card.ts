@@ -230,7 +230,7 @@ export function quietOf({ mutes, until, by, comment }: InForce, at: At): string 
 export function copyLine(standing: ClockStanding | undefined, entity: Alert["signal"]["entity"]): string | undefined {
   const isDm = entity?.facts.is_dm === true;
   const { copy } = standing ?? {};
-  if (copy === undefined) return isDm ? DIRECT_MESSAGE : undefined;
+  if (copy === undefined) return isDm ? (standing?.entity.status === "waiting" ? NO_COPY : DIRECT_MESSAGE) : undefined;
   const url = urlOf(copy.link);
   const place = `its copy in ${inline(copy.place, 100)}`;
   const shown = url === undefined ? place : `[${place}](${url})`;
@@ -241,6 +241,9 @@ export function copyLine(standing: ClockStanding | undefined, entity: Alert["sig
 
 const DIRECT_MESSAGE =
   "Direct message: reply to its forwarded copy, or write to the person yourself (then More…, End conversation).";
+
+/** The channel refused it, or a hook claimed the message. */
+const NO_COPY = "Direct message without a copy: write to the person yourself (then More…, End conversation).";
 
 /** A link with a platform's own scheme leads somewhere on that platform only. */
 export function chatLink(entity: Alert["signal"]["entity"], destination: string): string | undefined {

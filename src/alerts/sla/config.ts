@@ -144,7 +144,7 @@ const conversationsConfig = z.strictObject({
     .array(z.string())
     .default(["✅", "🫡"])
     .describe(
-      "Reactions by which one of your people ends a conversation. Telegram has no ✅ among its reactions: there it is 🫡.",
+      "Reactions by which one of your people ends a conversation, on a message of a room. Telegram has no ✅ among its reactions: there it is 🫡. A reaction to a forwarded copy ends nothing: use `/sla close`, or End conversation on the card.",
     ),
 });
 export type ConversationsConfig = z.output<typeof conversationsConfig>;
