@@ -37,7 +37,7 @@ import { newlyStored } from "./new-rows.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { correctNotices } from "./outbound/correct-notices.js";
 import { DISCARDED, discard } from "./outbound/discard.js";
-import { DELETED_BEFORE, heldWith } from "./outbound/find-target.js";
+import { heldWith } from "./outbound/find-target.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Outages } from "./outbound/outages.js";
@@ -50,7 +50,7 @@ import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
-import { cancelRest, withdraw } from "./outbound/withdraw.js";
+import { cancelRest, DELETED_BEFORE, retract, withdraw } from "./outbound/withdraw.js";
 import { ReplyAtOnce, sendNext } from "./outbound.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
@@ -198,6 +198,7 @@ class RunningGateway implements Gateway {
       perMinute: createPerMinute(this.#deps.clock),
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
+      retract: (copyId) => retract(copyId, this.#out),
       wakeOutbox: (queue) => this.#rereadAndWake(queue),
       conversations: this.#conversations,
       replyAtOnce: (delivery, near) => ReplyAtOnce.decide(delivery, near, this.#out),

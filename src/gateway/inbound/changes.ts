@@ -56,7 +56,9 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
   const posted = await inbound.store.outbox.findByMessage(address, messageId);
   if (posted) inbound.observe.ownMessageDeleted?.(posted.cause);
   const copies = await copiesOf(address, messageId, inbound);
-  const removals = copies.map((copy, i): NewDelivery => {
+  const removals: NewDelivery[] = [];
+  for (const [i, copy] of copies.entries()) {
+    if (await inbound.retract(copy.id)) continue;
     const facts = {
       address: copy.address,
       operation: "delete" as const,
@@ -65,9 +67,9 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
       mirrors: { address, messageId },
       answers: notifiedOf(message, role, copy),
     };
-    return newDelivery(row, `x${i}`, facts, inbound);
-  });
-  return settled(removals.length > 0 ? "forwarded" : "noted", removals);
+    removals.push(newDelivery(row, `x${i}`, facts, inbound));
+  }
+  return settled(copies.length > 0 ? "forwarded" : "noted", removals);
 }
 
 export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: Inbound): Promise<Handling> {

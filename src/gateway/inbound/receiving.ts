@@ -36,6 +36,8 @@ export interface Inbound extends Deps {
   perMinute: PerMinute;
   /** This part of a held delivery did arrive, as this message of its platform: it is taken as sent. */
   confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void>;
+  /** The original of this copy was deleted: what was certainly not posted of it is not sent. True when nothing is left to delete. */
+  retract(copyId: string): Promise<boolean>;
   /** Something changed in this queue of the outbox: it is read from the store. */
   wakeOutbox(queue: string): void;
   conversations: Conversations;

@@ -1,9 +1,10 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import { isAmbiguous, isInDoubt, isUnknownToUs } from "../../domain/given-up.js";
-import type { Delivery } from "../../domain/store.js";
+import { isInDoubt, isUnknownToUs } from "../../domain/given-up.js";
+import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
 import type { Outbound } from "./sending.js";
+import { cancelUnposted } from "./withdraw.js";
 
 export type Target =
   | { kind: "found"; posted: readonly string[] }
@@ -13,7 +14,6 @@ export type Target =
 /** Why an edit is held: releasing the message that it changes releases it too. */
 export const heldWith = (targetId: string) => `what it changes is held: ${targetId}`;
 
-export const DELETED_BEFORE = "deleted before it was sent";
 const UNKNOWN_ID =
   "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";
 
@@ -26,21 +26,18 @@ export const NEW: Target = { kind: "found", posted: [] };
 const RETRY_DELAY_MS = 1_000;
 
 export async function findTarget(targetId: string, delivery: Delivery, out: Outbound): Promise<Target> {
+  const isDelete = delivery.operation === "delete";
+  if (isDelete) await cancelUnposted(targetId, out);
   const target = await out.store.outbox.get(targetId);
   if (!target) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
-  const isDelete = delivery.operation === "delete";
-  if (target.status === "waiting" || target.status === "sending")
-    return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
-  if (target.status === "held") {
-    // What may have been posted is deleted only when a person has seen whether it was.
-    if (!isDelete || isAmbiguous(target)) return { kind: "ended", status: "held", reason: heldWith(target.id) };
-    await out.store.outbox.finish(target.id, "cancelled", DELETED_BEFORE, out.clock.now());
-  }
+  if (isUnderWay(target)) return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
+  if (target.status === "held") return { kind: "ended", status: "held", reason: heldWith(target.id) };
   const { ids: posted, outOfReach } = await postedIds(target, delivery.address, out);
   if (outOfReach > 0) noteOutOfReach(delivery, out);
   if (isDelete && posted.length === 0) {
     if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };
-    if (target.status === "sent" && target.parts.some(isUnknownToUs))
+    // A person confirmed one that came out of a backup without its parts.
+    if (target.status === "sent" && (target.parts.length === 0 || target.parts.some(isUnknownToUs)))
       return { kind: "ended", status: "dead", reason: UNKNOWN_ID };
     if (isInDoubt(target)) return { kind: "ended", status: "dead", reason: NOT_KNOWN };
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };

@@ -1,0 +1,151 @@
+/** A person deletes a message while its copy is not posted yet: the copy never is, however it waits. */
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Address } from "../../src/domain/address.js";
+import type { Delivery } from "../../src/domain/store.js";
+import type { HookRegistry } from "../../src/hooks/registry.js";
+import { filesBeside } from "../../src/store/files.js";
+import { restoreDatabase } from "../../src/store/restore.js";
+import { until } from "../support/until.js";
+import { LoopbackPlatform } from "./loopback-adapter.js";
+import { newFolder, type Rig, startRig } from "./rig.js";
+
+const DESK: Address = { platform: "far", botId: "bot", chatId: "desk" };
+const REFUSED = { kind: "permanent", error: "403 Forbidden: bot was blocked by the user" } as const;
+const PAUSE = { kind: "retry", error: "429: too many", afterMs: 60_000, scope: "chat" } as const;
+const BACK = "deleted before it was sent";
+
+interface Before {
+  rig: Rig;
+  far: LoopbackPlatform;
+}
+
+/**
+ * A customer wrote in the room of `loop`; `answer` is what a colleague without a role replies to the copy. `before`: the next process on
+ * its file and platforms.
+ */
+async function startDesk(hooks?: (registry: HookRegistry) => void, before?: Before) {
+  const far =
+    before?.far ?? new LoopbackPlatform("far", { privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }) });
+  far.width = 1_000;
+  const rig: Rig = await startRig({
+    gateway: { default_route: { forward: "far::desk" }, unanswered_note: false },
+    platforms: [before?.rig.platform ?? new LoopbackPlatform("loop"), far],
+    hooks,
+    file: before?.rig.file,
+    clock: before?.rig.clock,
+  });
+  if (!before) await rig.say("hello?", { messageId: "m1", userId: "5" });
+  await rig.idle();
+  const replyToId = far.messages[0]?.id as string;
+  const person = { platform: "far", chatId: "desk", userId: "8", displayName: "Nora" };
+  const answer = async (text: string, messageId: string, isDone: (copy: Delivery) => boolean) => {
+    await rig.say(text, { ...person, messageId, replyToId });
+    return until(async () => {
+      const row = await rig.store.inbox.find(DESK, messageId);
+      const copy = row && (await rig.store.outbox.answersTo(`m${row.id}`))[0];
+      return copy && isDone(copy) ? copy : undefined;
+    }, `the copy of "${text}"`);
+  };
+  const handled = (eventId: string) =>
+    until(async () => (await rig.store.inbox.find(DESK, eventId))?.status === "done", `${eventId} handled`);
+  const deletes = async (messageId: string) => {
+    const eventId = `delete:${messageId}`;
+    await rig.receive({ kind: "deleted", eventId, address: DESK, messageId, at: rig.clock.now() });
+    await handled(eventId);
+  };
+  return { rig, far, answer, deletes };
+}
+
+const ends = async (rig: Rig, { id }: Delivery) => rig.store.outbox.get(id);
+
+it("a copy that the platform refused is not sent by a retry", async () => {
+  const { rig, far, answer, deletes } = await startDesk();
+  rig.platform.script = ({ kind }) => (kind === "create" ? REFUSED : undefined);
+  const copy = await answer("the price is 5", "f1", ({ status }) => status === "dead");
+  await deletes("f1");
+  rig.platform.script = () => undefined;
+  expect(await ends(rig, copy)).toMatchObject({ status: "cancelled", reason: BACK });
+  expect(await rig.gateway.release(copy.id)).toBe(false);
+  await rig.idle();
+  expect(rig.platform.texts()).toEqual([]);
+  // Only that it was not posted: there was nothing to delete.
+  expect(far.texts("dm-8")).toEqual([expect.stringContaining("Your message was not posted")]);
+});
+
+it("of a copy that was partly sent, what was posted is deleted and the rest is not sent by a retry", async () => {
+  const { rig, answer, deletes } = await startDesk();
+  rig.platform.script = (_, n) => (n === 2 ? REFUSED : undefined);
+  const copy = await answer("x".repeat(60), "f1", ({ status }) => status === "dead");
+  expect(rig.platform.texts()).toHaveLength(1);
+  await deletes("f1");
+  await rig.idle();
+  expect(await ends(rig, copy)).toMatchObject({ status: "cancelled", reason: BACK });
+  expect(rig.platform.texts()).toEqual([]);
+});
+
+it("what waits behind a pause is not sent when the pause ends, nor is what was tried once and certainly not posted", async () => {
+  const { rig, far, answer, deletes } = await startDesk();
+  rig.platform.script = (_, n) => (n === 1 ? PAUSE : undefined);
+  const tried = await answer("the first", "f1", ({ attempts }) => attempts === 1);
+  const waiting = await answer("the second", "f2", () => true);
+  await answer("the third", "f3", () => true);
+  for (const messageId of ["f1", "f2"]) await deletes(messageId);
+  for (const copy of [tried, waiting])
+    expect(await ends(rig, copy)).toMatchObject({ status: "cancelled", reason: BACK });
+  await rig.clock.advance(61_000);
+  await rig.idle();
+  expect(rig.platform.texts("room")).toEqual([expect.stringContaining("the third")]);
+  expect(rig.platform.requests.filter(({ kind }) => kind === "create")).toHaveLength(2);
+  expect(far.texts("dm-8")).toEqual([]);
+});
+
+it("a correction that is posted in place of what was refused is not sent either", async () => {
+  const { rig, answer, deletes } = await startDesk();
+  rig.platform.script = (_, n) => (n === 1 ? REFUSED : n === 2 ? PAUSE : undefined);
+  const copy = await answer("the price is 5", "f1", ({ status }) => status === "dead");
+  await answer("wait", "f2", ({ attempts }) => attempts === 1);
+  const edit = await rig.gateway.edit(copy.id, { text: "6" }, { cause: { kind: "api", id: "test", depth: 0 } });
+  await deletes("f1");
+  expect(await rig.store.outbox.get(edit)).toMatchObject({ status: "cancelled", reason: BACK });
+  await rig.clock.advance(61_000);
+  await rig.idle();
+  expect(rig.platform.texts("room")).toEqual([expect.stringContaining("wait")]);
+});
+
+it("a copy that is on the wire is sent, and then deleted", async () => {
+  const { rig, answer, deletes } = await startDesk();
+  let go: (() => void) | undefined;
+  const take = rig.platform.take.bind(rig.platform);
+  rig.platform.take = async (operation, signal) => {
+    if (operation.kind === "create") await new Promise<void>((done) => (go = done));
+    return take(operation, signal);
+  };
+  const copy = await answer("too late", "f1", () => go !== undefined);
+  await deletes("f1");
+  go?.();
+  await rig.idle();
+  expect(await ends(rig, copy)).toMatchObject({ status: "sent" });
+  expect(rig.platform.requests.map(({ kind }) => kind)).toEqual(["create", "delete"]);
+  expect(rig.platform.texts()).toEqual([]);
+});
+
+it("one that an operator confirmed after a restore has no known id: its author learns that it is still there", async () => {
+  const { rig, far, answer } = await startDesk();
+  rig.platform.script = () => PAUSE;
+  await answer("wait", "f1", ({ attempts }) => attempts === 1);
+  const copy = await answer("the price is 5", "f2", () => true);
+  await rig.stop();
+  const backup = join(newFolder(), "backup.db");
+  copyFileSync(rig.file, backup);
+  await restoreDatabase(filesBeside(rig.file), backup, { hold: true, clock: rig.clock });
+  rig.platform.script = () => undefined;
+  const next = await startDesk(undefined, { rig, far });
+  expect(await ends(next.rig, copy)).toMatchObject({ status: "held", parts: [] });
+  await next.rig.gateway.release(copy.id, true);
+  await rig.clock.advance(61_000);
+  await next.deletes("f2");
+  await next.rig.idle();
+  expect(far.texts("dm-8")).toEqual([expect.stringMatching(/not deleted.*may still be shown/s)]);
+});
