@@ -37,6 +37,9 @@ export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: Deli
 export const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart): boolean =>
   status === "sent" && operation === "create" && messageId === undefined;
 
+/** Why an edit is held: releasing the message that it changes releases it too. */
+export const heldWith = (targetId: string): string => `what it changes is held: ${targetId}`;
+
 /** How the reason of a delivery starts that an operator withdrew. */
 export const WITHDRAWN_BY = "withdrawn by ";
 

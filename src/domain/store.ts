@@ -278,8 +278,16 @@ export interface OutboxStore {
   next(queue: string): Promise<Delivery | undefined>;
   /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
   pending(): Promise<{ queue: string; dueAt: number }[]>;
-  /** Stores the decision, with status sending. */
-  freeze(id: string, message: Decided["message"], parts: Decided["parts"], tokens: Decided["tokens"]): Promise<void>;
+  /** Stores the decision (of this round), with status sending. */
+  freeze(
+    id: string,
+    message: Decided["message"],
+    parts: Decided["parts"],
+    tokens: Decided["tokens"],
+    round?: number,
+  ): Promise<void>;
+  /** An open or held delivery of which no part was sent, is being sent or may have arrived says this instead; hooks decide in a new round. False: there is no such delivery. */
+  correct(id: string, message: OutboundMessage): Promise<boolean>;
   /** Hooks are about to be asked whether it may go: counts that, and resolves with the count at its commit. */
   asking(id: string): Promise<number>;
   /**

@@ -1,6 +1,7 @@
 /** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
 import type { GatewayPort } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
+import { heldWith } from "../domain/given-up.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
 import { DELIVERY_ENDS } from "../domain/pending.js";
@@ -37,7 +38,6 @@ import { newlyStored } from "./new-rows.js";
 import { noteReusedKey } from "./note-reused-key.js";
 import { correctNotices } from "./outbound/correct-notices.js";
 import { DISCARDED, discard } from "./outbound/discard.js";
-import { heldWith } from "./outbound/find-target.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Outages } from "./outbound/outages.js";
@@ -50,7 +50,7 @@ import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
-import { cancelRest, DELETED_BEFORE, retract, withdraw } from "./outbound/withdraw.js";
+import { cancelRest, correct, DELETED_BEFORE, retract, withdraw } from "./outbound/withdraw.js";
 import { ReplyAtOnce, sendNext } from "./outbound.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
@@ -198,6 +198,7 @@ class RunningGateway implements Gateway {
       perMinute: createPerMinute(this.#deps.clock),
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
+      correct: (copyId, message) => correct(copyId, message, this.#out),
       retract: (copyId) => retract(copyId, this.#out),
       wakeOutbox: (queue) => this.#rereadAndWake(queue),
       conversations: this.#conversations,
@@ -327,12 +328,21 @@ class RunningGateway implements Gateway {
     else if (!(await store.outbox.release(deliveryId, now, options))) return false;
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
+    const [newest] = changes;
+    // Hooks decide about what is sent, not about what it said before.
+    const isCorrected =
+      !confirmed &&
+      newest?.message !== undefined &&
+      (await store.outbox.correct(deliveryId, { replyToId: delivery.message?.replyToId, ...newest.message }));
     if (delivery.status === "sent" && this.#outbound) {
       await correctNotices(delivery, this.#outbound);
       await reportSent(delivery, this.#outbound);
     }
     this.#rereadAndWake(queueOf(delivery));
-    for (const change of changes.reverse()) await this.release(change.id);
+    if (isCorrected)
+      for (const { id } of changes)
+        await store.outbox.finish(id, "superseded", "the message was sent with a correction", now);
+    else for (const change of changes.reverse()) await this.release(change.id);
     return true;
   }
 

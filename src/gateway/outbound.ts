@@ -21,7 +21,7 @@ import { notifyAsker } from "./outbound/notify-asker.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
-import { wasWithdrawn } from "./outbound/withdraw.js";
+import { wasChanged } from "./outbound/withdraw.js";
 
 /** Deliveries sent in one pass, before another conversation gets its turn. */
 const IN_A_ROW = 20;
@@ -51,7 +51,7 @@ async function sendDue(queue: Queue, first: ReplyAtOnce | undefined, out: Outbou
     try {
       then = await (reply ? reply.send() : sendOne(delivery, out));
     } catch (error) {
-      if (!(await wasWithdrawn(delivery.id, out))) throw error;
+      if (!(await wasChanged(delivery, out))) throw error;
       then = "again";
     } finally {
       // A delivery that is not plainly settled is read from the store next time.
@@ -150,6 +150,7 @@ async function carryOut(
   out: Outbound,
 ): Promise<Then> {
   if (decision.kind !== "send") {
+    if (await wasChanged(delivery, out)) return "again";
     await notifyAsker(delivery, decision.kind, decision.reason, out);
     return finish(delivery, decision.kind, decision.reason, out, decision.logged);
   }

@@ -48,9 +48,14 @@ export function createOutbox(
   const { database, write, commit } = connection;
   const find = database.prepare<[string], DeliveryRecord>(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
   // `IS`: a delete has no message.
-  const freeze = database.prepare<[string | null, string | null, string, string]>(
+  const freeze = database.prepare<[string | null, string | null, string, string, number | null]>(
     `UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ?
-     WHERE id = ? AND status = 'waiting'`,
+     WHERE id = ? AND status = 'waiting' AND round = ifnull(?, round)`,
+  );
+  const correct = database.prepare<[string, number]>(
+    `UPDATE deliveries SET message = ?, frozen = NULL, parts = NULL, status = iif(status = 'held', 'held', 'waiting'),
+       round = round + 1, asked = 0
+     WHERE seq = ?`,
   );
   const freezeAgain = database.prepare<[string | null, string | null, string, number]>(
     "UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ? WHERE seq = ?",
@@ -152,12 +157,13 @@ export function createOutbox(
     isEndPending,
     endNotified,
     enqueue: (deliveries, at) => write(() => deliveries.map((delivery) => addDelivery(delivery, at))),
-    freeze: (id, message, parts, tokens) => {
+    freeze: (id, message, parts, tokens, round) => {
       const json = message === undefined ? null : JSON.stringify(message);
       return write(() => {
-        if (freeze.run(json, json, JSON.stringify(parts), id).changes === 0) {
+        if (freeze.run(json, json, JSON.stringify(parts), id, round ?? null).changes === 0) {
+          const { seq, status, parts: before } = open(id);
+          if (status === "waiting") notOpen(id, "corrected");
           // It was frozen before: what was sent of it stays.
-          const { seq, parts: before } = open(id);
           freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
         }
         addTokens(id, tokens);
@@ -182,6 +188,7 @@ export function createOutbox(
     partSending: (id, index, at) =>
       write(() => {
         const delivery = open(id);
+        if (delivery.parts === null) notOpen(id, "corrected");
         const afterMs = at === undefined ? 0 : at - delivery.created_at;
         setParts.run(JSON.stringify(markSending(parseParts(delivery), index, afterMs)), delivery.seq);
       }),
@@ -234,9 +241,18 @@ export function createOutbox(
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return false;
-        if (parseParts(record).some((part) => part.status !== "waiting" || part.mayHaveArrived)) return false;
+        if (!isUntouched(record)) return false;
         finish.run("cancelled", reason, at, id, "cancelled");
         if (hasHooks) addEnd(id);
+        return true;
+      }),
+    correct: (id, message) =>
+      write(() => {
+        const record = find.get(id);
+        const isHeld = record?.status === "held" && !mayHaveBeenSent(record);
+        if (!record || (!isHeld && record.status !== "waiting" && record.status !== "sending")) return false;
+        if (!isUntouched(record)) return false;
+        correct.run(JSON.stringify(message), record.seq);
         return true;
       }),
     cancelRest: (id, reason, at, hasHooks) =>
@@ -267,10 +283,14 @@ export function createOutbox(
   };
 }
 
-function notOpen(id: string, status: DeliveryStatus | undefined): never {
+function notOpen(id: string, status: DeliveryStatus | "corrected" | undefined): never {
   const state = status === undefined ? "does not exist" : `is ${status}`;
   throw new HookgateError({ code: "STORE_FAILED", message: `delivery ${id} ${state}, so it cannot be sent` });
 }
+
+/** No part was sent, is being sent or may have arrived. */
+const isUntouched = (record: DeliveryRecord) =>
+  !parseParts(record).some((part) => part.status !== "waiting" || part.mayHaveArrived);
 
 /** Its parts, and whether hooks decided about it, are of no use then: the row does not show what happened to it. */
 const mayHaveBeenSent = ({ status, reason }: DeliveryRecord) => status === "held" && isUntold(reason ?? undefined);

@@ -347,7 +347,7 @@ describe("an answer that is lost", () => {
     await rig.clock.advance(2_000);
     await rig.idle();
     expect(rig.platform.texts()).toEqual(["best"]);
-    expect(rig.platform.requests.map(({ kind }) => kind)).toEqual(["create", "create", "edit"]);
+    expect(rig.platform.requests.map(({ kind }) => kind)).toEqual(["create", "create"]);
   });
 
   it("and was held is sent again when an operator releases it, or taken as sent when they confirm it", async () => {

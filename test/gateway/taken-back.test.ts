@@ -1,19 +1,21 @@
-/** A person deletes a message while its copy is not posted yet: the copy never is, however it waits. */
+/** A message is deleted or corrected by its author, or its copy cancelled by an operator, while the copy is not posted yet: the old words never are. */
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Address } from "../../src/domain/address.js";
+import { WITHDRAWN_BY } from "../../src/domain/given-up.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { filesBeside } from "../../src/store/files.js";
 import { restoreDatabase } from "../../src/store/restore.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
-import { newFolder, type Rig, startRig } from "./rig.js";
+import { messageOf, newFolder, type Rig, startRig } from "./rig.js";
 
 const DESK: Address = { platform: "far", botId: "bot", chatId: "desk" };
 const REFUSED = { kind: "permanent", error: "403 Forbidden: bot was blocked by the user" } as const;
 const PAUSE = { kind: "retry", error: "429: too many", afterMs: 60_000, scope: "chat" } as const;
+const SAID = (text: string) => `**Nora** in a room on far: ${text}`;
 const BACK = "deleted before it was sent";
 
 interface Before {
@@ -50,12 +52,18 @@ async function startDesk(hooks?: (registry: HookRegistry) => void, before?: Befo
   };
   const handled = (eventId: string) =>
     until(async () => (await rig.store.inbox.find(DESK, eventId))?.status === "done", `${eventId} handled`);
+  const edits = async (messageId: string, text: string) => {
+    const eventId = `edit:${messageId}:${text}`;
+    const message = messageOf(text, { ...person, messageId, isEdit: true });
+    await rig.receive({ kind: "edited", eventId, message });
+    await handled(eventId);
+  };
   const deletes = async (messageId: string) => {
     const eventId = `delete:${messageId}`;
     await rig.receive({ kind: "deleted", eventId, address: DESK, messageId, at: rig.clock.now() });
     await handled(eventId);
   };
-  return { rig, far, answer, deletes };
+  return { rig, far, answer, edits, deletes };
 }
 
 const ends = async (rig: Rig, { id }: Delivery) => rig.store.outbox.get(id);
@@ -148,4 +156,88 @@ it("one that an operator confirmed after a restore has no known id: its author l
   await next.deletes("f2");
   await next.rig.idle();
   expect(far.texts("dm-8")).toEqual([expect.stringMatching(/not deleted.*may still be shown/s)]);
+});
+
+it("one that an operator cancels while it waits: its author learns that it was not posted, or that it may have been", async () => {
+  const { rig, far, answer } = await startDesk();
+  rig.platform.script = (_, n) => (n === 1 ? { kind: "retry", error: "503", scope: "chat" } : undefined);
+  const tried = await answer("the first", "f1", ({ attempts }) => attempts === 1);
+  const waiting = await answer("the second", "f2", () => true);
+  const by = `${WITHDRAWN_BY}Owner`;
+  expect(await rig.gateway.withdraw(waiting.id, by)).toBe(true);
+  expect(await rig.gateway.cancelRest(tried.id, by)).toMatchObject({ isUnclear: false });
+  await rig.idle();
+  const note = expect.stringMatching(/not posted in .*it was cancelled.*Ask one of them before you write again/s);
+  expect(far.texts("dm-8")).toEqual([note, note]);
+  rig.platform.take = () => new Promise(() => {});
+  const sent = await answer("the third", "f3", ({ parts }) => parts[0]?.status === "sending");
+  await rig.gateway.cancelRest(sent.id, by);
+  await until(() => far.texts("dm-8").length === 3, "the third note");
+  expect(far.texts("dm-8")[2]).toContain("It is not known whether your message was posted");
+});
+
+const creates = ({ platform }: Rig) =>
+  platform.requests.flatMap((one) => (one.kind === "create" ? [one.part.text] : []));
+
+it("a correction changes what waits, in its place and with its reference, also what was tried once and certainly not posted", async () => {
+  const { rig, answer, edits } = await startDesk();
+  rig.platform.script = (_, n) => (n === 1 ? PAUSE : undefined);
+  rig.platform.width = 1_000;
+  await answer("frist", "f1", ({ attempts }) => attempts === 1);
+  const second = await answer("secnod", "f2", () => true);
+  await answer("third", "f3", () => true);
+  await edits("f1", "first");
+  for (const text of ["secod", "second"]) await edits("f2", text);
+  expect(await ends(rig, second)).toMatchObject({ status: "waiting", message: { text: SAID("second") } });
+  await rig.clock.advance(61_000);
+  await rig.idle();
+  expect(creates(rig).slice(1)).toEqual(["first", "second", "third"].map(SAID));
+  expect(rig.platform.requests.every(({ kind }) => kind === "create")).toBe(true);
+  expect(rig.platform.messages.map(({ body }) => body.replyToId)).toEqual(["m1", "m1", "m1"]);
+});
+
+it.each(["cancel", "let through"])(
+  "while hooks decide about the first words (%s), the correction is asked about and sent",
+  async (then) => {
+    let decide: (() => void) | undefined;
+    const asked: string[] = [];
+    const { rig, far, answer, edits } = await startDesk((registry) => {
+      registry.registerModifying("message_sending", ({ message, platform }) => {
+        if (platform === "loop") asked.push(message.text);
+        const cancel = then === "cancel" ? { cancel: "rude" } : null;
+        return message.text.includes("damn") ? new Promise((done) => (decide = () => done(cancel))) : null;
+      });
+    });
+    await answer("damn", "f1", () => decide !== undefined);
+    await edits("f1", "polite");
+    decide?.();
+    await rig.idle();
+    expect(asked).toEqual([SAID("damn"), SAID("polite")]);
+    expect(creates(rig)).toEqual([SAID("polite")]);
+    expect(rig.platform.requests).toHaveLength(1);
+    expect(far.texts("dm-8")).toEqual([]);
+  },
+);
+
+it("a correction of what a guard holds is what the guard is asked about when it is released", async () => {
+  const asked: string[] = [];
+  const { rig, far, answer, edits } = await startDesk((registry) => {
+    registry.registerModifying(
+      "message_sending",
+      ({ message, platform }) => {
+        if (platform === "loop") asked.push(message.text);
+        if (message.text.includes("damn")) throw new Error("the guard is down");
+        return null;
+      },
+      { name: "guard", failurePolicy: "fail-closed" },
+    );
+  });
+  const copy = await answer("damn", "f1", ({ status }) => status === "held");
+  await edits("f1", "polite");
+  await rig.gateway.release(copy.id);
+  await rig.idle();
+  expect(asked).toEqual([SAID("damn"), SAID("polite")]);
+  expect(creates(rig)).toEqual([SAID("polite")]);
+  expect(rig.platform.requests).toHaveLength(1);
+  expect(far.texts("dm-8")).toHaveLength(1);
 });

@@ -6,7 +6,7 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
-import { asCopy, copiesOf, namesPlace, withAddressing } from "./forward.js";
+import { copiesOf, correctedCopy, withAddressing } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -28,19 +28,22 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
   const kept = withheldCode(row, message, inbound);
   if (kept) return kept;
   const copies = await copiesOf(at, message.messageId, inbound);
-  const edits = copies.map((copy, i): NewDelivery => {
+  const edits: NewDelivery[] = [];
+  for (const [i, copy] of copies.entries()) {
+    const corrected = correctedCopy(message, copy, inbound);
+    if (await inbound.correct(copy.id, corrected)) continue;
     const facts = {
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
-      message: asCopy(message, { ...copy.address, isPlaced: namesPlace(copy), lostFiles: copy.lostFiles }, inbound),
+      message: corrected,
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
       answers: notifiedOf(message, operator.role, copy),
     };
-    return withCopySight(row, message, newDelivery(row, `e${i}`, facts, inbound), inbound);
-  });
-  return settled(edits.length > 0 ? "forwarded" : "noted", edits);
+    edits.push(withCopySight(row, message, newDelivery(row, `e${i}`, facts, inbound), inbound));
+  }
+  return settled(copies.length > 0 ? "forwarded" : "noted", edits);
 }
 
 export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: Inbound): Promise<Handling> {

@@ -151,6 +151,20 @@ export function asCopy(
   };
 }
 
+/** What the copy of a message says after a correction. One that is not posted keeps what it answers, and the files that it got. */
+export function correctedCopy(message: InboundMessage, copy: Delivery, inbound: Inbound): OutboundMessage {
+  const { address, status, lostFiles, message: before } = copy;
+  const to = { ...address, isPlaced: namesPlace(copy), lostFiles };
+  if (status === "sent") return asCopy(message, to, inbound);
+  const files = message.attachments.map(
+    (file) => before?.attachments?.find((other) => nameOfFile(other) === nameOfFile(file)) ?? file,
+  );
+  return {
+    ...asCopy({ ...message, attachments: files }, to, inbound),
+    ...withoutUndefined({ replyToId: before?.replyToId }),
+  };
+}
+
 /** Where an answer to one of our messages goes, when that is a copy: to its author, or for all to read into the room where it was written. */
 export async function answersTo(
   at: Address,

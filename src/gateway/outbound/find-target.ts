@@ -1,5 +1,5 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import { isInDoubt, isUnknownToUs } from "../../domain/given-up.js";
+import { heldWith, isInDoubt, isUnknownToUs } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
@@ -10,9 +10,6 @@ export type Target =
   | { kind: "found"; posted: readonly string[] }
   | { kind: "ended"; status: "held" | "dead" | "sent" | "cancelled"; reason: string }
   | { kind: "later"; at: number };
-
-/** Why an edit is held: releasing the message that it changes releases it too. */
-export const heldWith = (targetId: string) => `what it changes is held: ${targetId}`;
 
 const UNKNOWN_ID =
   "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";

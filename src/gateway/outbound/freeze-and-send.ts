@@ -34,7 +34,7 @@ export async function freezeAndSend(
   const prepared = prepare(delivery, decided, posted, adapter, out);
   if (typeof prepared === "string") return finish(delivery, "dead", prepared, out);
   try {
-    await out.store.outbox.freeze(delivery.id, prepared.message, prepared.parts, prepared.tokens);
+    await out.store.outbox.freeze(delivery.id, prepared.message, prepared.parts, prepared.tokens, delivery.round);
   } catch (error) {
     giveBack(prepared, out);
     throw error;

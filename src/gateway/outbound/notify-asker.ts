@@ -11,12 +11,11 @@
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
-import { saysInDoubt } from "../../domain/given-up.js";
+import { heldWith, saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
-import { heldWith } from "./find-target.js";
 import type { Outbound } from "./sending.js";
 
 export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
@@ -31,7 +30,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const role = answers?.role;
   const visibleTo = askerOf(delivery);
   const now = out.clock.now();
-  const isInDoubt = ending === "held" && saysInDoubt(reason);
+  const isInDoubt = (ending === "held" || reason.startsWith(WITHDRAWN_BY)) && saysInDoubt(reason);
   // There it would take the place of an answer that may be shown.
   const interaction = isInDoubt ? undefined : pendingInteraction(delivery, now);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
@@ -127,15 +126,17 @@ function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { o
   const isHeldWith = targetId !== undefined && reason === heldWith(targetId);
   const next = isHeldWith
     ? `\`/outbox release ${targetId}\` decides about that message, and this follows${byOperators}.`
-    : isInDoubt
+    : isInDoubt && ending === "held"
       ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
       : ending === "held"
         ? `\`/outbox release ${id}\` ${does} it${byOperators}.`
         : ending === "dead"
           ? `\`/outbox retry ${id}\` tries it again${byOperators}.`
-          : operation === "send"
-            ? "To answer, write another message."
-            : "";
+          : operation !== "send"
+            ? ""
+            : isInDoubt
+              ? "Look in the chat: if it is not there, write another message."
+              : "To answer, write another message.";
   return `${shown}\`/outbox show ${id}\` has the details. ${next}`.trimEnd();
 }
 

@@ -14,7 +14,7 @@ import { isTold, reportSent } from "./report-sent.js";
 import type { Outbound, Then } from "./sending.js";
 import { takeResult } from "./take-result.js";
 import { isLastAttempt } from "./wait-for-file.js";
-import { wasWithdrawn } from "./withdraw.js";
+import { wasChanged } from "./withdraw.js";
 
 /** An interaction that is about to close is treated as closed. */
 const CLOSING_MS = 2_000;
@@ -64,7 +64,7 @@ export async function sendParts(
           if (part.operation === "create") out.outages.answered(delivery);
         } else if (result.kind === "gone" && part.operation === "delete")
           messageId = part.messageId ?? ""; // as was wanted
-        else if (await wasWithdrawn(delivery.id, out)) return "again";
+        else if (await wasChanged(delivery, out)) return "again";
         else return await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
       }
       const now = out.clock.now();

@@ -1,7 +1,9 @@
-/** Cancels a delivery that waits for its platform, because what it says is not needed any more. */
-import { isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/given-up.js";
+/** Cancels a delivery that waits for its platform, or changes what it says, because that is not needed any more. */
+import { isAmbiguous, isInDoubt, isUnanswered, saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
+import type { OutboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { type CancelledRest, type Delivery, isUnderWay } from "../../domain/store.js";
+import { notifyAsker, passesOn } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound } from "./sending.js";
 
@@ -31,6 +33,16 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
 }
 
+/** The original of this copy was corrected. False: it may be posted already, or an earlier correction follows it, so this one has to follow, too. */
+export async function correct(copyId: string, message: OutboundMessage, out: Outbound): Promise<boolean> {
+  const { outbox } = out.store;
+  if ((await outbox.list({ targetId: copyId, limit: 1 })).length > 0) return false;
+  if (!(await outbox.correct(copyId, message))) return false;
+  const copy = await outbox.get(copyId);
+  if (copy) out.wake(queueOf(copy));
+  return true;
+}
+
 const isNowhere = (delivery: Delivery): boolean =>
   !isUnderWay(delivery) &&
   delivery.status !== "sent" &&
@@ -55,7 +67,7 @@ export async function cancelRest(id: string, reason: string, out: Outbound): Pro
   return rest;
 }
 
-/** It is on disk: hooks are notified, and its queue goes on. */
+/** It is on disk: hooks are notified, and so is the person whose words an operator cancelled; its queue goes on. */
 async function cancelled(deliveryId: string, out: Outbound): Promise<void> {
   const { store, clock, observe } = out;
   const delivery = await store.outbox.get(deliveryId);
@@ -63,10 +75,12 @@ async function cancelled(deliveryId: string, out: Outbound): Promise<void> {
   const { address, createdAt, cause, reason = "" } = delivery;
   observe.deliverySettled?.(address.platform, "cancelled", clock.now() - createdAt, cause);
   reportFailed(delivery, reason, out);
+  if (passesOn(delivery) && reason.startsWith(WITHDRAWN_BY)) await notifyAsker(delivery, "cancelled", reason, out);
   out.wake(queueOf(delivery));
 }
 
-/** The store refuses to go on with it: it was withdrawn while hooks decided about it, or just before it was to be sent. */
-export async function wasWithdrawn(deliveryId: string, { store }: Outbound): Promise<boolean> {
-  return (await store.outbox.get(deliveryId))?.status === "cancelled";
+/** The store refuses to go on with it: it was withdrawn or corrected while hooks decided about it, or just before it was to be sent. */
+export async function wasChanged({ id, round }: Delivery, { store }: Outbound): Promise<boolean> {
+  const now = await store.outbox.get(id);
+  return now !== undefined && (now.status === "cancelled" || now.round !== round);
 }

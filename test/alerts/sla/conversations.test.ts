@@ -547,8 +547,8 @@ describe("a conversation's clocks", () => {
     ["whose request is repeated, because its answer was lost", { kind: "lost" }, undefined],
     ["that a crash cuts off", { kind: "hang" }, "crash"],
     ["that arrived, as an operator says", { kind: "lost" }, "held"],
-    ["that an operator tries again", { kind: "permanent", error: "403" }, "dead"],
-  ] satisfies [string, Scripted, "crash" | "held" | "dead" | undefined][])(
+    ["that was refused", { kind: "permanent", error: "403" }, undefined],
+  ] satisfies [string, Scripted, "crash" | "held" | undefined][])(
     "see an answer %s as none when its author deletes it meanwhile, and once when its author changes it",
     async (_, result, end) => {
       for (const change of ["deleted", "edited"] as const) {
@@ -579,11 +579,11 @@ describe("a conversation's clocks", () => {
           await desk.sla.stop();
           await desk.rig.crash();
           desk = await support({ ...options, file: desk.rig.file, clock });
-        } else if (end === "held" || (end === "dead" && change === "deleted")) {
+        } else if (end === "held") {
           const list = () => desk.rig.store.outbox.list({ status: end, limit: 5 });
           const isGivenUp = ({ targetId }: { targetId?: string | undefined }) => targetId === undefined;
           const answer = await until(async () => (await list()).find(isGivenUp), "the answer is given up");
-          await desk.rig.gateway.release(answer.id, end === "held");
+          await desk.rig.gateway.release(answer.id, true);
         }
         await until(async () => {
           await clock.advance(1_000);
