@@ -182,7 +182,7 @@ function unendedRow(row: HookRow, at: number, unended: Unended): HookRow {
 
 /** What the journal calls never fired may have been skipped each time. */
 async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
-  if (!row.neverFired || automations?.get(row.id) === undefined) return row;
+  if (!row.neverFired || automations === undefined) return row;
   const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MAX_COUNTED });
   const [last] = skipped;
   if (last === undefined) return row;

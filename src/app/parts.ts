@@ -130,6 +130,7 @@ export class Parts extends OnGround {
     },
     shown: this.ground.shown,
     switchHook: (hookId, enabled, by) => this.switchHook(hookId, enabled, by),
+    isPluginBroken: () => this.plugins.list().some(({ state }) => state === "broken"),
   });
   readonly automations = this.#hooks.automations;
   readonly notifier = this.#hooks.notifier;
@@ -241,7 +242,8 @@ export class Parts extends OnGround {
     reservedCommands: new Set(this.commands.map(({ name }) => name)),
     breaker: this.automations.pluginBreaker,
     teardownTimeoutMs: () => this.ground.stopping.leftMs,
-    onReloaded: () =>
+    onReloaded: () => {
+      this.#kernel.queue.wake();
       void this.overrides
         .settle()
         .catch((error: unknown) =>
@@ -249,7 +251,8 @@ export class Parts extends OnGround {
             { error: errorMessage(error) },
             "a switch of a hook that its file ended was not removed",
           ),
-        ),
+        );
+    },
     clock: this.ground.clock,
     logger: this.ground.logger,
   });

@@ -52,6 +52,7 @@ export interface AssemblyDeps {
   shown(text: string): string;
   /** Holds from now on, for a registration to come, too. */
   switchHook(hookId: string, enabled: boolean, by: string): Promise<void>;
+  isPluginBroken(): boolean;
   clock: Clock;
   logger: Logger;
 }
@@ -99,6 +100,7 @@ export function assembleAutomations(deps: AssemblyDeps): Assembly {
     triggers: (needed) => createTriggers(needed, { isOwnFile: deps.isOwnFile }),
     reachOf,
     mask: deps.mask,
+    isPluginBroken: deps.isPluginBroken,
     switchOff: (hookId, by) => deps.switchHook(hookId, false, by),
     clock,
     logger,

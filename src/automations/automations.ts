@@ -50,6 +50,8 @@ export interface AutomationsOptions {
   reachOf(definition: Definition): Reach;
   /** Masks the secrets of the configuration. */
   mask(text: string): string;
+  /** A plugin of the configuration is not in force, and its id is not known. */
+  isPluginBroken(): boolean;
   /** Switches a hook off for good, as an operator would. */
   switchOff(hookId: string, by: string): Promise<void>;
   clock: Clock;
@@ -182,6 +184,13 @@ export function createAutomations(options: AutomationsOptions): Automations {
   queue.connect({
     definition: (hookId) => live.get(hookId)?.definition,
     isPaused: () => pause.paused !== undefined,
+    isAwaited: (hookId) =>
+      registry.get(hookId) === undefined &&
+      (options.isPluginBroken() ||
+        broken.some(({ id, isWholeFile, mayHideOthers }) => id === hookId || (isWholeFile ?? mayHideOthers) === true)),
+    get keptMs() {
+      return config().keep.max_age;
+    },
     async refusal(definition, { cause }) {
       const loop = await findLoop(definition.id, cause, store.runs);
       if (loop !== undefined) {
@@ -350,6 +359,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
         const { max_age, max_runs } = config().keep;
         return { maxAgeMs: own?.maxAgeMs ?? max_age, maxRuns: own?.maxRuns ?? max_runs };
       });
+      // What waited too long for its hook is ended.
+      queue.wake();
       return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
     },
     async stop(graceMs) {

@@ -28,7 +28,9 @@ export const automationsConfig = z.strictObject({
     .describe("When the circuit breaker of a hook stops it."),
   keep: z
     .strictObject({
-      max_age: duration("30d").describe("How long runs are kept."),
+      max_age: duration("30d").describe(
+        "How long runs are kept, and how long a stored run waits for a hook that is broken.",
+      ),
       max_runs: z.int().min(1).default(1_000).describe("How many runs of each hook are kept."),
     })
     .prefault({})

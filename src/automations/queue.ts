@@ -2,7 +2,13 @@
  * Stored runs, and their execution: background runs of any hook (this is the registry's `BackgroundPort`), runs that a time started and
  * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by the holder of the lease.
  */
-import { type AutomationRun, type AutomationRunStore, PAUSED_REASON, type TakenRun } from "../domain/automation.js";
+import {
+  type AutomationRun,
+  type AutomationRunStore,
+  type LeftRuns,
+  PAUSED_REASON,
+  type TakenRun,
+} from "../domain/automation.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
@@ -33,6 +39,10 @@ export interface QueueOptions {
 export interface QueueDeps {
   definition(hookId: string): Definition | undefined;
   isPaused(): boolean;
+  /** A hook that is not in force and may come back: it is broken, or may be in what cannot be read. Its runs wait. */
+  isAwaited(hookId: string): boolean;
+  /** For how long, at most. */
+  readonly keptMs: number;
   /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
   refusal(definition: Definition, row: AutomationRun): Promise<RunOutcome | undefined>;
   /** A run was ended without having been run through the pipeline. */
@@ -85,10 +95,15 @@ export function createQueue(options: QueueOptions): Queue {
   const listeners = new Map<string, { progress?: Progress | undefined; ended: ((outcome: RunOutcome) => void)[] }>();
   const leases = createHeldLeases(options);
   let waiting = new Map<string, number>();
+  /** Hooks of which an earlier process left runs. */
+  let unfinished: readonly string[] = [];
+  const dropped = new Map<string, number>();
   let runner: BackgroundRunner | undefined;
   let deps: QueueDeps = {
     definition: () => undefined,
     isPaused: () => false,
+    isAwaited: () => false,
+    keptMs: 0,
     refusal: async () => undefined,
     ended: () => {},
   };
@@ -102,13 +117,29 @@ export function createQueue(options: QueueOptions): Queue {
   /** Takes what is due while there is room. A number = look again then. */
   async function takeAll(): Promise<number | undefined> {
     while (!stop.signal.aborted && active.size < options.maxRunning && !deps.isPaused()) {
-      const busy = busyHooks();
-      const taken = await runs.take(owner, clock.now(), options.leaseMs, busy);
-      if (taken === undefined) return runs.nextDue(busy);
+      const left = leftRuns();
+      const taken = await runs.take(owner, clock.now(), options.leaseMs, left);
+      if (taken === undefined) return runs.nextDue(left);
       // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
       if (!leases.isHeld(taken.run.id)) startRun(taken);
     }
     return undefined; // the next run that ends wakes it again
+  }
+
+  function leftRuns(): LeftRuns {
+    const absent = [...new Set([...unfinished, ...waiting.keys()])].filter((hookId) => deps.isAwaited(hookId));
+    return { busy: busyHooks(), absent, keptSince: clock.now() - deps.keptMs };
+  }
+
+  /** Nothing else in the log says that the work is lost. One line, when the last run of the hook has ended. */
+  function reportDropped(hook: string): void {
+    const lost = dropped.get(hook);
+    if (lost === undefined || perHook.has(hook) || waiting.has(hook)) return;
+    dropped.delete(hook);
+    logger.warn(
+      { hook, runs: lost },
+      `${lost} recorded ${lost === 1 ? "run" : "runs"} of the hook "${hook}" did not happen: it is switched off or not there any more. \`/runs skipped\` lists them`,
+    );
   }
 
   /** Hooks whose runs wait for each other instead of being refused. */
@@ -142,6 +173,8 @@ export function createQueue(options: QueueOptions): Queue {
         if (left === 0) perHook.delete(hookId);
         else perHook.set(hookId, left);
         if (outcome.status === "queued") count(hookId, 1);
+        if (outcome.status === "skipped" && outcome.by === "gone") dropped.set(hookId, (dropped.get(hookId) ?? 0) + 1);
+        reportDropped(hookId);
         for (const ended of listeners.get(row.id)?.ended ?? []) ended(outcome);
         listeners.delete(row.id);
         wake();
@@ -272,6 +305,7 @@ export function createQueue(options: QueueOptions): Queue {
       // One process at a time has this database open: earlier holders of leases are gone.
       await runs.expireOthers(owner, clock.now());
       waiting = await runs.waiting();
+      unfinished = await runs.unfinished();
       isStarted = true;
       leases.start();
       wake();

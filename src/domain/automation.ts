@@ -150,6 +150,15 @@ export interface RunSpan {
   endedAt?: number;
 }
 
+/** Runs that are not taken for now. */
+export interface LeftRuns {
+  /** Hooks that have no room for another run: one that waits goes on waiting. */
+  busy: readonly string[];
+  /** Hooks that are not in force and may come back: their runs are left, but for those that were created before `keptSince`. */
+  absent: readonly string[];
+  keptSince: number;
+}
+
 export interface AutomationRunStore {
   /** Once per id: false (and nothing is written) when it is known. */
   insert(run: AutomationRun): Promise<boolean>;
@@ -157,10 +166,9 @@ export interface AutomationRunStore {
   update(run: AutomationRun, leaseOwner?: string): Promise<boolean>;
   /**
    * Takes the due run with the oldest dueAt, which is running from then on (its attempt counted), or one that is running under a
-   * lease that expired (`isTakenOver`, its attempt as it was). Undefined when there is none. Atomic over processes. `except`: hooks
-   * that have no room for another run.
+   * lease that expired (`isTakenOver`, its attempt as it was). Undefined when there is none. Atomic over processes.
    */
-  take(owner: string, now: number, leaseMs: number, except?: readonly string[]): Promise<TakenRun | undefined>;
+  take(owner: string, now: number, leaseMs: number, except?: LeftRuns): Promise<TakenRun | undefined>;
   /** Takes this run, when it waits and is due: a person who fires it does not wait for others. */
   takeOne(id: string, owner: string, now: number, leaseMs: number): Promise<TakenRun | undefined>;
   renew(id: string, owner: string, until: number): Promise<boolean>;
@@ -184,7 +192,9 @@ export interface AutomationRunStore {
   /** The newest run of a hook that waits. */
   newestWaiting(hookId: string): Promise<AutomationRun | undefined>;
   /** The earliest dueAt or leaseUntil of what is not ended. `except` as for `take`. */
-  nextDue(except?: readonly string[]): Promise<number | undefined>;
+  nextDue(except?: LeftRuns): Promise<number | undefined>;
+  /** Hooks with a run that is not ended. */
+  unfinished(): Promise<string[]>;
   /** Deletes ended runs that are older or more than their hook keeps; resolves with how many. */
   sweep(now: number, keep: (hookId: string) => { maxAgeMs: number; maxRuns: number }): Promise<number>;
 }

@@ -1,5 +1,5 @@
 /** SIGKILL while hooks run: what was stored happens, what may not happen twice does not, nothing stays running, no program stays behind. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -19,6 +19,7 @@ afterEach(async () => {
 
 async function start(config: object, files: Record<string, string> = {}): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-kill-"));
+  mkdirSync(join(folder, "hooks"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const access = { dms: "everyone", chats: ["*"], mention: "always" };
   const gateway = await gatewayProcess({
@@ -39,6 +40,15 @@ async function say({ url }: GatewayProcess, text: string): Promise<void> {
     body: JSON.stringify({ text, nonce: `${text}-${Math.random().toString(36).slice(2)}` }),
   });
   expect(await answer.text(), `posting: ${answer.status}`).toContain("message");
+}
+
+async function command({ url }: GatewayProcess, line: string): Promise<string> {
+  const answer = await fetch(`${url}/api/command`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ line }),
+  });
+  return ((await answer.json()) as { text: string }).text;
 }
 
 const lines = ({ folder }: GatewayProcess, file: string) => linesOf(join(folder, file));
@@ -117,6 +127,66 @@ test("a message whose hook was cut off is decided again; a hook that had decided
     "second succeeded 2",
   ]);
 });
+
+test("runs of a hook that is broken at a start, or whose plugin is not there, wait until it is back; those of a removed one end, with their number in the log", async () => {
+  const hook = (id: string, on = "message_received") =>
+    `hooks: [${JSON.stringify({ id, on, execution: "background", when_busy: "queue", retry: { attempts: 3 }, run: { shell: { sh: `cd ..; echo $$ >> ${id}; until [ -e go ]; do sleep 0.05; done; echo x >> ${id}.done` } } })}]`;
+  const PLUGIN = `
+import { appendFileSync, existsSync } from "node:fs";
+export default { id: "slow", setup({ hooks }) {
+  hooks.registerVoid("message_received", async ({ message }, { attempt }) => {
+    appendFileSync("slow", message.text + "\\n");
+    while (!existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 50));
+    appendFileSync("slow.done", message.text + " " + attempt + "\\n");
+  }, { id: "work", execution: "background", retry: { attempts: 5, idempotent: true } });
+} };`;
+  const gateway = await start(
+    { plugins: ["./slow.mjs"], automations: { watch: false } },
+    {
+      "slow.mjs": PLUGIN,
+      ...Object.fromEntries(["typo", "slip", "gone"].map((id) => [`hooks/${id}.yaml`, hook(id)])),
+    },
+  );
+  const write = (name: string, text: string) => writeFileSync(join(gateway.folder, name), text);
+  const put = async (on?: string) => {
+    write("hooks/typo.yaml", hook("typo", on));
+    // No id of it can be read.
+    write("hooks/slip.yaml", on === undefined ? hook("slip") : "hooks: [{");
+    if (on === undefined) write("slow.mjs", PLUGIN);
+    else rmSync(join(gateway.folder, "slow.mjs"));
+  };
+  for (const text of ["one", "two"]) await say(gateway, text);
+  await until(() => ["typo", "slip", "gone"].every((log) => lines(gateway, log).length > 0), "all at work");
+  await until(() => lines(gateway, "slow").length === 2, "both of the plugin");
+  const pids = ["typo", "slip", "gone"].flatMap((log) => lines(gateway, log).map(Number));
+  await gateway.kill();
+  await until(() => pids.every(isGone), "the programs being ended with their gateway");
+  write("go", "");
+  await put("mesage_received");
+  rmSync(join(gateway.folder, "hooks/gone.yaml"));
+  await gateway.start();
+  await gateway.ready();
+  const status = await command(gateway, "/status");
+  expect(status).toContain("wait to be started");
+  expect(gateway.output()).not.toContain("did not happen");
+  await put();
+  gateway.hangUp();
+  for (const log of ["typo.done", "slip.done", "slow.done"])
+    await until(
+      () => lines(gateway, log).length === 2,
+      () => `${log} of both messages`,
+    );
+  expect(lines(gateway, "slow.done").toSorted()).toEqual(["one 2", "two 2"]);
+  await until(() => gateway.output().includes('2 recorded runs of the hook \\"gone\\" did not happen'), "the loss");
+  expect(lines(gateway, "gone.done")).toEqual([]);
+  expect(await command(gateway, "/hooks why slow.work")).not.toContain("never fired");
+  expect(await command(gateway, "/runs skipped")).toContain("gone");
+  const runs = await runsOf(gateway);
+  expect(runs.map(({ hookId, status }) => `${hookId} ${status}`).toSorted()).toEqual([
+    ...["gone skipped", "gone skipped"],
+    ...["slip", "slip", "slow.work", "slow.work", "typo", "typo"].map((id) => `${id} succeeded`),
+  ]);
+}, 60_000);
 
 test("a plugin's background hook outlives its process, too", async () => {
   const gateway = await start(

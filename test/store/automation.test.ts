@@ -117,11 +117,26 @@ describe("runs", () => {
     const { runs } = (await openTestStore()).automation;
     await runs.insert(run("r1", { hookId: "busy", dueAt: 10 }));
     await runs.insert(run("r2", { hookId: "free", dueAt: 20 }));
-    expect(await runs.nextDue(["busy"])).toBe(20);
-    expect((await runs.take("a", 100, 500, ["busy"]))?.run.id).toBe("r2");
-    expect(await runs.take("a", 100, 500, ["busy"])).toBeUndefined();
+    expect(await runs.nextDue({ busy: ["busy"], absent: [], keptSince: 0 })).toBe(20);
+    expect((await runs.take("a", 100, 500, { busy: ["busy"], absent: [], keptSince: 0 }))?.run.id).toBe("r2");
+    expect(await runs.take("a", 100, 500, { busy: ["busy"], absent: [], keptSince: 0 })).toBeUndefined();
     expect(await runs.waiting()).toEqual(new Map([["busy", 1]]));
     expect((await runs.newestWaiting("busy"))?.id).toBe("r1");
+  });
+
+  test("runs of hooks that are not in force are left, but for those that were created too long ago", async () => {
+    const { runs } = (await openTestStore()).automation;
+    await runs.insert(run("r1", { hookId: "absent", createdAt: 10, dueAt: 10 }));
+    await runs.insert(run("r2", { hookId: "absent", createdAt: 20, dueAt: 20 }));
+    await runs.take("before", 15, 10);
+    expect((await runs.unfinished()).toSorted()).toEqual(["absent"]);
+    const left = (keptSince: number) => ({ busy: [], absent: ["absent"], keptSince });
+    expect(await runs.nextDue(left(10))).toBeUndefined();
+    expect(await runs.take("a", 100, 500, left(10))).toBeUndefined();
+    expect(await runs.nextDue(left(11))).toBe(25);
+    expect(await runs.take("a", 100, 500, left(11))).toMatchObject({ isTakenOver: true, run: { id: "r1" } });
+    expect(await runs.take("a", 100, 500, left(11))).toBeUndefined();
+    expect((await runs.take("a", 100, 500))?.run.id).toBe("r2");
   });
 
   test("history is listed newest first, by hook and status, page by page", async () => {

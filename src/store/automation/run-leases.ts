@@ -1,22 +1,24 @@
 /** Leases of runs: a run is held by one owner until its lease ends, and every change of that is one transaction. */
-import type { AutomationRunStore } from "../../domain/automation.js";
+import type { AutomationRunStore, LeftRuns } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
 
 const WAITING = "status IN ('queued', 'backgrounded')";
 /** The ids come as one JSON list. */
-const NOT_EXCEPT = "hook_id NOT IN (SELECT value FROM json_each(?))";
+const HAS_ROOM = "hook_id NOT IN (SELECT value FROM json_each(?))";
+const IN_FORCE = "(created_at < ? OR hook_id NOT IN (SELECT value FROM json_each(?)))";
+const NONE: LeftRuns = { busy: [], absent: [], keptSince: 0 };
 
 export function createRunLeases({
   database,
   read,
   write,
-}: Connection): Pick<AutomationRunStore, "take" | "takeOne" | "renew" | "expireOthers" | "nextDue"> {
-  const expired = database.prepare<[number], RunRecord>(
-    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE status = 'running' AND lease_until <= ? ORDER BY lease_until LIMIT 1`,
+}: Connection): Pick<AutomationRunStore, "take" | "takeOne" | "renew" | "expireOthers" | "nextDue" | "unfinished"> {
+  const expired = database.prepare<[number, number, string], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE status = 'running' AND lease_until <= ? AND ${IN_FORCE} ORDER BY lease_until LIMIT 1`,
   );
-  const due = database.prepare<[number, string], RunRecord>(
-    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITING} AND due_at <= ? AND ${NOT_EXCEPT} ORDER BY due_at, seq LIMIT 1`,
+  const due = database.prepare<[number, string, number, string], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITING} AND due_at <= ? AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
   );
   const one = database.prepare<[string, number], RunRecord>(
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ? AND ${WAITING} AND due_at <= ?`,
@@ -31,17 +33,21 @@ export function createRunLeases({
   const expireOthers = database.prepare<[number, string]>(
     "UPDATE automation_runs SET lease_until = ? WHERE status = 'running' AND lease_owner IS NOT ?",
   );
-  const firstExpiry = database.prepare<[], { at: number | null }>(
-    "SELECT min(lease_until) AS at FROM automation_runs WHERE status = 'running'",
+  const firstExpiry = database.prepare<[number, string], { at: number | null }>(
+    `SELECT min(lease_until) AS at FROM automation_runs WHERE status = 'running' AND ${IN_FORCE}`,
   );
-  const firstDue = database.prepare<[string], { at: number }>(
-    `SELECT due_at AS at FROM automation_runs WHERE ${WAITING} AND ${NOT_EXCEPT} ORDER BY due_at, seq LIMIT 1`,
+  const firstDue = database.prepare<[string, number, string], { at: number }>(
+    `SELECT due_at AS at FROM automation_runs WHERE ${WAITING} AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
+  );
+  const unfinished = database.prepare<[], { hookId: string }>(
+    `SELECT hook_id AS hookId FROM automation_runs WHERE ${WAITING} UNION SELECT hook_id FROM automation_runs WHERE status = 'running'`,
   );
   return {
-    take: (owner, now, leaseMs, except = []) =>
+    take: (owner, now, leaseMs, { busy, absent, keptSince } = NONE) =>
       write(() => {
-        const stale = expired.get(now);
-        const found = stale ?? due.get(now, JSON.stringify(except));
+        const inForce = [keptSince, JSON.stringify(absent)] as const;
+        const stale = expired.get(now, ...inForce);
+        const found = stale ?? due.get(now, JSON.stringify(busy), ...inForce);
         const held = found && hold.get(stale ? 0 : 1, owner, now + leaseMs, found.seq);
         return held && { run: runOf(held), isTakenOver: stale !== undefined };
       }),
@@ -53,9 +59,11 @@ export function createRunLeases({
       }),
     renew: (id, owner, until) => write(() => renew.run(until, id, owner).changes === 1),
     expireOthers: (owner, now) => write(() => expireOthers.run(now, owner).changes),
-    nextDue: (except = []) =>
+    unfinished: () => read(() => unfinished.all().map(({ hookId }) => hookId)),
+    nextDue: ({ busy, absent, keptSince } = NONE) =>
       read(() => {
-        const times = [firstExpiry.get()?.at, firstDue.get(JSON.stringify(except))?.at];
+        const inForce = [keptSince, JSON.stringify(absent)] as const;
+        const times = [firstExpiry.get(...inForce)?.at, firstDue.get(JSON.stringify(busy), ...inForce)?.at];
         const known = times.filter((at) => typeof at === "number");
         return known.length === 0 ? undefined : Math.min(...known);
       }),
