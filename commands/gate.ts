@@ -13,7 +13,7 @@ import { findMission } from "./mission/find.js";
 import { gateLine } from "./mission/gate-line.js";
 import { needTasks } from "./tasks/desk.js";
 import { code, count, plain } from "./text.js";
-import { whoIs } from "./who.js";
+import { whoIs } from "./who-is.js";
 
 const REACH = 200;
 

@@ -3,7 +3,7 @@ import type { HookInfo } from "../src/hooks/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { missing, notFound } from "./answer.js";
-import { placeText } from "./automations/describe.js";
+import { sourceText } from "./automations/describe.js";
 import type { CommandDeps, HookDesk } from "./deps.js";
 
 export type Target = { kind: "hook"; hook: HookInfo; point: AnyPoint } | { kind: "point"; point: AnyPoint };
@@ -53,7 +53,7 @@ function needInForce(automations: Desks["automations"], name: string): void {
   const broken = automations?.broken().find(({ id }) => id === name);
   if (broken === undefined) return;
   const [first] = broken.problems;
-  const why = first && `${first.path === "" ? "" : `${first.path}: `}${first.message} (${placeText(first)})`;
+  const why = first && `${first.path === "" ? "" : `${first.path}: `}${first.message} (${sourceText(first)})`;
   throw new HookgateError({
     code: "HOOK_BROKEN",
     message: `The hook "${name}" is not in force, because its definition is broken${why ? `: ${why}` : "."}`,

@@ -10,7 +10,7 @@ import type { CommandDeps } from "./deps.js";
 import { readableReasons } from "./hook-reasons.js";
 import { missionsOf, schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
-import { nameIn, whoIs } from "./who.js";
+import { nameIn, whoIs } from "./who-is.js";
 
 export const schedule = defineCommand({
   name: "schedule",

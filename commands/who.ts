@@ -4,14 +4,6 @@ import type { Operator } from "../src/domain/identity.js";
 import type { CommandDeps } from "./deps.js";
 import { code, plain } from "./text.js";
 
-/** Who gives a command, as rows keep people: `web:1 (Ann)`. */
-export function whoIs({ platform, userId, displayName }: Operator): string {
-  return displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
-}
-
-/** The name in what `whoIs` wrote; the id when no name was known. */
-export const nameIn = (by: string): string => /^\S+ \((.+)\)$/.exec(by)?.[1] ?? by;
-
 /** Markdown. */
 export const operatorName = ({ platform, userId, displayName }: Operator): string =>
   plain(displayName ?? `${platform}:${userId}`, 64);

@@ -9,6 +9,6 @@ export const EPHEMERAL = 64;
 /** Characters. */
 export const MAX_THREAD_NAME = 100;
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

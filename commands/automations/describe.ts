@@ -40,7 +40,7 @@ export function gatesText({ cooldownMs, concurrency, maxPerHour, whenBusy, retry
 }
 
 /** The file without its folder, which is this machine's business. */
-export function placeText({ file, line }: Place): string {
+export function sourceText({ file, line }: Place): string {
   return line === undefined ? basename(file) : `${basename(file)}:${line}`;
 }
 
@@ -50,7 +50,7 @@ export function definitionData(definition: Definition): Record<string, unknown> 
   return {
     description,
     trigger,
-    place: placeText(place),
+    place: sourceText(place),
     steps: context.map(({ step }) => step.name),
     handler: run.handler.name,
     execution,

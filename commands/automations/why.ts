@@ -4,7 +4,7 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code, plain } from "../text.js";
-import { nameIn } from "../who.js";
+import { nameIn } from "../who-is.js";
 
 export interface GateFacts {
   /** Undefined when nothing would refuse it. */

@@ -4,7 +4,7 @@ import { sep } from "node:path";
 import type { AutomationDesk, BrokenHook } from "../../src/automations/desk.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
-import { placeText } from "../automations/describe.js";
+import { sourceText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count, plain } from "../text.js";
@@ -106,11 +106,11 @@ export function brokenText(broken: BrokenHook, desk: Desk): string {
   const previous = previousText(broken, desk);
   const lines = problems.slice(0, MAX_PROBLEMS).map((problem) => {
     const where = problem.path === "" ? "" : `${code(problem.path)}: `;
-    return `- ${where}${plain(problem.message)} (${plain(placeText(problem))})`;
+    return `- ${where}${plain(problem.message)} (${plain(sourceText(problem))})`;
   });
   const left = problems.length - lines.length;
   return [
-    `${code(id)} at ${plain(placeText(place))}${previous === undefined ? "" : `: ${previous}`}`,
+    `${code(id)} at ${plain(sourceText(place))}${previous === undefined ? "" : `: ${previous}`}`,
     ...lines,
     ...(left > 0 ? [`- … and ${count(left, "more problem")}`] : []),
   ].join("\n");
@@ -119,7 +119,7 @@ export function brokenText(broken: BrokenHook, desk: Desk): string {
 export function brokenData({ id, place, problems }: BrokenHook) {
   return {
     id,
-    place: placeText(place),
-    problems: problems.map((problem) => ({ path: problem.path, message: problem.message, place: placeText(problem) })),
+    place: sourceText(place),
+    problems: problems.map((problem) => ({ path: problem.path, message: problem.message, place: sourceText(problem) })),
   };
 }

@@ -2,7 +2,7 @@
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code, plain } from "../text.js";
-import { nameIn } from "../who.js";
+import { nameIn } from "../who-is.js";
 
 type Deps = Pick<CommandDeps, "switches" | "registry" | "clock">;
 

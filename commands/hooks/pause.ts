@@ -3,7 +3,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code } from "../text.js";
-import { nameIn, whoIs } from "../who.js";
+import { nameIn, whoIs } from "../who-is.js";
 
 export async function pauseHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const automations = needAll(deps, context);

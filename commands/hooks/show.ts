@@ -6,7 +6,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
-import { definitionData, gatesText, pipelineText, placeText, triggerText } from "../automations/describe.js";
+import { definitionData, gatesText, pipelineText, sourceText, triggerText } from "../automations/describe.js";
 import { effectData, lastEffect } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
@@ -132,7 +132,7 @@ export function showBrokenHook(broken: BrokenHook, { automations }: CommandDeps)
 }
 
 function originText(hook: HookInfo, definition: Definition | undefined): string {
-  if (definition) return plain(placeText(definition.place));
+  if (definition) return plain(sourceText(definition.place));
   return hook.pluginId ? `plugin ${code(hook.pluginId)}` : "the product";
 }
 

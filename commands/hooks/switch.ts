@@ -6,7 +6,7 @@ import { isOwnerOnly, needForRunning } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 import { code } from "../text.js";
-import { whoIs } from "../who.js";
+import { whoIs } from "../who-is.js";
 
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
   const hook = resolveHook(deps, context.options.id);

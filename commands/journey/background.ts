@@ -7,7 +7,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { clockTime, code, plain } from "../text.js";
-import { nameIn } from "../who.js";
+import { nameIn } from "../who-is.js";
 
 /** Runs of one message or delivery that are read. */
 export const MAX_RUNS = 200;

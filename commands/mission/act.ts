@@ -7,7 +7,7 @@ import { answer, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { readableReasons } from "../hook-reasons.js";
 import { code, count, plain } from "../text.js";
-import { whoIs } from "../who.js";
+import { whoIs } from "../who-is.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { missionData } from "./list.js";

@@ -2,7 +2,7 @@
 
 import { type GateState, isGateOpen } from "../../src/domain/mission.js";
 import { plain } from "../text.js";
-import { nameIn } from "../who.js";
+import { nameIn } from "../who-is.js";
 
 export function gateLine(gate: GateState): string {
   const name = `Gate **${plain(gate.name)}**`;

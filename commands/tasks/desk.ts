@@ -8,6 +8,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Orchestrator } from "../../src/orchestrator/orchestrator.js";
 import { missing, notFound } from "../answer.js";
 import { clip } from "../text.js";
+import { whoIs } from "../who-is.js";
 
 export type TaskDesk = Pick<
   Orchestrator,
@@ -163,14 +164,10 @@ export function assigneeFrom(given: string, { platform, userId }: Operator): str
   return given.toLowerCase() === "me" ? `person:${platform}:${userId}` : given;
 }
 
-export function personOf({ platform, userId, displayName }: Operator): string {
-  return displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
-}
-
 /** Who gave the command, with what it came from. */
 export function actorOf({ operator, causeId, givenBy }: CommandContext, reason?: string): Actor {
   return {
-    by: personOf(operator),
+    by: whoIs(operator),
     reason: reason === undefined || reason === "" ? undefined : reason,
     cause: givenBy ?? { kind: "command", id: causeId ?? "http", depth: 0 },
   };

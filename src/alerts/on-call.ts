@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Alerting } from "./alerting.js";
 import type { AlertsConfig } from "./config.js";
-import { onCall } from "./people.js";
+import { ofRota, onCall } from "./people.js";
 import { type Around, askReaders, type Reach, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
 import { namesOf, whyMissing } from "./steps/call.js";
@@ -49,7 +49,7 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
     const unreached = reaches.flatMap(({ route, step, reach }) => {
       const { missing, posted, standIns } = reach;
       const isCovered = posted.some(isWebhook) || (person === undefined && standIns.length > 0);
-      const why = whyMissing(`oncall:${name}`, reach, around, now);
+      const why = whyMissing(ofRota(name), reach, around, now);
       return missing.length > 0 && !isCovered ? [{ route, step, why }] : [];
     });
     const standIns = reaches.flatMap(({ route, step, reach }) =>
@@ -74,7 +74,7 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
 
 /** What each step of an escalation that mentions this rota would do for it. */
 export function reachesOf(rota: string, around: Around, now: number): { route: string; step: number; reach: Reach }[] {
-  const mention = `oncall:${rota}`;
+  const mention = ofRota(rota);
   return Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {
     const there = placesOf(to, around);
     return escalate.flatMap((step, index) =>

@@ -4,7 +4,13 @@ import type { AlertsConfig, RotaConfig } from "./config.js";
 import { isWithin } from "./quiet-hours.js";
 import { turnAt } from "./turns.js";
 
+/** In front of the name of a rota, where people are named. */
 const ONCALL = "oncall:";
+
+export const ofRota = (rota: string) => `${ONCALL}${rota}`;
+
+/** The rota that a mention names. */
+export const rotaOf = (mention: string) => (mention.startsWith(ONCALL) ? mention.slice(ONCALL.length) : undefined);
 
 /** The person on call; undefined in a gap of the rota. */
 export function onCall(rota: RotaConfig, now: number): string | undefined {

@@ -48,7 +48,7 @@ export class Plan {
   joinedAt: string | undefined;
   /** As it was before anything happened. */
   readonly was: Alert;
-  /** What a person did has changed something. */
+  /** For its history: what has changed, from any cause. */
   readonly events: AlertEvent[] = [];
   #redraw = false;
   readonly #version: number | undefined;
@@ -103,8 +103,8 @@ export class Plan {
     this.left.push({ destination, movedTo });
   }
 
-  /** It is due then, at the latest. */
-  wakePlace(at: number | undefined): void {
+  /** The alert is due then, at the latest. */
+  lookAgainAt(at: number | undefined): void {
     if (at === undefined) return;
     this.alert.nextAt = Math.min(this.alert.nextAt ?? at, at);
   }

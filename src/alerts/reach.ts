@@ -3,7 +3,7 @@ import { formatAddress } from "../domain/address.js";
 import { canMentionEveryone } from "../domain/platform.js";
 import type { Alerting } from "./alerting.js";
 import type { RotaConfig, RouteConfig } from "./config.js";
-import { accountsOf, type Mentioned, onCall } from "./people.js";
+import { accountsOf, type Mentioned, ofRota, onCall, rotaOf } from "./people.js";
 import { nextOnCall } from "./shifts.js";
 import { fallbacks } from "./steps/route.js";
 import { groupBy } from "./tell/group-by.js";
@@ -77,7 +77,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const isCalledHimself = isAt(chats, mentioned);
 
   const near = rotasOf(step).flatMap((rota) => {
-    const accounts = accountsOf([`oncall:${rota}`], config, now);
+    const accounts = accountsOf([ofRota(rota)], config, now);
     if (isAt(chats, accounts) || (isDirect(accounts) && isCalledHimself)) return [];
     return standInAt(rota, { places: chats, mayBeDirect: !isDirect(accounts) }, around, now) ?? [];
   });
@@ -87,7 +87,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const isSilent = step.mention.length > 0 && webhook === undefined && !isCalled && !direct.some(arrives);
   const elsewhere = isSilent ? fallbacks(config, () => admins().map(formatAddress), [...chats, ...lostAt]) : [];
   const far = rotasOf(step).flatMap((rota) =>
-    isAt(elsewhere, accountsOf([`oncall:${rota}`], config, now))
+    isAt(elsewhere, accountsOf([ofRota(rota)], config, now))
       ? []
       : (standInAt(rota, { places: elsewhere, mayBeDirect: false }, around, now) ?? []),
   );
@@ -157,11 +157,6 @@ export function isReachedNow(
 ): boolean {
   return calls(destination, mentioned, around) && !around.inhibitors.takesNone(destination);
 }
-
-const ONCALL = "oncall:";
-
-/** The rota that a mention names. */
-export const rotaOf = (mention: string) => (mention.startsWith(ONCALL) ? mention.slice(ONCALL.length) : undefined);
 
 const rotasOf = ({ mention }: Step) => [...new Set(mention.flatMap((one) => rotaOf(one) ?? []))];
 

@@ -4,7 +4,7 @@ import { type Alert, isOpen } from "../domain/alert.js";
 import { type AlertsConfig, defaultRoute, type RotaConfig } from "./config.js";
 import { reachesOf } from "./on-call.js";
 import { GAP_KIND, OWN_KIND } from "./own-alerts.js";
-import { onCall } from "./people.js";
+import { onCall, rotaOf } from "./people.js";
 import { askReaders, reachOf } from "./reach.js";
 import { dutyEnds, nextOnCall } from "./shifts.js";
 import { namesOf } from "./steps/call.js";
@@ -107,5 +107,5 @@ const UNREACHED_HELP =
 /** Those that a step of an escalation mentions. */
 function usedRotas({ routes }: Pick<AlertsConfig, "routes">): ReadonlySet<string> {
   const mentions = Object.values(routes).flatMap(({ escalate }) => escalate.flatMap(({ mention }) => mention));
-  return new Set(mentions.flatMap((one) => (one.startsWith("oncall:") ? [one.slice("oncall:".length)] : [])));
+  return new Set(mentions.flatMap((one) => rotaOf(one) ?? []));
 }

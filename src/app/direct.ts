@@ -2,6 +2,7 @@
 import { dmChatId } from "../../adapters/discord/dm.js";
 import { directRoomId } from "../../adapters/web/rooms.js";
 import type { Environment } from "../config/env.js";
+import { ownAccounts } from "../config/own-accounts.js";
 import type { Config } from "../config/schema.js";
 import type { Address } from "../domain/address.js";
 import { hasRole } from "../domain/identity.js";
@@ -18,7 +19,7 @@ export function directAddress(
 ): Address | undefined {
   if (platform === "web" && web.enabled) return { platform, botId: "web", chatId: directRoomId(userId) };
   // A private chat on Telegram has the id of its person.
-  const telegramBot = env.TELEGRAM_TOKEN?.split(":")[0];
+  const telegramBot = ownAccounts(env).telegram;
   if (platform === "telegram" && telegramBot !== undefined) return { platform, botId: telegramBot, chatId: userId };
   // No bot id: the account follows from the token.
   if (platform === "discord" && env.DISCORD_TOKEN !== undefined)
@@ -31,7 +32,10 @@ export function spelled(at: Address, { TELEGRAM_TOKEN }: Pick<Tokens, "TELEGRAM_
   const { platform, botId } = at;
   if (platform === "discord") return { ...at, botId: "" };
   if (botId !== "") return at;
-  const own = platform === "web" ? "web" : platform === "telegram" ? TELEGRAM_TOKEN?.split(":")[0] : undefined;
+  const own =
+    platform === "web" || platform === "telegram"
+      ? ownAccounts({ DISCORD_TOKEN: undefined, TELEGRAM_TOKEN })[platform]
+      : undefined;
   return own === undefined ? at : { ...at, botId: own };
 }
 

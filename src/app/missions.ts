@@ -1,8 +1,10 @@
 /** Missions, their schedules and assessments, put together from the parts of the product. Their tasks are the orchestrator's. */
+
 import { dirname, join, resolve } from "node:path";
 import type { Address } from "../domain/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { Models } from "../domain/model.js";
+import { MAX_TASKS_OF_MISSION } from "../domain/plan.js";
 import { wasPurged } from "../domain/purges.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, TaskStatus } from "../domain/task.js";
@@ -28,8 +30,6 @@ import { TaskVetoed } from "../orchestrator/tasks/create.js";
 import type { Pending } from "../pending/pending.js";
 
 const PLANS_FOLDER = "missions";
-/** More tasks than a plan can have. */
-const MAX_TASKS = 60_000;
 
 export interface MissionAssembly {
   missions: Missions;
@@ -193,7 +193,7 @@ function tasksOf({ store, orchestrator, clock }: Deps): MissionTasks {
         throw error;
       }
     },
-    ofMission: async (missionId) => (await store.tasks.list({ missionId, limit: MAX_TASKS })).reverse(),
+    ofMission: async (missionId) => (await store.tasks.list({ missionId, limit: MAX_TASKS_OF_MISSION })).reverse(),
   };
 }
 

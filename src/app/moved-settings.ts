@@ -21,7 +21,7 @@ export function movesOf(list: CursorStore["list"]): Moves {
 
 /** All of them still work. */
 export function movedSettings(config: Config, moves: Moves): SettingProblem[] {
-  const access = (["web", "discord", "telegram"] as const).flatMap((platform) =>
+  const access = PLATFORMS.flatMap((platform) =>
     config[platform].access.chats.flatMap((chatId, index): SettingProblem[] => {
       const now = changed({ platform, botId: "", chatId }, moves, (at) => at.chatId);
       return now === undefined ? [] : [{ path: [platform, "access", "chats", index], message: followedWords(now) }];

@@ -2,6 +2,7 @@
  * The operator's word on single hooks: `overrides:` of the configuration, and what was switched in chat where that says nothing. The
  * newest word holds. A switch is stored while what is written of the hook differs: what is written then changes only to what the
  * switch says, and that ends the switch, also when it is read at the next start. A reload that changes something else leaves it alone.
+ * At a start `overrides:` is the newest word: it ends a switch in chat.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../config/schema.js";

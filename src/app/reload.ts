@@ -96,6 +96,7 @@ export function reloader(deps: Deps): Reload {
 async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed" }, deps: Deps): Promise<TakenOver> {
   const { plugins, automations, notifier, mask, logger } = deps;
   let file: string | undefined;
+  let isInForce = false;
   try {
     const next = read();
     file = next.file ?? deps.inForce().file;
@@ -120,6 +121,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
       deps.orchestrator.reconfigured();
     });
     deps.rejected(undefined);
+    isInForce = true;
     if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(deps.started, valid);
     deps.awaitRestart(needRestart);
@@ -139,11 +141,11 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem), report };
   } catch (error) {
     const message = mask(errorMessage(error)).slice(0, 1500);
-    deps.rejected({ file, message });
-    await notifier.notifyAdmins(
-      "reload",
-      `⚠ The changed configuration was not applied; the previous one stays in force.\n${message}`,
-    );
+    if (!isInForce) deps.rejected({ file, message });
+    const what = isInForce
+      ? "The changed configuration is in force, but the reload did not end: save it again, or restart."
+      : "The changed configuration was not applied; the previous one stays in force.";
+    await notifier.notifyAdmins("reload", `⚠ ${what}\n${message}`);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Steps of escalations that can notify none of the people whom they mention, no matter who is on call. */
 import type { RouteConfig } from "../alerts/config.js";
-import { accountsOf } from "../alerts/people.js";
-import { isReached, peopleOf, rotaOf } from "../alerts/reach.js";
+import { accountsOf, rotaOf } from "../alerts/people.js";
+import { isReached, peopleOf } from "../alerts/reach.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { PlatformName } from "../domain/platform.js";

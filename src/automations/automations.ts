@@ -13,7 +13,7 @@ import { joinSignals } from "../lib/signals.js";
 import type { Pending } from "../pending/pending.js";
 import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
-import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
+import { type BrokenHook, type LoadedHooks, sourceText } from "./definition/load.js";
 import type { AutomationDesk } from "./desk.js";
 import { draftDue, dueOf } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
@@ -72,7 +72,7 @@ export interface Automations extends AutomationDesk {
   /** From now on stored runs are run and triggers fire. */
   start(): Promise<void>;
   /**
-   * Puts them in place of those at work, in one go. Broken ones are listed and stop no other. Rejects with HOOK_CRITICAL, as a start
+   * Puts them in place of those at work, in one go. Broken ones are listed and stop no other. Throws HOOK_CRITICAL, as a start
    * does, when a critical one is broken: the caller then takes the registry back to what it marked before.
    */
   swap(hooks: LoadedHooks): Installed;
@@ -406,7 +406,7 @@ function problemText({
   file: string;
   line?: number;
 }): string {
-  return `${placeText(place)}${path === "" ? "" : ` ${path}`}: ${message}`;
+  return `${sourceText(place)}${path === "" ? "" : ` ${path}`}: ${message}`;
 }
 
 /** What is kept for a run's own sake (its payload until it has run, its decision for a dispatch that is run again) is no history. */

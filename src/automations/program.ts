@@ -9,7 +9,7 @@ import { z } from "zod";
 import { argumentList } from "../lib/argument-list.js";
 import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
-import type { ProgramEnd } from "../lib/process.js";
+import { FLOOD_BYTES, type ProgramEnd } from "../lib/process.js";
 import { secretMask } from "../lib/secret.js";
 import type { Machine } from "./handler.js";
 import { variableName } from "./outgoing/fields.js";
@@ -176,7 +176,7 @@ function cutShort(end: ProgramEnd, timeoutMs: number): HookgateError {
     case "flooded":
       return new HookgateError({
         code: "PROGRAM_FLOODED",
-        message: "the program printed more than 64 MB and was ended: print less, or write to a file",
+        message: `the program printed more than ${FLOOD_BYTES / 1024 ** 2} MB and was ended: print less, or write to a file`,
       });
     default:
       return new HookgateError({

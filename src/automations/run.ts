@@ -30,7 +30,7 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
   if (gate.kind === "refused") {
     const refused = await recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, deps);
     if (gate.gate === "loop") void deps.loopCut(start.definition, gate.reason);
-    // As one that is refused before it is stored: else a notice counted only the events that fired after the limit was reached.
+    // A stored run that is refused counts in the notices of its hook, as one that is refused before it is stored.
     if (start.stored !== undefined && start.trigger !== "manual") await deps.notify(start.definition, run.row, refused);
     return refused;
   }

@@ -61,13 +61,18 @@ export const gateSpec = z.strictObject({
 });
 export type GateSpec = z.output<typeof gateSpec>;
 
+const MAX_GROUPS = 100;
+const MAX_TASKS_OF_GROUP = 500;
+/** The most tasks of a mission. */
+export const MAX_TASKS_OF_MISSION = MAX_GROUPS * MAX_TASKS_OF_GROUP;
+
 export const planGroup = z.strictObject({
   name,
   after: z
     .array(name)
     .optional()
     .describe("Groups that must be through first; the one above when absent, [] for none."),
-  tasks: z.array(planTask).min(1).max(500),
+  tasks: z.array(planTask).min(1).max(MAX_TASKS_OF_GROUP),
   gate: gateSpec.optional().describe("What must be true before the groups after this one start."),
 });
 export type PlanGroup = z.output<typeof planGroup>;
@@ -85,7 +90,7 @@ export const plan = z.strictObject({
     .optional()
     .describe("A cron expression: when it runs by itself."),
   defaults: defaults.optional().describe("The longest time of one attempt, for tasks that set none."),
-  groups: z.array(planGroup).min(1).max(100),
+  groups: z.array(planGroup).min(1).max(MAX_GROUPS),
 });
 export type Plan = z.output<typeof plan>;
 

@@ -46,7 +46,7 @@ export interface SlaClock {
   cycle: string;
   state: "running" | "paused" | "ended";
   /**
-   * `late`: answered or done after it was due · `unanswered`: its conversation was closed without an answer · `withdrawn`: nothing was
+   * `late`: answered or done after it was due, or in time only after it got more time · `unanswered`: its conversation was closed without an answer · `withdrawn`: nothing was
    * left to meet (cancelled, failed, deleted, no policy any more). The last two may have missed their target before (`breachedAt`).
    */
   outcome?: "met" | "late" | "unanswered" | "withdrawn";
@@ -65,6 +65,7 @@ export interface SlaClock {
   episode: number;
   /** The highest share of the target that a warning of this episode told of. */
   warned?: number;
+  /** When it was violated in this episode; another episode deletes it. */
   violatedAt?: number;
   /** When it was first violated: kept when more time is given, so that reports count the breach. */
   breachedAt?: number;

@@ -243,7 +243,7 @@ export class Queue extends Key {
   }
 }
 
-/** To be given back within the same turn, or while something is open there: an idle one is forgotten. */
+/** Use it within this turn of the event loop: `Conversations` forgets one that is idle. */
 export class Conversation {
   readonly address: string;
   /** Its events but for commands, and the queue that deliveries without one of their own wait in. */

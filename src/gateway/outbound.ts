@@ -28,7 +28,7 @@ const IN_A_ROW = 20;
 /** An edit waits for an older one of the same message that is on the wire. */
 const RETRY_DELAY_MS = 250;
 
-/** Sends what is due in a queue, in order. Gives the time of the next pass, if one is needed. `first`: a reply that was stored, whatever else. */
+/** Sends what is due in a queue, in order. Gives the time of the next pass, if one is needed. `first`: a stored reply, which is sent during a stop, too. */
 export function sendNext(queue: Queue, out: Outbound, first?: ReplyAtOnce): Promise<number | undefined> {
   const sending = sendInOrder(queue, first, out);
   return out.gate.hasPasses ? sending.finally(() => out.gate.passUnused(queue.key)) : sending;

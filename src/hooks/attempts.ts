@@ -24,7 +24,7 @@ export interface Attempts {
   ): Promise<number>;
   /**
    * Runs `work`, which counts the starts of these dispatches of one owner and calls their hooks, in its turn: what an earlier process did
-   * not get through goes apart from all else (`AttemptParts.turn`). For what the gateway does by itself, and not while another hook waits.
+   * not get through goes apart from all else (`AttemptDeps.turn`). For what the gateway does by itself, and not while another hook waits.
    * `phase`: `before` when absent.
    */
   inTurn<T>(

@@ -80,7 +80,7 @@ const HELD_OPEN_MS = 1_000;
 /** A program that left its group may go on for longer than its run. */
 const LEFT_OVER_MS = 600_000;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
-const FLOOD_BYTES = 64 * 1024 * 1024;
+export const FLOOD_BYTES = 64 * 1024 * 1024;
 
 export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesDeps): Processes {
   const running = new Map<ChildProcess, AbortController>();

@@ -2,9 +2,11 @@
  * The roles that may read what quotes a text. The output of a task's runner is for those who may give it work. The answer to a command is
  * for owners, because it may hold what only an owner may read. Other texts are for operators.
  */
+
 import type { About, RoleToHear } from "../domain/hearing.js";
 import { highestRole, type Role } from "../domain/identity.js";
 import { type Cause, rootOf } from "../domain/journal.js";
+import { MAX_TASKS_OF_MISSION } from "../domain/plan.js";
 import type { OutboxStore } from "../domain/store.js";
 import type { Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
@@ -15,8 +17,6 @@ interface Deps {
   roleOfTask(task: Pick<Task, "assignTo" | "earlierAssignees">): Role;
 }
 
-/** More than a mission can have. */
-const MAX_TASKS = 60_000;
 /** A message that a hook answered with another one, and so on: loops are cut before. */
 const MAX_DEPTH = 20;
 
@@ -73,7 +73,7 @@ async function roleOfWork(
   ]);
   for (const one of named) {
     if (one.startsWith("m_")) {
-      const ofMission = await tasks.list({ missionId: one, limit: MAX_TASKS });
+      const ofMission = await tasks.list({ missionId: one, limit: MAX_TASKS_OF_MISSION });
       // A message about a mission that is gone may quote anybody.
       if (ofMission.length === 0 && !hasPayload) roles.push("owner");
       roles.push(...ofMission.map(roleOfTask));

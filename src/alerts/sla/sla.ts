@@ -1,6 +1,7 @@
 /**
  * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
- * announce. Three keys of `Work` read the rows: what is due next, what is to be announced, and what is to be computed again.
+ * announce. Each key of `Work` reads rows: what is due next, what is to be announced, what is to be computed again, and all
+ * after the clock of the system was set.
  */
 import type { Actor } from "../../domain/alert.js";
 import type { RaiseAlert } from "../../domain/alert-signal.js";

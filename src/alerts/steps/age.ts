@@ -14,7 +14,7 @@ export function age(plan: Plan, { config }: Alerting): void {
     alert.endedAt = now;
     return;
   }
-  plan.wakePlace(expiresAt);
+  plan.lookAgainAt(expiresAt);
   if (alert.snooze && now >= alert.snooze.until) {
     resumeAfterSnooze(alert, now);
     const { by, byId } = alert.snooze;
@@ -24,7 +24,7 @@ export function age(plan: Plan, { config }: Alerting): void {
       remindAnew(alert);
     }
   }
-  plan.wakePlace(alert.snooze?.until);
+  plan.lookAgainAt(alert.snooze?.until);
   if (alert.ack?.until !== undefined && now >= alert.ack.until) {
     const { by } = alert.ack;
     delete alert.ack;
@@ -34,7 +34,7 @@ export function age(plan: Plan, { config }: Alerting): void {
       restart(alert);
     }
   }
-  plan.wakePlace(alert.ack?.until);
+  plan.lookAgainAt(alert.ack?.until);
 }
 
 /** The clock was ahead and is right again: what seems to be of a time to come is of now, and lengths stay. */

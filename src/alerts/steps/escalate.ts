@@ -98,7 +98,7 @@ async function escalateBy(
     const urging = urgingOf(alert, route);
     const dueAt = dueAtOf(step, Math.max(alert.escalateFrom ?? now, urging.since ?? 0), urging.reminders);
     if (by === undefined && (dueAt === undefined || now < dueAt)) {
-      if (alert.state === "firing") plan.wakePlace(dueAt);
+      if (alert.state === "firing") plan.lookAgainAt(dueAt);
       return;
     }
     // Only a step that falls due by time can be late: nothing looked at the alert when it was to be.

@@ -15,7 +15,7 @@ export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): 
     // Against flapping: each route waits as long as it says.
     const heldUntil = alert.raisedAt + settings.hold;
     if (now < heldUntil) {
-      plan.wakePlace(heldUntil);
+      plan.lookAgainAt(heldUntil);
       return [];
     }
     return to

@@ -46,13 +46,13 @@ function remindBy(
   urging.remindFrom ??= now;
   const dueAt = urging.remindFrom + settings.every;
   if (now < dueAt) {
-    plan.wakePlace(dueAt);
+    plan.lookAgainAt(dueAt);
     return;
   }
   if (loud.length === 0) {
     // Reminders are not used up in quiet hours: a waiting alert is sent when the hours end, and reminded of after that.
     urging.remindFrom = Math.min(...ends.filter((end) => end !== undefined));
-    plan.wakePlace(urging.remindFrom + settings.every);
+    plan.lookAgainAt(urging.remindFrom + settings.every);
     return;
   }
   urging.reminders++;
@@ -66,7 +66,7 @@ function remindBy(
   plan.record("remind", CLOCK, isOnly ? count : `${route.name}: ${count}`);
   // From now, not from when it was due: after a long stop there is one, not one for each that was missed.
   urging.remindFrom = now;
-  if (urging.reminders < settings.times) plan.wakePlace(now + settings.every);
+  if (urging.reminders < settings.times) plan.lookAgainAt(now + settings.every);
 }
 
 function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number): string {

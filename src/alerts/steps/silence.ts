@@ -11,7 +11,7 @@ export function silence(plan: Plan, { silences }: Alerting): void {
   if (found !== undefined) {
     if (plan.move("silence", RULE, `${found.id}: ${found.comment}${found.by ? ` (${found.by})` : ""}`))
       alert.quietBy = found.id;
-    plan.wakePlace(found.until);
+    plan.lookAgainAt(found.until);
   } else if (alert.state === "silenced") {
     delete alert.quietBy;
     plan.move("unsilence", RULE, "the silence ended");

@@ -1,7 +1,8 @@
 /** Raises an alert about an escalation step that notified none of its people. */
 import type { Alert, Notice } from "../../domain/alert.js";
 import { OWN_KIND } from "../own-alerts.js";
-import { peopleOf, rotaOf } from "../reach.js";
+import { rotaOf } from "../people.js";
+import { peopleOf } from "../reach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { unreachedStep } from "../steps/escalate.js";
 import { isCopy } from "../steps/fallback.js";

@@ -4,6 +4,7 @@ import { hasExpired, isInDoubt, isWithheldByHook, mayHaveArrived } from "../../d
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
+import { rotaOf } from "../people.js";
 import type { Loss } from "../plan.js";
 import { checkPauseAt, pausedText } from "./late.js";
 import { isWebhook, shownAs } from "./shown-as.js";
@@ -58,7 +59,10 @@ export async function endWithPause(destination: string, telling: Telling): Promi
 
 /** A step of an alert's escalation that notified none of the people it mentions. */
 export function unreached(alert: Alert, { route, step, mention }: { route: string; step: string; mention: string[] }) {
-  const whom = mention.map((one) => (one.startsWith("oncall:") ? `rota ${one.slice("oncall:".length)}` : one));
+  const whom = mention.map((one) => {
+    const rota = rotaOf(one);
+    return rota === undefined ? one : `rota ${rota}`;
+  });
   return {
     fingerprint: `${UNREACHED_PREFIX}${alert.id}:${route}:${step}`,
     severity: "high" as const,

@@ -71,7 +71,7 @@ export function loadDefinitions(
       const later = isFirst
         ? ". After a restart this entry has the id, because it is read first: change one of the two"
         : "";
-      issues.push({ path: ["id"], message: `the id "${id}" is taken by the hook at ${placeText(other)}${later}` });
+      issues.push({ path: ["id"], message: `the id "${id}" is taken by the hook at ${sourceText(other)}${later}` });
     }
     if (id !== undefined && other === undefined) written.set(id, place);
     if ("definition" in outcome && issues.length === 0) definitions.push(outcome.definition);
@@ -231,6 +231,6 @@ function nameAfter({ file, line }: Place): string {
   return line === undefined ? basename(file) : `${basename(file)}:${line}`;
 }
 
-export function placeText({ file, line, column }: Place): string {
+export function sourceText({ file, line, column }: Place): string {
   return [file, line, column].filter((part) => part !== undefined).join(":");
 }

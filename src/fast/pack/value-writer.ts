@@ -71,7 +71,7 @@ export class ValueWriter {
     this.chars = 0;
     this.shapes = [];
     this.time = 0;
-    this.#known = new Map(); // one that is cleared refers to all that was in it: see lib/transient-map.ts
+    this.#known = new Map(); // one that is cleared refers to all that was in it: see transient-map.ts
   }
 
   mark(): Mark {

@@ -45,7 +45,7 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
   return inbound.clock.now();
 }
 
-/** How long a row that was put off still waits. A longer wait than the settings, or a platform that asks for one, can lead to was set under another clock. */
+/** How long a row that was put off still waits. A wait that is longer than the settings or a platform can ask for was set before the system clock was moved: it is over. */
 function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inbound): number {
   if (status !== "deferred") return 0;
   if (dueMs !== undefined) return dueMs - clock.monotonic();

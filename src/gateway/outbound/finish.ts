@@ -1,4 +1,4 @@
-/** The ways a delivery ends without being sent, and who is told. */
+/** The ways a delivery ends without a request, or with none that posted it; and who is told. */
 import { saysInDoubt } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { notifyAsker, passesOn } from "./notify-asker.js";

@@ -1,4 +1,4 @@
-/** Runners do a task's work by themselves: a program, a request, a model. People are in person.ts; they are not run, but asked. */
+/** Runners do a task's work by themselves: a program, a request, a model. People are not run, but asked (`../asked.ts`). */
 import type { Task, TaskResult } from "../../domain/task.js";
 import { readJson } from "../../lib/json-depth.js";
 

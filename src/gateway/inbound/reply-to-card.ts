@@ -8,7 +8,7 @@ import { answeredBy, causeId, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 
 /** Undefined when it is a message like any other. */
-export async function noteReply(
+export async function replyToCard(
   row: LaneRow,
   message: InboundMessage,
   operator: Operator,
