@@ -142,19 +142,16 @@ export async function watch(
   }
 
   async function settle({ isAway = false }: Settling = {}): Promise<void> {
-    const isBusy = async () => {
+    let calm = 0;
+    await until(async () => {
       await clock.advance(0);
       const { outbox, sending } = await rig.gateway.status();
       const { active, waiting } = alerts.depth;
-      return (isAway ? 0 : outbox.waiting + outbox.sending) + sending.active + sending.waiting + active + waiting > 0;
-    };
-    await until(async () => {
+      const queued = isAway ? 0 : outbox.waiting + outbox.sending;
+      const busy = queued + sending.active + sending.waiting + active + waiting;
+      calm = busy === 0 ? calm + 1 : 0;
       // A delivery that ends and the look at it come a turn of the loop apart.
-      for (let calm = 0; calm < 4; calm++) {
-        if (await isBusy()) return false;
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-      return true;
+      return calm > 3;
     }, "everything being told");
   }
 
