@@ -9,7 +9,7 @@ import { newToken } from "../lib/id.js";
 import { makePrivateFolder, PRIVATE_FILE } from "../lib/private-files.js";
 import { whyWeakToken } from "../lib/secret.js";
 import { errorCode, storeError } from "./errors.js";
-import { type DatabaseFiles, specialKind } from "./files.js";
+import { type DatabaseFiles, isFolder, specialKind } from "./files.js";
 import { openedAt } from "./owner.js";
 
 const TOKEN_BYTES = 32;
@@ -57,7 +57,7 @@ export function isResetSinceStart({ token, database }: DatabaseFiles): boolean {
 
 /** Undefined when there is none yet. Throws TOKEN_UNREADABLE when this user may not read it, and when it is no file. */
 export function readConsoleToken(file: string): string | undefined {
-  const kind = specialKind(file);
+  const kind = specialKind(file) ?? (isFolder(file) ? "a folder" : undefined);
   // Reading a pipe waits for its writer, without an end.
   if (kind !== undefined)
     throw new HookgateError({

@@ -156,7 +156,7 @@ export function requireRegularFiles({ path: database, journal, lock }: DatabaseF
   }
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {

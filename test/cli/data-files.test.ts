@@ -225,6 +225,9 @@ describe("privacy of the data folder", () => {
     await gateway.stop();
     expect((await gateway.failedStart()).err).toContain("hookgate.token is a pipe, but the gateway keeps its login");
     rmSync(file);
+    mkdirSync(file);
+    expect((await gateway.failedStart()).err).toContain("hookgate.token is a folder, but the gateway keeps its login");
+    rmSync(file, { recursive: true });
     // Long enough, and no header can have it.
     writeFileSync(file, randomBytes(64));
     await gateway.start();
