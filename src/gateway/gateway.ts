@@ -418,7 +418,10 @@ class RunningGateway implements Gateway {
     return {
       ...state,
       reason: `it has taken no messages for ${formatDuration(Math.max(0, now - outage.since))} (${outage.error}); ${waiting}`,
-      hint: "Hookgate tries one message at a time. It sends the others in order when the platform takes messages again.",
+      hint:
+        open === 0
+          ? "The next message will show whether it takes messages again."
+          : "Hookgate tries one message at a time. It sends the others in order when the platform takes messages again.",
     };
   }
 

@@ -217,6 +217,24 @@ describe("trouble that is not the whole platform's", () => {
     expect(rig.platform.texts("fine")).toEqual(["m"]);
   });
 
+  it("the first message after a quiet end of it is tried at once", async () => {
+    let isDown = true;
+    const rig = await startFailing(() => isDown);
+    await send(rig, "one", "room");
+    await send(rig, "two", "other");
+    await pass(rig, 2 * NONCE_MEMORY_MS);
+    expect(await openAndHeld(rig)).toEqual({ open: 0, held: 2, dead: 0 });
+    expect(await shown(rig)).toMatchObject({
+      reason: expect.stringMatching(/; 0 messages wait$/),
+      hint: "The next message will show whether it takes messages again.",
+    });
+    isDown = false;
+    await send(rig, "three", "room");
+    await pass(rig, 500);
+    expect(rig.platform.texts("room")).toEqual(["three"]);
+    expect((await shown(rig))?.hint).toBeUndefined();
+  });
+
   it("alerts, answers to commands and changes are sent all the same", async () => {
     let isDown = false;
     const rig = await startFailing((text) => isDown && text.startsWith("m"));

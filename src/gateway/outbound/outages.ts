@@ -53,6 +53,8 @@ interface Outage {
   tried: number;
   picks: number;
   resting?: Timer | undefined;
+  /** A pause ended and there was nothing to try: the next message is tried at once. */
+  isIdle?: boolean;
 }
 
 export interface OutagesOptions {
@@ -108,7 +110,7 @@ export class Outages {
     if (delivery.parts.some(mayBePosted) && !inDoubt.has(delivery.id))
       inDoubt.set(delivery.id, { queue, seq: delivery.seq, round: -1 });
     // After a restart, or when all that was tried has ended: others may ask in a moment.
-    if (!pass && !outage.resting) this.#rest(outage);
+    if (!pass && !outage.resting) this.#rest(outage, outage.isIdle ? 0 : undefined);
     return true;
   }
 
@@ -180,6 +182,7 @@ export class Outages {
     const other = outage.otherChatsLeft > 0 ? this.#ofOtherChat(outage) : undefined;
     if (other === undefined && outage.resting) return;
     const pass = other ?? this.#pick(outage);
+    outage.isIdle = pass === undefined && outage.picks === 0;
     if (pass) {
       outage.picks++;
       outage.pass = pass;
@@ -209,9 +212,9 @@ export class Outages {
     return queue === undefined ? undefined : { queue, id: undefined };
   }
 
-  #rest(outage: Outage): void {
+  #rest(outage: Outage, ms = this.#restMs(outage)): void {
     const { clock } = this.#options;
-    outage.resting = clock.after(this.#restMs(outage) + LATER_MS, () => {
+    outage.resting = clock.after(ms + LATER_MS, () => {
       outage.resting = undefined;
       outage.round++;
       outage.tried = 0;
