@@ -51,7 +51,10 @@ export const expectationKinds = {
     ...text,
     ...common,
   }),
-  when: z.strictObject({ when: z.string().min(1).describe("CEL over `result` and `task`."), ...common }),
+  when: z.strictObject({
+    when: z.string().min(1).describe("CEL over `result` and `task`. All conditions of a task may take 5 s together."),
+    ...common,
+  }),
   judge: z.strictObject({
     judge: z.string().min(1).max(20_000).describe("The rubric: what a model looks for in the result."),
     model: z.string().min(1).optional(),

@@ -302,10 +302,15 @@ export interface Actor {
 export type Assessed =
   | { kind: "assessed"; assessment: TaskAssessment }
   /** It stays in review, for a person to decide (`/task accept` or `/task retry`). */
-  | { kind: "held"; by: string; reason: string; point?: string; crashes?: number };
+  | { kind: "held"; by: string; reason: string; point?: string; crashes?: number }
+  /** It is not in review any more. */
+  | { kind: "left" };
 
-/** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */
-export type Assess = (task: Task, signal: AbortSignal) => Promise<Assessed>;
+/**
+ * Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review.
+ * `isInReview` is asked between two checks, which may take long.
+ */
+export type Assess = (task: Task, signal: AbortSignal, isInReview: () => Promise<boolean>) => Promise<Assessed>;
 
 /** Called after the commit of every change except a note, and again for every one that a crash left pending. */
 export type TaskChanged = (task: Task) => Promise<void>;

@@ -26,6 +26,7 @@ import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { parseDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
+import { inTurn as oneAtATime } from "../../lib/in-turn.js";
 import { valueProblem } from "../../lib/value-problem.js";
 import type { Pending } from "../../pending/pending.js";
 import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
@@ -43,17 +44,33 @@ export interface AssessDeps extends CheckDeps {
   /** Takes secrets out of what a check quotes. */
   mask(text: string): string;
   clock: Clock;
+  /** For all conditions of one attempt together. */
+  conditionsMs?: number;
 }
 
+/** Conditions are programs that people write who have no rights on the machine. */
+const CONDITIONS_MS = 5_000;
+
 export function createAssess(deps: AssessDeps): Assess {
-  return async (task, signal) => {
+  // One condition at a time, of all tasks: a crowd of them would take the processors from messages.
+  const { conditionsMs: limitMs = CONDITIONS_MS } = deps;
+  const conditions = oneAtATime();
+  return async (task, signal, isInReview) => {
     const known = await deps.store.get(task.id, task.attempt);
     if (known) return conclude(known, task, deps);
     const begun = await askBefore(task, deps);
     if ("kind" in begun) return begun;
     const startedAt = deps.clock.now();
     const checks: Check[] = [];
-    for (const one of expectationsOf(begun)) checks.push(await checkOne(one, begun, deps, signal));
+    let conditionsMs = 0;
+    for (const one of expectationsOf(begun)) {
+      if (!(await isInReview())) return { kind: "left" };
+      const isCondition = one.kind === "readable" && "when" in one.one;
+      const check = (leftMs?: number) => checkOne(one, begun, deps, signal, leftMs);
+      const checked = isCondition ? await conditions(() => check(Math.max(1, limitMs - conditionsMs))) : await check();
+      if (isCondition) conditionsMs += checked.latencyMs;
+      checks.push(checked);
+    }
     signal.throwIfAborted();
     const judged = {
       taskId: task.id,
@@ -150,7 +167,13 @@ function expectationsOf({ expectations = [] }: Task): Readable[] {
   });
 }
 
-async function checkOne(readable: Readable, task: Task, deps: AssessDeps, signal: AbortSignal): Promise<Check> {
+async function checkOne(
+  readable: Readable,
+  task: Task,
+  deps: AssessDeps,
+  signal: AbortSignal,
+  limitMs = Number.POSITIVE_INFINITY,
+): Promise<Check> {
   if (readable.kind === "unreadable")
     return broken(`expectation ${readable.number}`, "when", `it cannot be read: ${readable.why}`);
   const { one } = readable;
@@ -165,7 +188,12 @@ async function checkOne(readable: Readable, task: Task, deps: AssessDeps, signal
   const latencyMs = () => Math.round(deps.clock.monotonic() - startedMs);
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const found = await checkExpectation(one, { ...deps, task, timeoutMs, signal: ending });
+    const found = await checkExpectation(one, {
+      ...deps,
+      task,
+      timeoutMs: Math.min(timeoutMs, limitMs),
+      signal: ending,
+    });
     const feedback = deps.mask(found.feedback);
     return { ...facts, score: found.passed ? 1 : 0, ...found, feedback, latencyMs: latencyMs() };
   } catch (error) {

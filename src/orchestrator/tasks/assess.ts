@@ -8,12 +8,16 @@ export async function assess(task: Task, deps: StepDeps): Promise<void> {
   const { store, clock, logger, stopping, transitions, finish } = deps;
   if (deps.assess === undefined || task.hold !== undefined) return store.setDue(task.id, undefined);
   const still = (now: Task) => now.status === "review" && now.attempt === task.attempt;
-  const assessed = await deps.assess(task, stopping).catch((error: unknown): Assessed => {
+  const isInReview = async () => {
+    const now = await store.get(task.id);
+    return now !== undefined && still(now);
+  };
+  const assessed = await deps.assess(task, stopping, isInReview).catch((error: unknown): Assessed => {
     logger.error({ task: task.id, error: errorMessage(error) }, "an assessment failed");
     return { kind: "held", by: "orchestrator", reason: `it could not be judged: ${errorMessage(error)}` };
   });
   // The end of the gateway cut it off: the next start judges it again.
-  if (stopping.aborted) return;
+  if (stopping.aborted || assessed.kind === "left") return;
   if (assessed.kind === "held") {
     const { by, reason, point = "assessment:run", crashes } = assessed;
     const kind = crashes === undefined ? "veto" : "interruption";

@@ -40,7 +40,16 @@ afterAll(async () => {
 });
 afterEach(() => void judge.reset());
 
-async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
+async function bench({ allow = ["127.0.0.1"], models = true, conditionsMs = 60_000 } = {}) {
+  const ran = { now: 0, most: 0, all: 0 };
+  const counted: typeof processes = {
+    ...processes,
+    async run(program) {
+      ran.all++;
+      ran.most = Math.max(ran.most, ++ran.now);
+      return processes.run(program).finally(() => ran.now--);
+    },
+  };
   const registry = new HookRegistry({ logger: silentLogger });
   const { missions, keyValue, pending } = await openTestStore();
   const work = new Pending({ store: pending, clock: systemClock, logger: silentLogger });
@@ -56,19 +65,21 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
     registry,
     attempts,
     store: missions.assessments,
-    processes,
+    processes: counted,
     models: createModels({ config: () => config, variable: () => undefined, clock: systemClock }),
     request: (url, request) => guardedRequest(url, { ...request, allow: parseDestinations(allow) }),
     folder,
     pending: work,
     mask: (text) => text.replaceAll("hunter2", "[secret]"),
     clock: systemClock,
+    conditionsMs,
   });
   return {
     registry,
+    ran,
     folder,
     store: missions.assessments,
-    assess: (task: Task) => assess(task, new AbortController().signal),
+    assess: (task: Task, isInReview = async () => true) => assess(task, new AbortController().signal, isInReview),
   };
 }
 
@@ -94,7 +105,7 @@ function handedIn(expectations: unknown[], changes: Partial<Task> = {}): Task {
 }
 
 function assessed(judged: Assessed): Assessment {
-  if (judged.kind !== "assessed") throw new Error(`held: ${judged.reason}`);
+  if (judged.kind !== "assessed") throw new Error(JSON.stringify(judged));
   return judged.assessment as Assessment;
 }
 
@@ -148,6 +159,28 @@ it("a condition that takes too much memory or time is broken, and nothing else s
     },
     { passed: true },
   ]);
+});
+
+it("conditions are checked one at a time, of all tasks, and those of one task have one time limit", async () => {
+  const { assess, ran } = await bench();
+  const easy = { when: "result.exitCode == 0" };
+  await Promise.all(["t_1", "t_2", "t_3"].map((id) => assess(handedIn([easy, easy], { id }))));
+  expect(ran).toMatchObject({ all: 6, most: 1 });
+
+  const short = await bench({ conditionsMs: 1 });
+  const judged = await short.assess(handedIn([easy, { sh: "exit 0" }]));
+  expect(found(judged)).toEqual([
+    [false, expect.stringContaining("all conditions of a task may take 5 s together")],
+    [true, expect.anything()],
+  ]);
+});
+
+it("a task that has left review is not checked further", async () => {
+  const { assess, ran, store } = await bench();
+  const judged = await assess(handedIn([{ sh: "exit 0" }, { sh: "exit 0" }]), async () => ran.all === 0);
+  expect(judged).toEqual({ kind: "left" });
+  expect(ran.all).toBe(1);
+  expect(await store.get("t_1", 1)).toBeUndefined();
 });
 
 it("what a check quotes does not hold secrets that the gateway knows", async () => {

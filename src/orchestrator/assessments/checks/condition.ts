@@ -17,14 +17,13 @@ export interface WhenFacts {
 /** `holds`: true, or why not. */
 export type WhenAnswer = { holds: true | string } | { error: string };
 
-const MAX_MS = 5_000;
 const MAX_MB = 128;
 const MAX_ANSWER = 1_000_000;
 
 export async function checkCondition(expected: ExpectationOf<"when">, context: CheckContext): Promise<Found> {
   const { task, processes, folder, signal } = context;
   const facts: WhenFacts = { source: expected.when, result: task.result ?? {}, task };
-  const timeoutMs = Math.min(context.timeoutMs, MAX_MS);
+  const { timeoutMs } = context;
   const { how, exitCode, stdout } = await processes.run({
     command: process.execPath,
     args: [`--max-old-space-size=${MAX_MB}`, ...program()],
@@ -34,7 +33,7 @@ export async function checkCondition(expected: ExpectationOf<"when">, context: C
     signal,
     maxBytes: MAX_ANSWER,
   });
-  if (how === "timed_out") throw tooMuch(`more than ${timeoutMs / 1_000} s`);
+  if (how === "timed_out") throw tooMuch("too long: all conditions of a task may take 5 s together");
   if (how !== "exited" || exitCode !== 0) throw tooMuch(`more than ${MAX_MB} MB of memory`);
   const answer: WhenAnswer = JSON.parse(stdout);
   if ("error" in answer) throw new HookgateError({ code: "CONDITION_FAILED", message: answer.error });
@@ -49,5 +48,5 @@ function program(): string[] {
 }
 
 function tooMuch(what: string): HookgateError {
-  return new HookgateError({ code: "CONDITION_TOO_LARGE", message: `the condition takes ${what}: simplify it` });
+  return new HookgateError({ code: "CONDITION_TOO_LARGE", message: `the condition takes ${what}; simplify it` });
 }
