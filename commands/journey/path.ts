@@ -303,6 +303,8 @@ function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
       if (claim && isBlock(claim)) return `blocked${by}${reason} · ${asked}`;
       return `claimed${by}${claim && isSilentClaim(claim) ? ", without a reply" : ""}${reason} · ${asked}`;
     }
+    case "deleted":
+      return "**deleted by its author** after handling it was given up: it is not handled again";
     case "command":
       return row.reason ? `a command, **refused**: ${plain(row.reason)}` : "answered as a command";
     case "unrouted":

@@ -78,6 +78,9 @@ export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "err
   return status === "dead" && error?.startsWith(MAY_HAVE_BEEN_HANDLED) === true;
 }
 
+/** It was given up, and is not handled any more. */
+export const isDeletedByAuthor = ({ outcome }: Pick<InboxRow, "outcome">): boolean => outcome === "deleted";
+
 /** Why it may have been posted. */
 export function doubtText({ reason }: Pick<Delivery, "reason">): string {
   return reason !== undefined && isUntold(reason) ? plain(reason) : "it was sent and no answer came";

@@ -14,7 +14,7 @@ import { placeText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { answeredQuestion, type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
-import { findLetter, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import { findLetter, isDeletedByAuthor, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
 import { waitText } from "./pauses-of.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -39,7 +39,8 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
         data: { retried: [`m${letter.row.id}`] },
         audited: formerEnds([{ id: `m${letter.row.id}`, status: "dead", reason: letter.row.error }]),
       });
-    throw notDead(`m${letter.row.id}`, letter.row.status);
+    const row = (await deps.store.inbox.get(letter.row.id)) ?? letter.row;
+    throw isDeletedByAuthor(row) ? deletedByAuthor(`m${row.id}`) : notDead(`m${row.id}`, row.status);
   }
   const { delivery } = letter;
   if (delivery.status === "held") {
@@ -161,6 +162,14 @@ function riskyText(amount: number, asked: string, { namesCrash, crashLine }: Cho
   return namesCrash
     ? `Handle ${count(amount, "message")} again? Fix the cause first: ${may}. \`yes=true\` does it without asking.`
     : `${count(amount, "message")} left out: ${may}. Fix the cause, then handle ${these} again with ${code(`/outbox retry ${asked}${crashLine}`)}; ${code("/outbox purge inbox")} deletes dead inbox messages.`;
+}
+
+function deletedByAuthor(id: string): HookgateError {
+  return new HookgateError({
+    code: "DELETED",
+    message: `${id} is not handled again: its author deleted the message.`,
+    hint: `/hooks why ${id} shows what is on record about it.`,
+  });
 }
 
 function notDead(id: string, status: string): HookgateError {

@@ -15,7 +15,7 @@ import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { doubtText, findLetter, nextStepButtons, nextStepText, tries } from "./letter.js";
+import { doubtText, findLetter, isDeletedByAuthor, nextStepButtons, nextStepText, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { pausesOf } from "./pauses-of.js";
 
@@ -149,11 +149,13 @@ async function showInbox(
   const replies = await Promise.all(answers.map((one) => readableLetter(deps, context, one)));
   return answer({
     text: [
-      `${code(id)} · inbox · **${row.status}**${row.error ? `: ${plain(row.error)}` : ""}`,
+      isDeletedByAuthor(row)
+        ? `${code(id)} · inbox · **deleted by its author**: it is not handled again. It was given up before${row.error ? `: ${plain(row.error)}` : ""}`
+        : `${code(id)} · inbox · **${row.status}**${row.error ? `: ${plain(row.error)}` : ""}`,
       [
         `${row.event.kind} in ${placeText(deps, addressOf(row.event))}`,
         `received ${ago(row.receivedAt, deps.clock.now())}, tried ${count(row.attempts, "time")}${row.deferrals > 0 ? `, put off ${count(row.deferrals, "time")}` : ""}`,
-        ...(row.outcome
+        ...(row.outcome && !isDeletedByAuthor(row)
           ? [
               `${row.outcome === "unrouted" ? "no hook claimed it" : row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`,
             ]

@@ -44,7 +44,7 @@ export interface InboxRow {
   dueAt: number;
   receivedAt: number;
   settledAt?: number;
-  /** What became of it: `claimed`, `command`, `denied`, `forwarded`, `unrouted`, … */
+  /** What became of it: `claimed`, `command`, `denied`, `forwarded`, `unrouted`, `deleted` (by its author, while it was dead), … */
   outcome?: string;
   claimedBy?: string;
   /** Why the outcome is what it is: for `denied`, why the sender is not listened to. */
@@ -95,6 +95,10 @@ export interface InboxStore {
   shift(stepMs: number): Promise<void>;
   /** A dead row waits again, with attempts 0. False when it is not dead. */
   revive(id: number, at: number): Promise<boolean>;
+  /** The author of a dead message changed it: `event` is handled when it is tried again. False when it is not dead. */
+  correct(id: number, event: InboundEvent): Promise<boolean>;
+  /** The author of a dead message deleted it: it is done, with the outcome `deleted`. False when it is not dead. */
+  withdraw(id: number, at: number): Promise<boolean>;
   /** Deletes dead rows; their events stay known, so that they are not handled when they come again. Resolves with the ids of those that it deleted. */
   discard(ids: readonly number[]): Promise<number[]>;
   /** Unfinished rows (waiting, running, deferred), by id: what a start resumes. `afterId` pages on. */

@@ -26,6 +26,7 @@ import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
+import { followChanges } from "./inbound/changes.js";
 import { answersTo } from "./inbound/forward.js";
 import { senderKey, shareHolder, tooMuchWaiting, waitingTooMany } from "./inbound/not-taken.js";
 import { CommandTable } from "./inbound/parse-command.js";
@@ -366,6 +367,7 @@ class RunningGateway implements Gateway {
 
   async revive(inboxId: number): Promise<boolean> {
     const { store, clock } = this.#deps;
+    await followChanges(inboxId, this.#deps);
     if (!(await store.inbox.revive(inboxId, clock.now()))) return false;
     const row = await store.inbox.get(inboxId);
     if (!row || this.#phase !== "running") return true;

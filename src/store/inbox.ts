@@ -76,6 +76,10 @@ export function createInbox(
     `UPDATE inbox SET status = 'waiting', attempts = 0, deferrals = 0, round = round + 1, due_at = ?, settled_at = NULL
      WHERE id = ? AND status = 'dead'`,
   );
+  const correct = database.prepare<[string, number]>("UPDATE inbox SET event = ? WHERE id = ? AND status = 'dead'");
+  const withdraw = database.prepare<[number, number]>(
+    "UPDATE inbox SET status = 'done', outcome = 'deleted', delivery_ids = '', settled_at = ? WHERE id = ? AND status = 'dead'",
+  );
   const discard = database.prepare<[number]>("DELETE FROM inbox WHERE id = ? AND status = 'dead'");
   // Without INDEXED BY the planner walks the whole table in order of id, past all that is settled.
   const unfinished = database.prepare<[number, number], InboxRecord>(
@@ -187,6 +191,8 @@ export function createInbox(
         if (die.run(error, at, id).changes > 0 && note) addDelivery(note, at);
       }),
     revive: (id, at) => write(() => revive.run(at, id).changes > 0),
+    correct: (id, event) => write(() => correct.run(JSON.stringify(event), id).changes > 0),
+    withdraw: (id, at) => write(() => withdraw.run(at, id).changes > 0),
     discard: (ids) =>
       write(() => {
         const discarded: number[] = [];

@@ -230,6 +230,20 @@ describe("/outbox retry", () => {
     expect((await desk.store.inbox.get(inboxId))?.status).toBe("waiting");
   });
 
+  it("says that its author deleted it", async () => {
+    const id = await deadInbox("42");
+    await desk.store.inbox.withdraw(id, now());
+    await expect(desk.say(`/outbox retry m${id}`)).rejects.toMatchObject({
+      code: "DELETED",
+      message: `m${id} is not handled again: its author deleted the message.`,
+    });
+    const { shown, lines } = await desk.say(`/outbox show m${id}`);
+    expect(shown).toContain("**deleted by its author**: it is not handled again");
+    expect(lines).not.toContain(`/outbox retry m${id}`);
+    expect((await desk.say(`/hooks why m${id}`)).shown).toContain("**deleted by its author**");
+    expect((await desk.say("/outbox")).shown).toContain("Nothing waits for you");
+  });
+
   it("says until when a message waits whose chat is paused, as a release does", async () => {
     const status = await desk.deps.status();
     desk.deps.status = () => ({

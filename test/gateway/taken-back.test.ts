@@ -32,7 +32,7 @@ async function startDesk(hooks?: (registry: HookRegistry) => void, before?: Befo
     before?.far ?? new LoopbackPlatform("far", { privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }) });
   far.width = 1_000;
   const rig: Rig = await startRig({
-    gateway: { default_route: { forward: "far::desk" }, unanswered_note: false },
+    gateway: { default_route: { forward: "far::desk" }, unanswered_note: false, inbox_attempts: 1 },
     platforms: [before?.rig.platform ?? new LoopbackPlatform("loop"), far],
     hooks,
     file: before?.rig.file,
@@ -52,18 +52,27 @@ async function startDesk(hooks?: (registry: HookRegistry) => void, before?: Befo
   };
   const handled = (eventId: string) =>
     until(async () => (await rig.store.inbox.find(DESK, eventId))?.status === "done", `${eventId} handled`);
-  const edits = async (messageId: string, text: string) => {
-    const eventId = `edit:${messageId}:${text}`;
-    const message = messageOf(text, { ...person, messageId, isEdit: true });
-    await rig.receive({ kind: "edited", eventId, message });
-    await handled(eventId);
+  /** The answer becomes a dead message of the inbox. */
+  const givenUp = async (text: string, messageId: string) => {
+    await rig.say(text, { ...person, messageId, replyToId });
+    return until(async () => {
+      const row = await rig.store.inbox.find(DESK, messageId);
+      return row?.status === "dead" ? row.id : undefined;
+    }, `"${text}" given up`);
   };
-  const deletes = async (messageId: string) => {
-    const eventId = `delete:${messageId}`;
-    await rig.receive({ kind: "deleted", eventId, address: DESK, messageId, at: rig.clock.now() });
-    await handled(eventId);
+  /** A correction; without a text, a deletion. Gives its event id. */
+  const changes = async (messageId: string, text?: string) => {
+    const eventId = text === undefined ? `delete:${messageId}` : `edit:${messageId}:${text}`;
+    await rig.receive(
+      text === undefined
+        ? { kind: "deleted", eventId, address: DESK, messageId, at: rig.clock.now() }
+        : { kind: "edited", eventId, message: messageOf(text, { ...person, messageId, isEdit: true }) },
+    );
+    return eventId;
   };
-  return { rig, far, answer, edits, deletes };
+  const edits = async (messageId: string, text: string) => handled(await changes(messageId, text));
+  const deletes = async (messageId: string) => handled(await changes(messageId));
+  return { rig, far, person, answer, givenUp, changes, edits, deletes };
 }
 
 const ends = async (rig: Rig, { id }: Delivery) => rig.store.outbox.get(id);
@@ -240,4 +249,82 @@ it("a correction of what a guard holds is what the guard is asked about when it 
   expect(creates(rig)).toEqual([SAID("polite")]);
   expect(rig.platform.requests).toHaveLength(1);
   expect(far.texts("dm-8")).toHaveLength(1);
+});
+
+/** While `isDown`, a fail-closed hook lets no message be handled. */
+function shop() {
+  const state = { isDown: false, asked: [] as string[], go: undefined as (() => void) | undefined };
+  const hooks = (registry: HookRegistry) => {
+    registry.registerClaiming(
+      "inbound_claim",
+      ({ message }) => {
+        if (state.isDown) throw new Error("the shop is down");
+        state.asked.push(message.text);
+        return null;
+      },
+      { name: "order", failurePolicy: "fail-closed" },
+    );
+  };
+  return { state, hooks };
+}
+
+it("a message that was given up is handled by a retry as its author corrected it, and not at all once it is deleted", async () => {
+  const { state, hooks } = shop();
+  const { rig, far, edits, deletes, ...desk } = await startDesk(hooks);
+  state.isDown = true;
+  const corrected = await desk.givenUp("it costs 10", "f1");
+  const deleted = await desk.givenUp("the code is 1234", "f2");
+  for (const text of ["it costs 99", "it costs 100"]) await edits("f1", text);
+  await deletes("f2");
+  state.isDown = false;
+  state.asked = [];
+  expect(await rig.gateway.revive(deleted)).toBe(false);
+  expect(await rig.gateway.revive(corrected)).toBe(true);
+  await rig.idle();
+  expect(state.asked).toEqual(["it costs 100"]);
+  expect(creates(rig)).toEqual([SAID("it costs 100")]);
+  expect(rig.platform.requests).toHaveLength(1);
+  expect(rig.platform.messages[0]?.body.replyToId).toBe("m1");
+  expect(await rig.store.inbox.get(deleted)).toMatchObject({ status: "done", outcome: "deleted", deliveryIds: [] });
+  await edits("f1", "it costs 101");
+  await rig.idle();
+  expect(rig.platform.texts("room")).toEqual([SAID("it costs 101")]);
+  expect(far.texts("desk").join()).not.toContain("1234");
+});
+
+it("a correction or a deletion that still waits, or whose hooks fail, counts for the retry as well", async () => {
+  const { state, hooks } = shop();
+  const { rig, ...desk } = await startDesk((registry) => {
+    hooks(registry);
+    const fail = () => {
+      if (state.isDown) throw new Error("the shop is down");
+    };
+    for (const point of ["message_edited", "message_deleted"] as const)
+      registry.registerVoid(point, fail, { name: point, failurePolicy: "fail-closed" });
+    registry.registerVoid(
+      "message_received",
+      ({ message }) =>
+        message.text === "slow" && state.isDown ? new Promise<void>((done) => (state.go = done)) : undefined,
+      { name: "slow", failurePolicy: "fail-closed" },
+    );
+  });
+  state.isDown = true;
+  const failing = await desk.givenUp("it costs 10", "f1");
+  const waiting = await desk.givenUp("it costs 20", "f2");
+  const deleted = await desk.givenUp("the code is 1234", "f3");
+  await desk.changes("f1", "it costs 11");
+  await until(
+    async () => (await rig.store.inbox.find(DESK, "edit:f1:it costs 11"))?.status === "dead",
+    "the edit given up",
+  );
+  await rig.say("slow", { ...desk.person, messageId: "f4" });
+  await until(() => state.go !== undefined, "the message ahead");
+  await desk.changes("f2", "it costs 22");
+  await desk.changes("f3");
+  expect(await rig.gateway.revive(deleted)).toBe(false);
+  for (const id of [failing, waiting]) expect(await rig.gateway.revive(id)).toBe(true);
+  state.isDown = false;
+  state.go?.();
+  await rig.idle();
+  expect(creates(rig)).toEqual(["it costs 11", "it costs 22"].map(SAID));
 });

@@ -1,6 +1,12 @@
 /** What people do to messages that are there: edits, deletions, reactions. Hooks are told; copies at the other end of a bridge follow. */
 import type { Address } from "../../domain/address.js";
-import type { DeletedEvent, EditedEvent, MovedEvent, ReactionEvent } from "../../domain/event.js";
+import {
+  addressOf,
+  type DeletedEvent,
+  type EditedEvent,
+  type MovedEvent,
+  type ReactionEvent,
+} from "../../domain/event.js";
 import type { Role } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
@@ -14,6 +20,7 @@ import { placeOf, senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
 
 export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
+  await changeDead(event, inbound);
   const message = await withAddressing(event.message, inbound);
   const { verdict, isBot, operator } = senderOf(message, inbound);
   const at = messageAddress(message);
@@ -48,6 +55,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
 
 export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: Inbound): Promise<Handling> {
   const { address, messageId, userId, at } = event;
+  await changeDead(event, inbound);
   const message = await recall(address, messageId, { at }, inbound);
   const { verdict, role } = standingOf(message, inbound);
   await inbound.registry.fireVoid(
@@ -73,6 +81,33 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
     removals.push(newDelivery(row, `x${i}`, facts, inbound));
   }
   return settled(copies.length > 0 ? "forwarded" : "noted", removals);
+}
+
+/** A dead message is handled again as its author left it, or not at all. Before hooks are asked: a failing one does not keep the old words. */
+async function changeDead(
+  change: EditedEvent | DeletedEvent,
+  { store: { inbox }, clock }: Pick<Inbound, "store" | "clock">,
+): Promise<void> {
+  const { messageId } = change.kind === "edited" ? change.message : change;
+  const row = await inbox.find(addressOf(change), messageId);
+  if (row?.status !== "dead") return;
+  if (change.kind === "deleted") await inbox.withdraw(row.id, clock.now());
+  else if (row.event.kind === "message" && !row.isUnreadable) {
+    const { text, format, mentioned, attachments, isGroupMention, raw } = change.message;
+    const before = row.event.message;
+    const words = { text, format, mentioned, attachments, raw };
+    const message = { ...before, ...words, isGroupMention: before.isGroupMention || isGroupMention };
+    await inbox.correct(row.id, { ...row.event, message });
+  }
+}
+
+/** What its author did to a dead message since, also what still waits behind other messages of its chat. */
+export async function followChanges(inboxId: number, deps: Pick<Inbound, "store" | "clock">): Promise<void> {
+  const { inbox } = deps.store;
+  const event = (await inbox.get(inboxId))?.event;
+  if (event?.kind !== "message") return;
+  for (const { event: change } of await inbox.changesOf(addressOf(event), event.eventId))
+    if (change.kind === "edited" || change.kind === "deleted") await changeDead(change, deps);
 }
 
 export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: Inbound): Promise<Handling> {
