@@ -227,14 +227,13 @@ describe("the default route", () => {
     await rig.say("hello", { messageId: "m1" });
     await rig.idle();
     expect(rig.platform.texts("desk")).toEqual(["**Ada** in a room: hello"]);
-    // Where the copies go, nothing copies what people write: a mention there is answered as without a route.
+    // Where the copies go, nothing copies what people write: who mentions the gateway there means a customer.
     await rig.say("anyone there?", { messageId: "m2", chatId: "desk", userId: "1", isGroupMention: true });
-    expect(await rig.settled("m2", "desk")).toMatchObject({
-      outcome: "unrouted",
-      reason: "the default route leads to this chat",
-    });
+    expect(await rig.settled("m2", "desk")).toMatchObject({ outcome: "reply" });
     await rig.idle();
-    expect(rig.platform.texts("desk").join("")).toMatch(/No hook answered your message in the room/);
+    expect(rig.platform.texts("desk").join("")).toContain(
+      "not sent to anyone. To answer a customer, reply to the copy",
+    );
     const none = await startRig();
     await none.say("hello", { messageId: "m1" });
     expect(await none.settled("m1")).toMatchObject({ outcome: "unrouted" });
@@ -248,11 +247,13 @@ it("START of a person whose messages are forwarded is answered and not forwarded
   await rig.idle();
   expect(rig.platform.texts("desk")).toEqual([]);
   expect(rig.platform.texts().join("")).toMatch(/Write your message here: people read it/);
-  // From a room it is what to do as well, and nobody needs a role for it.
-  await rig.say("hello?", { messageId: "m2", chatId: "desk", userId: "12", isGroupMention: true });
-  expect(await rig.settled("m2", "desk")).toMatchObject({ outcome: "unrouted" });
+  // A colleague without a role learns each time how to answer a customer.
+  for (const messageId of ["m2", "m3"]) {
+    await rig.say("to bob: yes", { messageId, chatId: "desk", userId: "12", isGroupMention: true });
+    expect(await rig.settled(messageId, "desk")).toMatchObject({ outcome: "reply" });
+  }
   await rig.idle();
-  expect(rig.platform.texts("desk").join("")).toMatch(/Write to me in a direct message: people read it/);
+  expect(rig.platform.texts("desk").join("").match(/Your message was not sent to anyone/g)).toHaveLength(2);
 });
 
 it("START of a person with a role is answered as /help and not forwarded", async () => {

@@ -72,8 +72,8 @@ async function noteTo(
 }
 
 /**
- * Where copies of customers' messages or cards about them are posted, a reply to a message of ours is mostly meant as an answer to a
- * customer. When it answers no copy, or one that is known no more, its author is notified each time. Undefined for every other message.
+ * Where copies of customers' messages or cards about them are posted, a reply to a message of ours, or a mention, is mostly meant as an answer
+ * to a customer. When it answers no copy, or one that is known no more, its author is notified each time. Undefined for every other message.
  */
 export async function misdirectedReply(
   row: LaneRow,
@@ -81,7 +81,7 @@ export async function misdirectedReply(
   inbound: Inbound,
 ): Promise<Handling | undefined> {
   const { replyToId, replyToUserId, botId } = message;
-  if (replyToId === undefined) return undefined;
+  if (replyToId === undefined) return mentionAtDesk(row, message, inbound);
   const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
   // Its platform knows that we wrote it, when we do not.
   if (to === undefined && replyToUserId !== botId) return undefined;
@@ -90,6 +90,16 @@ export async function misdirectedReply(
   const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : await notLinked(message, inbound);
   return settled("reply", reply(row, message, text, inbound));
 }
+
+/** Who mentions the gateway where the copies are means a customer, too, and has to say which one. */
+async function mentionAtDesk(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling | undefined> {
+  if (!inbound.config.unanswered_note || !message.isGroupMention || !isAtDesk(message, inbound)) return undefined;
+  if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
+  return settled("reply", reply(row, message, `${NOT_A_REPLY}${helpFor(message)}`, inbound));
+}
+
+const NOT_A_REPLY =
+  "Your message was not sent to anyone. To answer a customer, reply to the copy of the customer's message.";
 
 const MISDIRECTED =
   "Your reply was not sent to anyone: you replied to a message of Hookgate's own. To answer a customer, reply to the copy of the customer's message.";
