@@ -20,16 +20,22 @@ async function startDesk(direct?: Scripted) {
   const near = new LoopbackPlatform("loop");
   near.width = 1_000;
   const rig = await startRig({
-    gateway: { default_route: { forward: "far:bot:desk" } },
+    gateway: { default_route: { forward: "far:bot:desk" }, inbox_attempts: 1 },
     operators: { operator: ["far:7"] },
     platforms: [near, far],
-    hooks: (registry) =>
-      void registry.registerModifying(
+    hooks(registry) {
+      registry.registerModifying(
         "message_sending",
         ({ message: { text } }: { message: { text: string } }) =>
           text.includes("secret") ? { cancel: "no secrets" } : null,
         { name: "guard" },
-      ),
+      );
+      registry.registerClaiming(
+        "inbound_claim",
+        ({ message: { text } }) => (text.includes("crash") ? Promise.reject(new Error("the shop is down")) : null),
+        { name: "shop", failurePolicy: "fail-closed" },
+      );
+    },
   });
   await rig.say("hello?", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" });
   await rig.idle();
@@ -138,5 +144,36 @@ describe("the notice about an answer that was not passed on", () => {
       "The corrected message was passed on.",
       "The correction of this message was not passed on. `/outbox` shows why.",
     ]);
+  });
+});
+
+describe("an answer that is given up before it is handled", () => {
+  it.each([
+    [
+      "an operator",
+      "7",
+      "Your message was not handled: it was given up after one attempt. `/hooks why m2` shows why. `/outbox retry m2` tries it again.",
+    ],
+    [
+      "a person without a role",
+      "8",
+      "Your message was not passed on: it was given up after one attempt. The operators can see why. Ask one of them before you write again.",
+    ],
+  ])("has its author notified, privately or else as a reply to each: %s", async (_, userId, text) => {
+    const open = await startDesk();
+    await open.answer("a crash", { userId, isGroupMention: false });
+    expect(open.far.texts(`dm-${userId}`)).toEqual([text]);
+    expect(open.near.texts()).toEqual([]);
+    const closed = await startDesk(CLOSED);
+    for (const messageId of ["f1", "f2"]) await closed.answer("a crash", { userId, messageId });
+    expect(closed.lines()).toEqual([text, text.replaceAll("m2", "m3")]);
+    expect(closed.far.messages.slice(1).map(({ body }) => body.replyToId)).toEqual(["f1", "f2"]);
+  });
+
+  it("tells a customer nothing, nor a colleague who answers no message", async () => {
+    const { rig, near, far, answer } = await startDesk();
+    await rig.say("a crash", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m2", replyToId: "m1" });
+    await answer("a crash among us", { userId: "8", replyToId: undefined, isGroupMention: false });
+    expect([near.texts(), far.texts().slice(1)]).toEqual([[], []]);
   });
 });

@@ -5,6 +5,7 @@
 
 import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
+import type { Role } from "../../domain/identity.js";
 import { answerId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
@@ -55,9 +56,7 @@ export async function forward(
   const answered = answering ? answering.messageId : await counterpart(message, from, address, inbound);
   const replyToId = isOutOfReach ? undefined : answered;
   const { role } = senderOf(message, inbound).operator;
-  const isToDirect =
-    answering !== undefined && role === undefined && (answering.isPrivate ?? (await isDirect(answering, inbound)));
-  const isAnswer = answering !== undefined && (role !== undefined || isToDirect);
+  const isAnswer = answering !== undefined && (role !== undefined || (await isToDirect(answering, inbound)));
   const { attachments, lostFiles } = await withAddresses(row, message, address, inbound);
   const copy = newDelivery(
     row,
@@ -75,12 +74,20 @@ export async function forward(
     },
     inbound,
   );
-  // A customer does not see what hooks decide; one of us, with or without a role, has to know that the customer got no answer.
-  const isOurs =
-    role !== undefined ||
-    (answering !== undefined && !message.isDm && (isToDirect || takesCopies(messageAddress(message), inbound)));
-  if (isOurs) copy.answers = { role, author: message.userId };
+  if (await isOurs(message, role, answering, inbound)) copy.answers = { role, author: message.userId };
   return withCopySight(row, message, copy, inbound);
+}
+
+/** A customer does not see what hooks decide; one of us, with or without a role, has to know that the customer got no answer. */
+export async function isOurs(
+  message: InboundMessage,
+  role: Role | undefined,
+  answering: Origin | undefined,
+  inbound: Inbound,
+): Promise<boolean> {
+  if (role !== undefined) return true;
+  if (answering === undefined || message.isDm) return false;
+  return takesCopies(messageAddress(message), inbound) || isToDirect(answering, inbound);
 }
 
 /**
@@ -121,7 +128,8 @@ async function withAddresses(
   return { attachments, lostFiles };
 }
 
-async function isDirect({ address, messageId }: Origin, { store }: Inbound): Promise<boolean> {
+async function isToDirect({ address, messageId, isPrivate }: Origin, { store }: Inbound): Promise<boolean> {
+  if (isPrivate !== undefined) return isPrivate;
   const event = messageId === undefined ? undefined : (await store.inbox.find(address, messageId))?.event;
   return event !== undefined && "message" in event && event.message.isDm;
 }

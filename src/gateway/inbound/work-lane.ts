@@ -193,7 +193,7 @@ async function bury(row: LaneRow, error: string, inbound: Inbound, logged: strin
   const { store, clock, logger, observe } = inbound;
   const now = clock.now();
   logger.error({ row: row.id, lane: row.lane, error: logged }, "handling is given up: dead letter");
-  const notice = givenUpNote(row, inbound);
+  const notice = await givenUpNote(row, inbound);
   await store.inbox.dead(row.id, error, now, notice);
   if (notice) inbound.wakeOutbox(queueOf(notice));
   observe.eventSettled?.(addressOf(row.event).platform, "dead", now - row.receivedAt);
