@@ -146,10 +146,11 @@ function placed(
 function pluginProblems(examined: Examined): ListedProblem[] {
   const { plugins, config, env, loaded } = examined;
   const on = platformsOn(config, env, loaded.problems);
-  return plugins.flatMap(({ module, reason, critical, id, warnings }, position): ListedProblem[] => {
+  return plugins.flatMap((info, position): ListedProblem[] => {
+    const { module, reason, critical, id, warnings, staysFor = [module] } = info;
     // In the order of the configuration, where one module may be listed twice.
     const isThere = config.plugins[position]?.module === module;
-    const index = isThere ? position : config.plugins.findIndex((entry) => entry.module === module);
+    const index = isThere ? position : config.plugins.findIndex((entry) => staysFor.includes(entry.module));
     const at = (message: string) => placed(loaded, ["plugins", Math.max(0, index)], `${module}: ${message}`);
     const own = examined.hooks.filter(({ pluginId }) => pluginId !== undefined && pluginId === id);
     const dangling = own

@@ -72,6 +72,8 @@ export interface PluginInfo {
   hasRoute: boolean;
   /** When the version at work was put in place (ms since the epoch). */
   loadedAt?: number;
+  /** It is not in the list of the configuration any more, and stays loaded because these modules of the list cannot be loaded. */
+  staysFor?: readonly string[];
 }
 
 export interface PluginsChange {
@@ -111,6 +113,8 @@ interface Holder {
   isRefused: boolean;
   /** One of its hooks says `critical: true`. */
   isCritical: boolean;
+  /** Its entry disappeared from the list: it leaves when every entry of the list is loaded, for one of them may be its new version. */
+  isGone: boolean;
   loadedAt: number | undefined;
 }
 
@@ -142,6 +146,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     reservedCommands,
     teardownTimeoutMs,
     pointsAside: [],
+    leaving: new Set(),
   };
 
   /** Imported and set up aside: nothing of it is in place yet. */
@@ -165,26 +170,45 @@ export function createPlugins(options: PluginsOptions): Plugins {
   function put({ holder, candidate }: Ready, how: { isReload: boolean; checked: boolean }): Placement[] {
     const { id } = candidate.definition;
     refuseTwice(holder, id);
-    const isSame = holder.live?.id === id;
-    const live = isSame && holder.live ? holder.live : new LivePlugin(id, around);
+    const replaced = [holder, ...holders.filter((one) => one.isGone && isReplacedBy(candidate, one.live))];
+    const same = replaced.find(({ live }) => live?.id === id)?.live;
+    const live = same ?? new LivePlugin(id, around);
     const placed = live.place(candidate, { checked: how.checked });
-    const withdrawn = isSame ? undefined : holder.live?.withdraw();
-    const before = { ...holder };
+    const withdrawn = replaced.flatMap((one) => (one.live && one.live !== live ? withdraw(one.live, one) : []));
+    const before = replaced.map((one) => ({ ...one }));
+    for (const one of replaced) one.live = undefined;
     Object.assign(holder, { live, reason: undefined, isRefused: false, loadedAt: clock.now() });
     const takeBack = () => {
       placed.takeBack();
-      Object.assign(holder, before);
+      for (const [index, one] of replaced.entries()) Object.assign(one, before[index]);
     };
     const settle = async () => {
       logger.info(
         { plugin: id, module: holder.entry.module, hooks: live.hooks },
-        how.isReload && isSame ? "plugin reloaded" : "plugin loaded",
+        how.isReload && same ? "plugin reloaded" : "plugin loaded",
       );
       // At a start they are in the list of problems, which is logged.
       if (how.isReload) for (const warning of live.warnings) logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
       await placed.settle();
     };
-    return [{ takeBack, settle }, ...(withdrawn === undefined ? [] : [withdrawn])];
+    return [{ takeBack, settle }, ...withdrawn];
+  }
+
+  /** It has its id, or one of its commands. */
+  function isReplacedBy({ definition, stage }: Candidate, live: LivePlugin | undefined): boolean {
+    if (live === undefined) return false;
+    const own = new Set(commands.get(live.id)?.map(({ name }) => name));
+    return live.id === definition.id || stage.commands.some(({ name }) => own.has(name));
+  }
+
+  function withdraw(live: LivePlugin, { entry }: Holder): Placement {
+    const { id, hooks } = live;
+    const { takeBack, settle } = live.withdraw();
+    const logAndSettle = () => {
+      logger.info({ plugin: id, module: entry.module, hooks }, "plugin removed");
+      return settle();
+    };
+    return { takeBack, settle: logAndSettle };
   }
 
   /** One by one, again while that helps, then those that are left together: they may name each other's hooks. Failures are reported. */
@@ -240,7 +264,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   }
 
   function refuseTwice(holder: Holder, id: string): void {
-    const other = holders.find((one) => one !== holder && one.live?.id === id);
+    const other = holders.find((one) => one !== holder && !one.isGone && one.live?.id === id);
     if (other === undefined) return;
     throw failure(
       "PLUGIN_TWICE",
@@ -302,7 +326,9 @@ export function createPlugins(options: PluginsOptions): Plugins {
     accept: () => void,
   ): Promise<boolean> {
     version++;
-    const next = entries === undefined ? holders : entries.map(successorOf);
+    const next = entries === undefined ? holders.filter(({ isGone }) => !isGone) : entries.map(successorOf);
+    const isListed = ({ entry }: Holder) => next.some((one) => one.entry.module === entry.module);
+    around.leaving = new Set(holders.flatMap((one) => (one.live && !isListed(one) ? one.live.id : [])));
     const wanted = next.filter(
       (holder) =>
         holder.entry.enabled &&
@@ -321,10 +347,15 @@ export function createPlugins(options: PluginsOptions): Plugins {
     // From here on they are in the registry, or nowhere.
     around.pointsAside.length = 0;
     try {
-      const kept = new Set(next.map(({ live }) => live));
       holders = next.map((holder) => aside[wanted.indexOf(holder)] ?? holder);
-      for (const { live } of before) if (live && !kept.has(live)) placements.push(live.withdraw());
+      for (const [index, one] of before.entries())
+        if (one.live && !isListed(one)) holders.splice(index, 0, { ...one, isGone: true });
+      const kept = new Set(holders.map(({ live }) => live));
+      for (const one of before) if (one.live && !kept.has(one.live)) placements.push(withdraw(one.live, one));
       placements.push(...putAll(prepared, onlyRefused));
+      const isGoneNow = ({ live, isGone }: Holder) => isGone && (live === undefined || missing().length === 0);
+      for (const one of holders) if (one.live && isGoneNow(one)) placements.push(withdraw(one.live, one));
+      holders = holders.filter((one) => !isGoneNow(one));
       arrange();
       accept();
     } catch (error) {
@@ -360,11 +391,11 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   function successorOf(entry: PluginEntry): Holder {
     const same = holders.find((holder) => holder.entry.module === entry.module);
-    return same && entry.enabled ? { ...same, entry } : holderFor(entry, baseDir);
+    return same && entry.enabled ? { ...same, entry, isGone: false } : holderFor(entry, baseDir);
   }
 
   function isAsBefore({ entry }: Holder): boolean {
-    return holders.some((holder) => isDeepStrictEqual(holder.entry, entry));
+    return holders.some((holder) => !holder.isGone && isDeepStrictEqual(holder.entry, entry));
   }
 
   /** Before they are read, too: a file that comes meanwhile is a change. */
@@ -388,21 +419,33 @@ export function createPlugins(options: PluginsOptions): Plugins {
     return undefined;
   }
 
+  /** Modules of the list that are to be loaded and are not. */
+  function missing(): string[] {
+    return holders.flatMap(({ entry, live, isGone }) => (entry.enabled && !live && !isGone ? entry.module : []));
+  }
+
+  /** In the order of the configuration; then those that it does not list any more. */
   function list(): PluginInfo[] {
-    return holders.map((holder) => {
-      const reasons = [holder.reason, lost(holder)].filter((reason) => reason !== undefined);
-      return infoOf(holder, reasons.length === 0 ? undefined : reasons.join(" "));
+    const listedFirst = [...holders].sort((one, other) => Number(one.isGone) - Number(other.isGone));
+    return listedFirst.map((holder) => {
+      const staysFor = holder.isGone ? missing() : undefined;
+      const reason = staysFor
+        ? `${holder.live?.id} stays loaded, because ${staysFor.join(", ")} cannot be loaded; a restart leaves it out`
+        : holder.reason;
+      const reasons = [reason, lost(holder)].filter((one) => one !== undefined);
+      return { ...infoOf(holder, reasons.length === 0 ? undefined : reasons.join(" ")), staysFor };
     });
   }
 
-  function infoOf({ entry, live, file, loadedAt, isCritical }: Holder, reason: string | undefined): PluginInfo {
+  function infoOf({ entry, live, file, loadedAt, isCritical, isGone }: Holder, reason: string | undefined): PluginInfo {
     return {
       module: entry.module,
       file,
       id: live?.id,
       state: entry.enabled ? (live ? "loaded" : "broken") : "off",
       reason,
-      critical: entry.critical || isCritical,
+      // One that stays is at work, and nothing is lost with the list as it is.
+      critical: !isGone && (entry.critical || isCritical),
       hooks: live?.hooks ?? [],
       warnings: live?.warnings ?? [],
       points: live?.points ?? [],
@@ -464,6 +507,7 @@ function holderFor(entry: PluginEntry, baseDir: string): Holder {
     reason: undefined,
     isRefused: false,
     isCritical: false,
+    isGone: false,
     loadedAt: undefined,
   };
 }

@@ -35,6 +35,8 @@ export interface Surroundings extends Omit<ApiDeps, "id" | "config" | "commandOw
   routes: Map<string, Route>;
   /** Commands by plugin id. */
   commands: Map<string, readonly Command[]>;
+  /** Plugins that are not in the list any more: another one may have their commands. */
+  leaving: ReadonlySet<string>;
   /** Names of the product's own commands. */
   reservedCommands: ReadonlySet<string>;
   /** How long the function that `setup` returned is waited for. */
@@ -64,7 +66,8 @@ export async function prepare(
   const commandOwner = (name: string) => {
     if (around.reservedCommands.has(name)) return "Hookgate";
     const [other] = [...around.commands].find(
-      ([id, commands]) => id !== definition.id && commands.some((command) => command.name === name),
+      ([id, commands]) =>
+        id !== definition.id && !around.leaving.has(id) && commands.some((command) => command.name === name),
     ) ?? [undefined];
     return other === undefined ? undefined : `plugin "${other}"`;
   };
