@@ -253,7 +253,12 @@ it("START of a person whose messages are forwarded is answered and not forwarded
     expect(await rig.settled(messageId, "desk")).toMatchObject({ outcome: "reply" });
   }
   await rig.idle();
-  expect(rig.platform.texts("desk").join("").match(/Your message was not sent to anyone/g)).toHaveLength(2);
+  expect(
+    rig.platform
+      .texts("desk")
+      .join("")
+      .match(/Your message was not sent to anyone/g),
+  ).toHaveLength(2);
 });
 
 it("START of a person with a role is answered as /help and not forwarded", async () => {
