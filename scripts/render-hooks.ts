@@ -97,6 +97,8 @@ every problem at once, with its line, by the rules of a start and a reload.
 - When \`hooks\` itself is a file or a link that leads nowhere, guards may be missing: the start and the reload are refused.
 - A file or a folder that the gateway's user may not read is listed like a broken definition: hooks of it that are in force stay in
   force, and the rest of a change is applied. A start goes on without these hooks.
+- A module that the gateway's user may not read, or a local file that it imports, is listed, too: what was loaded before stays in force.
+  After a start the hook is there, its runs fail, and \`on_failure\` applies. The next run after the rights are corrected loads it.
 - A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`
   applies. A hook whose \`after\` or \`before\` names a hook that is broken or absent is listed and stays in force, without that order.
 

@@ -40,8 +40,15 @@ const ENDINGS = ["", ".js", ".cjs", ".json", "/index.js"];
 
 /** `require` finds a file without its ending, which compiled CommonJS leaves out. */
 function fileNamed(path: string): string {
-  const ending = ENDINGS.find((one) => statSync(path + one, { throwIfNoEntry: false })?.isFile());
-  return path + (ending ?? "");
+  return path + (ENDINGS.find((one) => isFile(path + one)) ?? "");
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false; // it is not there, or its folder may not be entered: importing it says which
+  }
 }
 
 /** The file that a link leads to now: Node keeps for good where the links on the way to an imported file led. */

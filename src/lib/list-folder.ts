@@ -1,5 +1,5 @@
-/** Folders that people write. What may not be read, or not at the moment, is never taken for what is not there. */
-import { type Dirent, opendirSync, readdirSync, statSync } from "node:fs";
+/** Folders and files that people write. What may not be read, or not at the moment, is never taken for what is not there. */
+import { closeSync, constants, type Dirent, opendirSync, openSync, readdirSync, statSync } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorMessage } from "./errors.js";
@@ -47,6 +47,17 @@ export function whyUnread(path: string): string | undefined {
   }
 }
 
+/** Why a file cannot be read, and what to do; undefined when it can be, or when it is missing. */
+export function whyFileUnread(path: string): string | undefined {
+  try {
+    // Not to wait for the writer of a pipe.
+    closeSync(openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)));
+    return undefined;
+  } catch (error) {
+    return leadsNowhere(error) ? undefined : unreadText(error, "read it and enter its folder");
+  }
+}
+
 /** The folder that cannot be listed or entered, this one or one on the way to it, and `whyUnread` of that. Its drive may answer late. */
 export async function unreadAt(path: string): Promise<[folder: string, why: string] | undefined> {
   const isReached = await stat(path).then(
@@ -69,9 +80,9 @@ export function isDenied(error: unknown): boolean {
   return code === "EACCES" || code === "EPERM";
 }
 
-function unreadText(error: unknown): string {
-  const why = errorMessage(error).replace(/, (scandir|opendir|stat)\b.*$/s, "");
+function unreadText(error: unknown, right = "list and enter this folder"): string {
+  const why = errorMessage(error).replace(/, (scandir|opendir|open|stat)\b.*$/s, "");
   if (!isDenied(error)) return `cannot be read: ${why}. Check its disk.`;
   const user = process.geteuid === undefined ? "of the gateway" : `with the id ${process.geteuid()}`;
-  return `cannot be read: ${why}. Give the user ${user} the right to list and enter this folder.`;
+  return `cannot be read: ${why}. Give the user ${user} the right to ${right}.`;
 }

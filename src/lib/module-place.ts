@@ -55,6 +55,6 @@ function pathOf(url: string): string {
 }
 
 /** The module itself by its name, what it imports as seen from it. */
-function shownFile(file: string, own: string): string {
+export function shownFile(file: string, own: string): string {
   return file === own ? basename(file) : relative(dirname(realPath(own)), file);
 }

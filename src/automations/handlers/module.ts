@@ -3,13 +3,14 @@
  * controls may be named, and it is loaded anew when that file, or a local file that it imports, has changed.
  */
 import { createHash } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { systemClock, wait } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { addressOf, importAnew, localFiles } from "../../lib/fresh-imports.js";
-import { placeInOrBelow, placeOfSyntaxError } from "../../lib/module-place.js";
+import { isMissing, whyFileUnread } from "../../lib/list-folder.js";
+import { placeInOrBelow, placeOfSyntaxError, shownFile } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
 import { errorWithoutPaths } from "../paths.js";
 import type { RunContext } from "../run-context.js";
@@ -50,7 +51,7 @@ export const moduleHandler: Handler<ModuleOptions> = {
   verbatim: ["path", "export"],
   missing({ path }, { folder }) {
     const file = resolve(folder, path);
-    return existsSync(file) ? [] : [`there is no module ${file}`];
+    return isMissing(file) ? [`there is no module ${file}`] : [];
   },
   version: ({ path }, folder) => versionOf(resolve(folder, path)),
   async faults(options, folder) {
@@ -67,7 +68,7 @@ export const moduleHandler: Handler<ModuleOptions> = {
   async run(options, context) {
     const rendered = `${options.path}#${options.export}`;
     try {
-      const call = await load(options, context);
+      const call = await load(options, context, { mayBeOld: true });
       if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
       const returned = await untilAborted(call(copyOf(context.event), given(options, context)), context.signal);
       return { ...resultOf(returned), rendered, output: kept(returned) };
@@ -126,18 +127,26 @@ async function faultsOf(options: ModuleOptions, folder: string, file: string): P
   }
 }
 
-/** The version that was imported last. */
-const imported = new WeakMap<ModuleOptions, string>();
+/** By path: the version of a module that was imported last, and what it exports. */
+const imported = new Map<string, { version: string; loaded?: Record<string, unknown> }>();
 
-/** Node keeps a module for good under its address: the times and sizes of its files in it make a changed one new. */
-async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder">): Promise<Call> {
+/** `mayBeOld`: what was loaded before stays in force while its files may not be read. */
+async function load(
+  options: ModuleOptions,
+  { folder }: Pick<RunContext, "folder">,
+  { mayBeOld = false } = {},
+): Promise<Call> {
   const path = resolve(folder, options.path);
-  const version = versionOf(path);
-  if (version === undefined) throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}` });
-  // Not at each run: what a module requires while it runs keeps its state until a file changes.
-  if (imported.get(options) !== version) importAnew(localFiles(path));
-  imported.set(options, version);
-  const loaded = (await import(`${addressOf(path)}?version=${version}`)) as Record<string, unknown>;
+  const unread = unreadOf(path);
+  const old = mayBeOld && unread !== undefined ? imported.get(path)?.loaded : undefined;
+  // Before it is imported: Node keeps for good that an import failed.
+  if (unread !== undefined && old === undefined)
+    throw new HookgateError({
+      code: "MODULE_UNREAD",
+      message: `the module ${options.path} cannot be loaded: ${unread}`,
+      retryable: true,
+    });
+  const loaded = old ?? (await importVersion(path));
   const call = loaded[options.export];
   if (typeof call === "function") return call as Call;
   const known = Object.keys(loaded).filter((name) => typeof loaded[name] === "function");
@@ -147,7 +156,30 @@ async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder
   });
 }
 
-/** A digest of the times and sizes of the module's file and the local files that it imports. Undefined when the module's file is not there. */
+/** Node keeps a module for good under its address: the times and sizes of its files in it make a changed one new. */
+async function importVersion(path: string): Promise<Record<string, unknown>> {
+  const version = versionOf(path);
+  if (version === undefined) throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}` });
+  // Not at each run: what a module requires while it runs keeps its state until a file changes.
+  if (imported.get(path)?.version !== version) {
+    importAnew(localFiles(path));
+    imported.set(path, { version });
+  }
+  const loaded = (await import(`${addressOf(path)}?version=${version}`)) as Record<string, unknown>;
+  imported.set(path, { version, loaded });
+  return loaded;
+}
+
+/** Which file of a module cannot be read, and why. */
+function unreadOf(path: string): string | undefined {
+  for (const file of localFiles(path)) {
+    const why = whyFileUnread(file);
+    if (why !== undefined) return `${shownFile(file, path)} ${why}`;
+  }
+  return undefined;
+}
+
+/** A digest of the times and sizes of the module's file and the local files that it imports, or of why one cannot be read. Undefined when the module's file is not there. */
 function versionOf(path: string): string | undefined {
   const texts = localFiles(path).map(fileVersion);
   if (texts[0] === undefined) return undefined;
@@ -155,11 +187,13 @@ function versionOf(path: string): string | undefined {
 }
 
 function fileVersion(path: string): string | undefined {
+  const unread = whyFileUnread(path);
+  if (unread !== undefined) return unread;
   try {
     const { mtimeMs, size, ino } = statSync(path);
     return `${mtimeMs}-${size}-${ino}`;
   } catch {
-    return undefined; // not there, or not to be reached
+    return undefined; // not there
   }
 }
 
