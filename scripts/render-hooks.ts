@@ -123,6 +123,9 @@ the log. It is watched again within seconds after it can be read. Then, as after
 created, modified or deleted meanwhile starts the hook. A folder that the hook has never read counts as empty until then, like one that is not
 there yet: all files in it start the hook. A folder in which no file matters goes under \`ignore\`.
 
+A symbolic link in a path of \`files\` is followed. Within seconds after it leads to another target, that one is watched, and each file that
+differs in its size or date from what was there before, is new or is missing starts the hook. Links to folders inside a watched folder are not followed.
+
 ## Context steps
 
 They run in order, before the handler; each sees the results of those before. Besides its own settings, every step takes:

@@ -19,18 +19,19 @@ import { moved, type Selection, within } from "./selection.js";
 import { blockOf, type Unread, unreadText } from "./unread.js";
 
 const CHECK_AGAIN_MS = 2_000;
+/** How often the root is checked where the system usually reports a change of it. It does not where a link leads to it. */
+const WATCH_OVER_MS = 5_000;
 /** All watches of a folder that was replaced have let go of it by then: the system's watch of the old one is shared. */
 const LET_GO_MS = 500;
 /** Where the system has no room for another watch (inotify limits), files are looked at this often instead. */
 const POLL_MS = 2_000;
-const WATCH_OVER_MS = 5_000;
 
 export interface SourceDeps {
   /** A file of the selection is there and may be new or changed, or (without a snapshot) may be gone. */
   touched(path: string, now: FileSnapshot | undefined): void;
   /** This folder is gone or is another one: all that was in it may be. */
   gone(folder: string): void;
-  /** Changes in this folder were not seen for a while. */
+  /** Changes in this folder were not seen for a while, or a link on the way to it leads elsewhere now. */
   missed(folder: string): void;
   /** Files and folders of one selection, at most: they take memory and handles. */
   maxWatched: number;
@@ -164,6 +165,7 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
     opened
       .on("add", (path, stats) => {
         counted();
+        if (path === real && stats?.isSymbolicLink()) return; // it leads nowhere yet
         if (path === real) place = { kind: "file", real };
         touched(path, stats);
       })
@@ -206,28 +208,32 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
     });
     isReady = true;
     setUnread(new Map(denied));
-    if (folders.knows(watchedRoot)) watchOver(folders, watchedRoot, real);
+    if (folders.knows(watchedRoot)) void watchOver(opened, folders, watchedRoot, real);
     else checkAgain(); // it went between the look at it and the watch
   }
 
-  /** What happens to the root itself, and to what cannot be read, is not always told. */
-  function watchOver(folders: Identities, root: string, real: string): void {
+  /** What happens to the root itself, to a link on the way to it, and to what cannot be read, is not always told. */
+  async function watchOver(of: FSWatcher, folders: Identities, root: string, real: string): Promise<void> {
     for (const folder of unread.keys()) folders.suspect(moved(folder, selection.root, real));
     folders.suspect(root);
+    const leadsTo = await placeOf(selection.root).catch(() => undefined); // opening it again reports why
+    if (watcher !== of) return;
+    if (leadsTo?.real !== real) return inTurn(() => reopen([selection.root], deps.missed));
+    const isTold = real === selection.root && unread.size === 0;
     timer?.cancel();
-    timer = deps.clock.after(unread.size > 0 ? CHECK_AGAIN_MS : WATCH_OVER_MS, () => watchOver(folders, root, real));
+    timer = deps.clock.after(isTold ? WATCH_OVER_MS : CHECK_AGAIN_MS, () => void watchOver(of, folders, root, real));
   }
 
-  async function reopen(replaced: readonly string[]): Promise<void> {
+  async function reopen(replaced: readonly string[], changed = deps.gone): Promise<void> {
     deps.logger.debug(
       { folders: replaced },
-      "folders were removed, replaced or made readable or not; they are watched again",
+      "folders were removed, replaced, linked elsewhere or made readable or not; they are watched again",
     );
     await close();
     for (const folder of replaced) {
       const at = await unreadAt(folder);
       if (at !== undefined) setUnread(new Map([...unread, at]));
-      else if (!unread.has(folder)) deps.gone(folder);
+      else if (!unread.has(folder)) changed(folder);
     }
     if (unread.size === 0) place = await placeOf(selection.root);
     checkAgain(LET_GO_MS);
@@ -281,7 +287,7 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
 }
 
 /** Links are resolved: events name real paths. For a path that does not exist (yet), its folder is watched. */
-type Place = { kind: "folder" | "file" | "absent"; real: string } | { kind: "nowhere" };
+type Place = { kind: "folder" | "file" | "absent"; real: string } | { kind: "nowhere"; real?: undefined };
 
 async function placeOf(root: string): Promise<Place> {
   const real = await realPlace(root);
