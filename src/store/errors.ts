@@ -29,7 +29,7 @@ const FULL: Remedy = {
 const CORRUPT: Remedy = {
   code: "STORE_CORRUPT",
   message: (file) => `the database ${file} is damaged or is no SQLite database`,
-  hint: "Stop the gateway and restore a backup with `npx hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover` (see docs/backup.md).",
+  hint: "If files in its folder were exchanged, exchange them back. Otherwise stop the gateway and restore a backup with `npx hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover` (see docs/backup.md).",
   retryable: false,
 };
 const OTHER_SCHEMA: Remedy = {
@@ -50,6 +50,12 @@ const DISK_FAILED: Remedy = {
   hint: "Check the disk, and the connection to it when it is a network disk. The gateway tries again by itself.",
   retryable: true,
 };
+const CUT_SHORT: Remedy = {
+  code: "STORE_FAILED",
+  message: (file) => `the database ${file} or its log ${file}-wal was deleted, replaced or cut short`,
+  hint: "Restart the gateway: the start checks the database and reports what is lost.",
+  retryable: true,
+};
 const FAILED: Remedy = {
   code: "STORE_FAILED",
   message: (file) => `the database ${file} failed`,
@@ -63,6 +69,7 @@ const REMEDIES: readonly [RegExp, Remedy][] = [
   [/^(SQLITE_(READONLY|PERM|AUTH)|EACCES|EPERM|EROFS)/, READ_ONLY],
   [/^SQLITE_CANTOPEN/, CANNOT_OPEN],
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, FULL],
+  [/^SQLITE_IOERR_SHORT_READ/, CUT_SHORT],
   [/^(SQLITE_IOERR|EIO$)/, DISK_FAILED],
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],
 ];

@@ -19,6 +19,7 @@ import { silentLogger } from "../../src/lib/logger.js";
 import { backupDatabase } from "../../src/store/backup.js";
 import { openSqlite } from "../../src/store/driver.js";
 import { openStore } from "../../src/store/open.js";
+import { runCli } from "../cli/run-cli.js";
 import { keep, LANE, messageEvent, openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 const NOW = 1_700_000_000_000;
@@ -257,6 +258,16 @@ describe("files of a store that is open", () => {
     expect(store.health().problem).toMatchObject({ code, message: expect.stringContaining(words) });
     await expect(store.check()).rejects.toMatchObject({ code });
     expect(errors).toEqual([expect.stringContaining(words)]);
+  });
+
+  test("the log is deleted: the doctor names the files, and not the disk", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    await fill(await openTestStore({ file }), 0);
+    rmSync(`${file}-wal`);
+    const env = { DATABASE_URL: `file:${file}`, HOOKGATE_TOKEN: "a-token-for-the-tests-only" };
+    const { out } = await runCli(["doctor"], { cwd: temporaryFolder(), env });
+    expect(out).toContain(`the database ${file} or its log ${file}-wal was deleted, replaced or cut short`);
+    expect(out).not.toContain("Check the disk");
   });
 
   test("nothing is reported while the log grows, is copied into the file and starts anew", async () => {
