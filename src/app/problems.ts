@@ -147,7 +147,7 @@ function pluginProblems(examined: Examined): ListedProblem[] {
   const { plugins, config, env, loaded } = examined;
   const on = platformsOn(config, env, loaded.problems);
   return plugins.flatMap((info, position): ListedProblem[] => {
-    const { module, reason, critical, id, warnings, staysFor = [module] } = info;
+    const { module, state, reason, critical, id, warnings, staysFor = [module] } = info;
     // In the order of the configuration, where one module may be listed twice.
     const isThere = config.plugins[position]?.module === module;
     const index = isThere ? position : config.plugins.findIndex((entry) => staysFor.includes(entry.module));
@@ -156,8 +156,12 @@ function pluginProblems(examined: Examined): ListedProblem[] {
     const dangling = own
       .flatMap((hook) => danglingOrder(hook, examined))
       .map((message): ListedProblem => ({ ...at(message), of: "needs" }));
+    const unknown = state === "broken" && critical === undefined ? HOOKS_UNKNOWN : "";
     if (reason !== undefined)
-      return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }, ...dangling];
+      return [
+        { ...at(`${reason}${unknown}`), of: "plugin", critical: critical ? `plugin ${module}` : undefined },
+        ...dangling,
+      ];
     const ofHooks = own.flatMap((hook) =>
       [
         ...[
@@ -179,6 +183,9 @@ function pluginProblems(examined: Examined): ListedProblem[] {
     ];
   });
 }
+
+const HOOKS_UNKNOWN =
+  " Its hooks are not known, so `critical: true` at one of them does not refuse a start: set it at this entry.";
 
 /** Broken events are among them, for lists of hooks; here they are problems of the configuration already. */
 function brokenHooks({ broken }: Examined): ListedProblem[] {

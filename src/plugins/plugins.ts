@@ -61,7 +61,8 @@ export interface PluginInfo {
   id?: string;
   state: "loaded" | "broken" | "off";
   reason?: string;
-  critical: boolean;
+  /** Its entry says so, or one of its hooks. Undefined: the entry does not, and its setup did not end, so its hooks are not known. */
+  critical: boolean | undefined;
   /** Ids of its hooks. */
   hooks: string[];
   /** What of its hooks can never happen: a matcher that no payload fits, with the place of the registration. */
@@ -111,8 +112,8 @@ interface Holder {
   reason: string | undefined;
   /** Its newest version was refused, maybe because of what another plugin declares or registers: it is tried again with the next one. */
   isRefused: boolean;
-  /** One of its hooks says `critical: true`. */
-  isCritical: boolean;
+  /** One of its hooks says `critical: true`. Undefined: its setup did not end. */
+  isCritical: boolean | undefined;
   /** Its entry disappeared from the list: it leaves when every entry of the list is loaded, for one of them may be its new version. */
   isGone: boolean;
   loadedAt: number | undefined;
@@ -151,7 +152,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   /** Imported and set up aside: nothing of it is in place yet. */
   async function prepareAside(holder: Holder): Promise<Prepared> {
-    holder.isCritical = false;
+    holder.isCritical = undefined;
     try {
       options.onPrepare?.(holder.entry.module);
       const found = findModule(holder.entry.module, baseDir);
@@ -160,6 +161,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       const candidate = await prepare(holder.entry, found, around, version > 0 ? String(version) : undefined, () => {
         holder.isCritical = true;
       });
+      holder.isCritical ??= false;
       return { holder, candidate };
     } catch (error) {
       return { holder, error };
@@ -506,7 +508,7 @@ function holderFor(entry: PluginEntry, baseDir: string): Holder {
     files: [resolve(baseDir, entry.module)],
     reason: undefined,
     isRefused: false,
-    isCritical: false,
+    isCritical: undefined,
     isGone: false,
     loadedAt: undefined,
   };

@@ -513,6 +513,30 @@ test("a plugin that is no JavaScript is reported with its line", async () => {
   expect([code, err]).toEqual([2, expect.stringMatching(/\.\/syntax\.mjs: .*\(syntax\.mjs:\d/)]);
 });
 
+test("a plugin whose hooks are not known, because its setup did not end, is reported with the place where `critical: true` holds", async () => {
+  const plugin = (setup: string) => `export default { id: "p", setup({ hooks }) { ${setup} } };`;
+  const hook = (options: string) => `hooks.registerVoid("message_received", () => {}, ${options});`;
+  const circle = ["a", "b"].map((id, index) => hook(`{ id: "${id}", after: ["p.${"ba"[index]}"] }`)).join(" ");
+  const unknown = /`critical: true` at one of them does not refuse a start: set it at this entry/;
+  const config = { plugins: ["./p.mjs"] };
+  write({ config, files: { "p.mjs": plugin(`missing(); ${hook("{ critical: true }")}`) } });
+  expect((await runCli(["check"], { cwd: folder })).err).toMatch(unknown);
+  const gateway = await gatewayProcess({ folder, config });
+  try {
+    await gateway.start();
+    await gateway.ready();
+    expect(await listed(gateway.url, TOKEN)).toMatch(unknown);
+  } finally {
+    await gateway.kill();
+  }
+  for (const known of [plugin(circle), plugin(`${hook("{ critical: true }")} missing();`)]) {
+    write({ config, files: { "p.mjs": known } });
+    const { err } = await runCli(["check"], { cwd: folder });
+    expect(err).toContain("./p.mjs: ");
+    expect(err).not.toMatch(unknown);
+  }
+});
+
 test("a module of a hook that is no JavaScript is reported with its line, and by a running gateway, too", async () => {
   const config = { hooks: [{ id: "a", ...received, run: { module: { path: "./syntax.mjs" } } }] };
   write({ config, files: { "syntax.mjs": "export default () => {\n  return (;\n};\n" } });
