@@ -126,6 +126,37 @@ describe("the notice about an answer that was not passed on", () => {
     expect(lines()).toEqual(["This message was passed on.", "This message was passed on."]);
   });
 
+  it.each([
+    ["a refused one", REFUSED, "dead", "Your message was not posted in", "This message was not passed on."],
+    [
+      "one in doubt",
+      IN_DOUBT,
+      "held",
+      "It is not known whether your message was posted in",
+      "It is not known whether this was passed on.",
+    ],
+  ] as const)(
+    "says that an operator deleted it, and names no command that sends it: %s",
+    async (_, result, status, what, line) => {
+      for (const direct of [undefined, CLOSED]) {
+        const { rig, near, far, answer, lines } = await startDesk(direct);
+        near.script = () => result;
+        await answer("the answer");
+        const [given] = await rig.store.outbox.list({ status, limit: 1 });
+        const notices = () => (direct ? lines() : far.texts("dm-7"));
+        expect(notices().join()).toContain("/outbox");
+        expect(await rig.gateway.discard([given?.id ?? ""])).toHaveLength(1);
+        await rig.idle();
+        expect(notices()).toEqual([
+          direct
+            ? `${line} An operator deleted it from the outbox.`
+            : expect.stringContaining(`**${what} loop:bot:dm-5: an operator deleted it from the outbox.**`),
+        ]);
+        expect(notices().join()).not.toContain("/outbox");
+      }
+    },
+  );
+
   it("is one for each correction: a later one that is refused has its own", async () => {
     const { near, answer, correct, lines } = await startDesk(CLOSED);
     await answer("the answer");

@@ -3,7 +3,7 @@ import { formatAddress } from "../../domain/address.js";
 import { openlyId } from "../../domain/openly.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { type Delivery, isUnderWay, type NewDelivery } from "../../domain/store.js";
-import { askerOf, noticeId, noticeOf, passesOn } from "./notify-asker.js";
+import { askerOf, noticeId, noticeOf, passesOn, purgedTexts } from "./notify-asker.js";
 import type { Outbound } from "./sending.js";
 import { withdraw } from "./withdraw.js";
 
@@ -21,12 +21,39 @@ export async function correctNotices(delivery: Delivery, out: Outbound): Promise
     delivery.operation === "edit"
       ? [`**Your corrected message is shown in ${place}.**`, "The corrected message was passed on."]
       : [`**Your message was posted in ${place}.**`, "This message was passed on."];
-  for (const missed of await missedBefore(delivery, out)) {
-    const notice = await out.store.outbox.get(noticeOf(missed, asker));
-    const line = notice && openlyId(notice);
-    if (notice) await correct(notice, posted, delivery, out);
-    if (line) await correct(await out.store.outbox.get(line), openly, delivery, out);
+  for (const missed of await missedBefore(delivery, out))
+    for (const [notice, text] of await noticesOf(missed, asker, [posted, openly], out)) {
+      if (isUnderWay(notice) && (await withdraw(notice.id, "the message was passed on after all", out))) continue;
+      await correct(notice, text, "passed on", delivery, out);
+    }
+}
+
+/** An operator deleted it: no command that an earlier notice names sends it any more. */
+export async function noticePurged(delivery: Delivery, out: Outbound): Promise<void> {
+  const asker = askerOf(delivery);
+  // Of any other, the words of its author were withdrawn, or are shown by a later correction.
+  const isWaited = delivery.status === "held" || delivery.status === "dead";
+  if (asker === undefined || !isWaited || !passesOn(delivery)) return;
+  for (const [notice, text] of await noticesOf(delivery, asker, purgedTexts(delivery, out), out)) {
+    const isCorrected = isUnderWay(notice) && (await out.store.outbox.correct(notice.id, { ...notice.message, text }));
+    if (!isCorrected) await correct(notice, text, "purged", delivery, out);
   }
+}
+
+/** The private notice and the line that stands in for it, with what each is to say. */
+async function noticesOf(
+  missed: Delivery,
+  asker: string,
+  [privately, openly]: readonly [string, string],
+  { store }: Outbound,
+): Promise<[Delivery, string][]> {
+  const notice = await store.outbox.get(noticeOf(missed, asker));
+  const lineId = notice && openlyId(notice);
+  const line = lineId === undefined ? undefined : await store.outbox.get(lineId);
+  const found: [Delivery, string][] = [];
+  if (notice) found.push([notice, privately]);
+  if (line) found.push([line, openly]);
+  return found;
 }
 
 /** Itself when it was given up before, and the earlier texts of the same message that did not arrive. */
@@ -41,15 +68,19 @@ async function missedBefore(delivery: Delivery, { store }: Outbound): Promise<De
   return [...own, ...(first ? [first, ...edits] : edits).filter(isMissed)];
 }
 
-async function correct(notice: Delivery | undefined, text: string, { cause }: Delivery, out: Outbound): Promise<void> {
-  if (!notice?.message) return;
-  if (isUnderWay(notice) && (await withdraw(notice.id, "the message was passed on after all", out))) return;
+async function correct(
+  notice: Delivery,
+  text: string,
+  since: "passed on" | "purged",
+  { cause }: Delivery,
+  out: Outbound,
+): Promise<void> {
   if (!isUnderWay(notice) && notice.status !== "sent") return;
   const { id: targetId, address, message, visibleTo } = notice;
   const now = out.clock.now();
   const edit: NewDelivery = {
     // Once: it is right from then on.
-    id: noticeId(`passed on ${targetId}`),
+    id: noticeId(`${since} ${targetId}`),
     address,
     operation: "edit",
     targetId,

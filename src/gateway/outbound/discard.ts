@@ -1,4 +1,5 @@
 /** Deletes deliveries that will not be sent. */
+import { noticePurged } from "./correct-notices.js";
 import { finish } from "./finish.js";
 import type { Outbound } from "./sending.js";
 
@@ -11,7 +12,9 @@ export async function discard(deliveryIds: readonly string[], reason: string, ou
   for (const id of deliveryIds) {
     const delivery = await outbox.get(id);
     if (delivery?.status === "held") await finish(delivery, "dead", reason, out);
-    if (delivery && delivery.status !== "sent" && (await outbox.purge({ ids: [id] })) > 0) discarded.push(id);
+    if (!delivery || delivery.status === "sent" || (await outbox.purge({ ids: [id] })) === 0) continue;
+    discarded.push(id);
+    await noticePurged(delivery, out);
   }
   return discarded;
 }

@@ -11,7 +11,7 @@
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
-import { heldWith, saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
+import { heldWith, isAmbiguous, saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
@@ -96,10 +96,27 @@ const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
   delete: "The deletion of this message was not passed on: its copy may still be shown.",
 };
 
+const IN_DOUBT_HERE = "It is not known whether this was passed on.";
+
 const openlyNotPassedOn = ({ operation }: Delivery, role: Role | undefined, isInDoubt: boolean): string => {
-  const what = isInDoubt ? "It is not known whether this was passed on." : NOT_PASSED_ON[operation];
+  const what = isInDoubt ? IN_DOUBT_HERE : NOT_PASSED_ON[operation];
   return `${what} ${role === undefined ? OPERATORS_SEE : "`/outbox` shows why."}`;
 };
+
+/** What the notices of a message say once an operator deleted it: privately, and where it was written. */
+export function purgedTexts(delivery: Delivery, { offers }: Outbound): readonly [string, string] {
+  const { operation, address } = delivery;
+  const isInDoubt = isAmbiguous(delivery) || saysInDoubt(delivery.reason);
+  const place = offers.placeName(address) ?? formatAddress(address);
+  const { doubted, failed, unchanged } = CHANGES[operation];
+  const what = isInDoubt ? `It is not known whether ${doubted} in ${place}` : `${failed} in ${place}`;
+  const next = operation !== "send" || isInDoubt ? "" : "To answer, write another message.";
+  const openly = isInDoubt ? IN_DOUBT_HERE : NOT_PASSED_ON[operation];
+  return [
+    `**${what}: an operator deleted it from the outbox.**\nIt is not tried again. ${unchanged}${next}`.trimEnd(),
+    `${openly} An operator deleted it from the outbox.`,
+  ];
+}
 
 /** For a person without a role, who may give no command and is shown no reason. */
 const OPERATORS_SEE = "The operators can see why.";
