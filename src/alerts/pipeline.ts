@@ -19,6 +19,7 @@ import { inhibit } from "./steps/inhibit.js";
 import { move } from "./steps/move.js";
 import { quietHours } from "./steps/quiet-hours.js";
 import { type Readdressed, readdress } from "./steps/readdress.js";
+import { type Recalled, recall } from "./steps/recall.js";
 import { remind } from "./steps/remind.js";
 import { ackForOf, route } from "./steps/route.js";
 import { silence } from "./steps/silence.js";
@@ -36,6 +37,8 @@ export type Occasion =
   | ({ kind: "posted"; id: string } & Posted)
   /** This page waits for a webhook that the settings have no longer. */
   | ({ kind: "readdressed"; id: string } & Readdressed)
+  /** This page waited, and other people are on call when it is to be posted. */
+  | ({ kind: "recalled"; id: string } & Recalled)
   /** It is about to join a card of many that is posted in this chat. */
   | { kind: "joined"; id: string; destination: string }
   | { kind: "time"; id: string };
@@ -60,6 +63,7 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     const isMoving = move(plan, routes, alerting);
     for (const place of group(plan, routes, isMoving)) quietHours(plan, place, alerting);
     remind(plan, routes, alerting);
+    if (occasion.kind === "recalled") await recall(plan, routes, occasion, alerting);
     await escalate(plan, routes, alerting);
     breach(plan, alerting);
 

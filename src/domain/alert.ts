@@ -64,6 +64,8 @@ export interface TakenStep {
   to: readonly string[];
   mention: readonly string[];
   webhook?: string | undefined;
+  /** The accounts that `mention` meant then, as `platform:id`. Absent in what was stored without them. */
+  called?: readonly string[];
 }
 
 /** What a route has sent because the alert was not acknowledged. */

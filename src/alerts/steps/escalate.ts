@@ -22,7 +22,7 @@ export const lostKey = (key: string, lostAt: string) => `${key}${LOST}${lostAt}`
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";
 /** In the key of a step that is taken again, before the chat that refused its page. */
-const INSTEAD_OF = ":instead of:";
+export const INSTEAD_OF = ":instead of:";
 
 /** Route and place (among those that were taken) of the step that notified none of its people; undefined for any other key. */
 export function unreachedStep(key: string): { route: string; step: string } | undefined {
@@ -240,19 +240,17 @@ function take(
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
-  const count = route.settings.escalate.length;
   const there = placesOf(plan, route, routes);
-  if (insteadOf === undefined) countStep(plan, urging, asTaken(step, number));
+  if (insteadOf === undefined)
+    countStep(plan, urging, { ...asTaken(step, number), called: calledBy(step, alerting, now) });
   const reach = reachOf(step, there, alerting, now);
-  const pager = step.webhook === undefined ? [] : [shownAs(step.webhook)];
-  const names = [namesOf(reach.notified, alerting), ...pager].filter((one) => one !== "").join(", ");
-  const of = routes.length === 1 ? "" : ` of ${route.name}`;
+  const names = namesIn(step, reach, alerting);
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
-  const first = `Escalated: step ${number} of ${Math.max(number, count)}${of}${names ? ` (${names})` : ""}`;
+  const first = titleOf(number, names, route, routes);
   const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
   const last = [
     ...asked,
-    ...(nextStepOf(alert, route) === undefined ? ["This was the last step"] : []),
+    ...(nextStepOf(alert, route) === undefined ? [LAST] : []),
     ...(late === undefined ? [] : [late]),
   ];
   const ofStep = stepKey(alert, route, urging.steps);
@@ -281,8 +279,7 @@ function take(
   const isCopied = (destination: string) =>
     copied.includes(destination) && !page.some((one) => one.destination === destination);
   const lost = insteadOf && !insteadOf.isPrivate ? [lostText(insteadOf, alerting.placeName)] : [];
-  const changed =
-    insteadOf?.isForOthers && names !== "" ? [`The people of this step have changed: it notifies ${names} now`] : [];
+  const changed = insteadOf?.isForOthers && names !== "" ? [changedText(names)] : [];
   for (const destination of new Set([...reach.posted, ...reach.elsewhere, ...copied])) {
     if (destination === insteadOf?.destination) continue;
     // It did not get the page itself, which is why there was a copy.
@@ -301,6 +298,26 @@ function take(
   plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
 }
 
+export const LAST = "This was the last step";
+
+/** The people whom the step notifies, and its webhook. */
+export function namesIn({ webhook }: Step, { notified }: Reach, alerting: Alerting): string {
+  const pager = webhook === undefined ? [] : [shownAs(webhook)];
+  return [namesOf(notified, alerting), ...pager].filter((one) => one !== "").join(", ");
+}
+
+/** The first sentence of a page. */
+export function titleOf(number: number, names: string, { name, settings }: Route, routes: readonly Route[]): string {
+  const of = routes.length === 1 ? "" : ` of ${name}`;
+  return `Escalated: step ${number} of ${Math.max(number, settings.escalate.length)}${of}${names ? ` (${names})` : ""}`;
+}
+
+export const changedText = (names: string) => `The people of this step have changed: it notifies ${names} now`;
+
+/** The accounts that the step mentions at this time, to compare. */
+export const calledBy = ({ mention }: Pick<Step, "mention">, { config }: Pick<Alerting, "config">, now: number) =>
+  [...new Set(accountsOf(mention, config, now).map(({ ref }) => ref))].sort();
+
 function countStep({ alert }: Plan, urging: Urging, step: TakenStep): void {
   delete urging.refusedAt;
   urging.steps++;
@@ -313,7 +330,7 @@ const lostText = ({ destination, fate }: LostPage, placeName: Alerting["placeNam
   `The page in ${shownAs(destination, placeName)} ${LOSSES[fate]}`;
 
 /** Whether the people of the step got it, for the card. */
-function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
+export function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
   delete urging.unreached;
   delete urging.direct;
   if (inDoubtAt === undefined) delete urging.inDoubtAt;
@@ -322,16 +339,18 @@ function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDo
 }
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
-const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
+export const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
   `Sent to ${name} in a private chat: not notified ${inDoubtAt === undefined ? "" : "for certain "}where this alert is posted`;
 
 /** The people to whom an escalation was sent in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];
 
+export const WAITED = "It waited for the end of the quiet hours";
+
 /** The history and the other chats must not say that a page was sent which waits for a morning. In a chat that waits itself, what has waited as long is posted by then. */
 function heldSentences(plan: Plan, chats: readonly string[], at: string | undefined, alerting: Alerting): string[] {
   const end = at === undefined ? undefined : quietEnd(plan, at, alerting);
-  const waited = end === undefined ? [] : ["It waited for the end of the quiet hours"];
+  const waited = end === undefined ? [] : [WAITED];
   const waiting = chats.flatMap((chat) => {
     const until = quietEnd(plan, chat, alerting);
     if (until === undefined || (end !== undefined && until <= end)) return [];
@@ -344,10 +363,17 @@ function heldSentences(plan: Plan, chats: readonly string[], at: string | undefi
 const storedAs = ({ ref, name }: Mentioned) => `${ref}|${name}`;
 
 /** A message of its own there, and the alert's card, where that is not shown yet. */
-function notify(
+export function notify(
   plan: Plan,
   destination: string,
-  notice: { key: string; mentioned: readonly Mentioned[]; group: string; sentences: readonly string[] },
+  notice: {
+    key: string;
+    mentioned: readonly Mentioned[];
+    group: string;
+    sentences: readonly string[];
+    /** When its step was due, where that is known. */
+    dueAt?: number | undefined;
+  },
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
@@ -365,6 +391,6 @@ function notify(
     key,
     text: sentences.join(". "),
     mentions: mentioned.map(storedAs),
-    dueAt: quietEnd(plan, destination, alerting) ?? now,
+    dueAt: notice.dueAt ?? quietEnd(plan, destination, alerting) ?? now,
   });
 }

@@ -6,6 +6,7 @@ import { isAboutPlace } from "../own-alerts.js";
 import { readMention } from "../people.js";
 import type { Loss } from "../plan.js";
 import { newestReminders } from "../steps/remind.js";
+import { callsFormer } from "./call-present.js";
 import { BEHIND, isTakenBack, PAGED, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { recordPosted } from "./held-back.js";
@@ -45,7 +46,11 @@ export async function checkNotices(destination: string, telling: Telling): Promi
         continue;
       }
     }
-    if (waits && (await mentionsOthers(destination, notices, delivery, telling))) {
+    if (
+      waits &&
+      ((await mentionsOthers(destination, notices, delivery, telling)) ||
+        (delivery.attempts === 0 && (await callFormer(notices, telling))))
+    ) {
       if (await telling.withdraw(deliveryId, PAGED)) {
         await requeue(destination, notices, telling);
         await withdrawNewerPages(destination, notices, groups, telling);
@@ -86,6 +91,12 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (isKnown && delivery?.status === "dead") await telling.discard([deliveryId]);
   }
   return next;
+}
+
+/** One that was tried may have arrived: it is given up first. */
+async function callFormer(notices: readonly Notice[], telling: Telling): Promise<boolean> {
+  for (const notice of notices) if (await callsFormer(notice, telling)) return true;
+  return false;
 }
 
 /** To be said anew; but not a reminder when a later one of its route is on its way, which says all and would be posted before it. */

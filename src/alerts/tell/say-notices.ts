@@ -20,6 +20,7 @@ import { isCopy, lostPrivately } from "../steps/fallback.js";
 import { isRepeated, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
+import { callPresent } from "./call-present.js";
 import { lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { holdOf, recordPosted } from "./held-back.js";
@@ -96,6 +97,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       if (await isHeld(one, telling)) holds = true;
       else fresh.push(one);
     }
+    if (await callPresent(fresh, telling)) continue;
     const sayings = await sayingsOf(fresh, destination, telling);
     const timely = sayings.filter((one) => isTimely(one, now));
     await drop(

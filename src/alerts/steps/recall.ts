@@ -1,0 +1,92 @@
+/** A page that waited is about to be posted, and other people are on call now: its step notifies these, and its page is written anew. */
+import type { Notice } from "../../domain/alert.js";
+import type { Alerting } from "../alerting.js";
+import { CLOCK, type Plan } from "../plan.js";
+import { askReaders, isReachedNow, reachOf } from "../reach.js";
+import { groupBy } from "../tell/group-by.js";
+import { placesOf, stepTaken, urgingOf } from "../urging.js";
+import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
+import {
+  changedText,
+  directlyTo,
+  INSTEAD_OF,
+  LAST,
+  namesIn,
+  note,
+  notify,
+  sentDirectlyTo,
+  stepIn,
+  stepOf,
+  titleOf,
+  UNREACHED,
+  WAITED,
+} from "./escalate.js";
+import type { Route } from "./route.js";
+
+export interface Recalled {
+  notice: Notice;
+}
+
+/** Safe to repeat. The caller removes the page that waited. */
+export async function recall(
+  plan: Plan,
+  routes: readonly Route[],
+  { notice }: Recalled,
+  alerting: Alerting,
+): Promise<void> {
+  const { alert, now } = plan;
+  const { destination: at, text, dueAt } = notice;
+  const ofStep = stepIn(notice.key) ?? notice.key;
+  const { route: name, step: place } = stepOf(ofStep) ?? {};
+  const route = routes.find((one) => one.name === name);
+  const keyOf = (destination: string) => (destination === at ? `${ofStep}${INSTEAD_OF}${at}` : ofStep);
+  const urging = urgingOf(alert, { name: name ?? "" });
+  const { then, now: step } = stepTaken(urging, Number(place), route?.settings.escalate ?? []);
+  if (route === undefined || then === undefined || step === undefined) {
+    const { alertId, destination, kind, mentions } = notice;
+    plan.notices.push({ alertId, destination, kind, key: keyOf(at), text, mentions, dueAt });
+    return;
+  }
+  const all = (await alerting.store.noticesWith(alert.id, ofStep)).filter(({ key }) => stepIn(key) === ofStep);
+  if (all.some(({ destination, key }) => destination === at && key.startsWith(keyOf(at)))) return;
+
+  const isPrivate = (chat: string) =>
+    all.some(({ destination, text }) => destination === chat && sentDirectlyTo(text) !== undefined);
+  const there = placesOf(plan, route, routes).filter((chat) => !isPrivate(chat));
+  await askReaders(step, there, alerting);
+  const reach = reachOf(step, there, alerting, now);
+  if (urging.steps === Number(place)) note(urging, reach, alerting);
+  const names = namesIn(step, reach, alerting);
+  const first = titleOf(then.number, names, route, routes);
+  const changed = names === "" ? [] : [changedText(names)];
+  const kept = text.split(". ").filter((sentence) => sentence === WAITED || sentence === LAST);
+  const end = reach.isUnreached ? UNREACHED : "";
+  const group = `${route.name}|escalated`;
+  const mentioned = mentionedBy(step, reach, alerting, now);
+  const people = groupBy(reach.notified, (one) => one.name);
+  const isCalledHere = reach.posted.includes(at) && people.every((person) => isReachedNow(at, person, alerting));
+  // Where the page waits as well, its people are looked up when that is posted.
+  const others = isCalledHere ? [] : reach.posted.filter((one) => !all.some(isWaitingAt(one)));
+  for (const destination of new Set([...reach.posted.filter((one) => one === at), ...others, ...reach.elsewhere])) {
+    const sentences = [first, ...changed, ...sentencesFor(destination, step, reach, alerting, now), ...kept];
+    const whom = mentionedAt(destination, mentioned, alerting);
+    const key = `${ofStep}${INSTEAD_OF}${at}${end}`;
+    notify(plan, destination, { key, group, mentioned: whom, sentences, dueAt }, alerting);
+  }
+  for (const { destination, name: ref } of reach.direct) {
+    const whom = directlyTo(namesOf([{ ref, name: ref }], alerting), alerting);
+    const sentences = [first, ...changed, ...sentencesFor(undefined, step, reach, alerting, now), ...kept, whom];
+    notify(plan, destination, { key: keyOf(destination), group, mentioned: [], sentences, dueAt }, alerting);
+  }
+  const isKnown = plan.notices.every(({ destination, key }) =>
+    all.some((one) => one.destination === destination && one.key === key),
+  );
+  if (isKnown) return;
+  plan.record(
+    "escalate",
+    CLOCK,
+    [first, ...changed, ...sentencesFor(undefined, step, reach, alerting, now)].join(". "),
+  );
+}
+
+const isWaitingAt = (chat: string) => (one: Notice) => one.destination === chat && one.sentAt === undefined;
