@@ -47,10 +47,12 @@ it.each(["11:00", "11:01"])("quiet hours that end at %s, and a rota that hands o
 
 it("the same people are called in the same words", async () => {
   const on = await start(settings("18:00", { [ROOM]: "11:00" }));
-  await on.raise();
-  await on.advance(HOUR + 2 * MINUTE);
+  const { id } = await on.raise();
+  await on.advance(HOUR + 10_000);
   expect(whom(on)).toEqual(["<@7|ann>"]);
   expect(pages(on)[0]?.text).not.toContain("have changed");
+  const posted = (await on.alerts.history(id)).filter(({ event }) => event === "posted");
+  expect(posted.map(({ reason }) => reason)).toEqual([expect.stringContaining("it mentions ann")]);
 });
 
 it("a rota that is corrected in the quiet hours", async () => {

@@ -3,6 +3,7 @@ import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alert.j
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
 import { readMention } from "../people.js";
+import { WAITED } from "../steps/escalate.js";
 import { isLossOf, stepOfText } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
 import { LATE_PAGE_MS } from "./late.js";
@@ -54,7 +55,8 @@ export async function recordPosted(
     const hold = alert && (await holdOf(notice, alert, telling));
     const history = await store.history(id, HISTORY_MAX);
     const lost = history.findLast((event) => isLossOf(event, destination, text));
-    const lateSince = settledAt - dueAt >= LATE_PAGE_MS ? dueAt : 0;
+    const isLate = settledAt - dueAt >= LATE_PAGE_MS || text.includes(WAITED);
+    const lateSince = isLate ? dueAt : 0;
     const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0, lateSince);
     if (since === 0) continue;
     // A crash came after that.
