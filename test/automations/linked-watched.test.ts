@@ -148,3 +148,22 @@ test("a link that leads nowhere is followed as soon as it leads to a folder, and
   live.write("r1/app", "written");
   await expectRuns(live, "was", ["folder/app modified 1", "folder/app modified 7"]);
 });
+
+test("a folder that is moved in, out and in again starts the hook each time", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": "",
+    "hooks/jobs.yaml": hook("jobs", "../inbox/**"),
+    "inbox/kept": "",
+    "job/order": "1",
+  });
+  const move = (from: string, to: string) => renameSync(join(live.folder, from), join(live.folder, to));
+  const runs: string[] = [];
+  for (let round = 1; round <= 3; round++) {
+    move("job", "inbox/job");
+    runs.push("inbox/job/order created 1");
+    await expectRuns(live, "jobs", runs);
+    move("inbox/job", "job");
+    runs.push("inbox/job/order deleted 0");
+    await expectRuns(live, "jobs", runs);
+  }
+});

@@ -7,7 +7,7 @@ import type { TriggerProblem } from "./trigger.js";
 import { HELD_SCOPE } from "./watch/own-output.js";
 import { selectionOf } from "./watch/selection.js";
 import { unreadIn, unreadText } from "./watch/unread.js";
-import { openWatch, type Watch, type WatchDeps, watchKey } from "./watch/watch.js";
+import { FIRED_SCOPE, openWatch, type Watch, type WatchDeps, watchKey } from "./watch/watch.js";
 
 /** A big or slow tree does not delay the start for longer; it is added when it is ready. */
 const PATIENCE_MS = 15_000;
@@ -61,8 +61,9 @@ export function createWatches(deps: WatchDeps): Watches {
     const keys = new Set([...open.values()].map(({ watch }) => watch.key));
     const isGone = (key: string) => !keys.has(key) && !broken.has(key.slice(0, key.lastIndexOf("#")));
     for (const key of await deps.store.watches()) if (isGone(key)) await deps.store.forget(key);
-    for (const { key } of await deps.keyValue.list(HELD_SCOPE, ""))
-      if (isGone(key)) await deps.keyValue.delete(HELD_SCOPE, key);
+    for (const scope of [HELD_SCOPE, FIRED_SCOPE])
+      for (const { key } of await deps.keyValue.list(scope, ""))
+        if (isGone(key.split(" ", 1)[0] ?? key)) await deps.keyValue.delete(scope, key);
   }
 
   async function taken(watch: Watch): Promise<void> {

@@ -9,6 +9,7 @@ import type { Definition, TriggerOf } from "../../../src/automations/definition/
 import { triggerOptions } from "../../../src/automations/triggers/index.js";
 import type { Triggers } from "../../../src/automations/triggers/trigger.js";
 import { createTriggers } from "../../../src/automations/triggers/triggers.js";
+import { FIRED_SCOPE } from "../../../src/automations/triggers/watch/watch.js";
 import type { Store } from "../../../src/domain/store.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { systemClock } from "../../../src/lib/clock.js";
@@ -378,15 +379,17 @@ describe("a watch of files", () => {
     const folder = await folderOf({ a: "1" });
     const hooks = [watch("again", folder, { paths: "a" })];
     const first = await watching(hooks);
-    const { snapshots } = first.store.automation;
+    const { automation, keyValue } = first.store;
+    const { snapshots } = automation;
     const [key = ""] = await snapshots.watches();
     const before = (await snapshots.get(key)) ?? [];
+    const fired: Awaited<ReturnType<typeof keyValue.list>> = [];
+    first.registry.registerVoid("file.changed", async () => void fired.push(...(await keyValue.list(FIRED_SCOPE, ""))));
     await write(folder, "a", "12");
-    await until(() => first.ids.length === 1, "the change");
+    await until(() => fired.length === 1, "the change");
     await first.stop();
-
-    // As a crash leaves it that came before the change was known: the file is as it was then.
-    await snapshots.update(key, before, []);
+    await snapshots.update(key, before, []); // as a crash leaves it before the change is known
+    for (const one of fired) await keyValue.set(FIRED_SCOPE, one.key, one.value);
     const second = await watching(hooks, first.store);
     await until(() => second.ids.length === 1, "the change found again");
     expect(second.ids).toEqual(first.ids);

@@ -2,7 +2,8 @@
  * The watch of one `files:` hook. A touched file has a quiet time; then it is read and compared with its known state, and the change is
  * fired. Only after that is the new state known, on disk too: after a crash before that it is found again.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { z } from "zod";
 import type { FileSnapshot } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
 import { createWork } from "../../../lib/work.js";
@@ -56,9 +57,13 @@ interface Held {
   changes: readonly Change[];
 }
 
+/** Changes that are fired and not known yet: the id under which the same change is fired when it is found again. */
+export const FIRED_SCOPE = "automations.fired-files";
 const MAX_PARALLEL = 8;
 /** How long the system may take to tell that a file is gone. */
 const SEEN_LATE_MS = 5_000;
+
+const firedRow = z.object({ change: z.string(), dispatchId: z.string() });
 
 export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, folder: string): string {
   const hash = createHash("sha256").update(JSON.stringify([paths, ignore, folder]));
@@ -152,7 +157,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
         return verdict.until;
       }
       pauses.delete(batch);
-      await settle(changes, counted, verdict.cause);
+      await settle(batch, changes, counted, verdict.cause);
       if (ownOutput.problem() === undefined) wakeHeld();
       return undefined;
     } catch (error) {
@@ -208,19 +213,34 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
     }
   }
 
+  /** The same id until the change is known; another one when the same change happens again after that. */
+  async function occurrenceOf(batch: string, counted: readonly Change[]): Promise<string> {
+    const change = dispatchIdOf(key, counted);
+    const fired = firedRow.safeParse(await keyValue.get(FIRED_SCOPE, `${key} ${batch}`)).data;
+    if (fired?.change === change) return fired.dispatchId;
+    const dispatchId = `${change}_${randomBytes(4).toString("hex")}`;
+    await keyValue.set(FIRED_SCOPE, `${key} ${batch}`, { change, dispatchId });
+    return dispatchId;
+  }
+
   async function settle(
+    batch: string,
     changes: readonly Change[],
     counted: readonly Change[],
     cause: Cause | undefined,
   ): Promise<void> {
     const firing = firingOf(definition, trigger, counted);
-    const dispatchId = dispatchIdOf(key, counted);
-    if (firing) {
+    const dispatchId = firing && (await occurrenceOf(batch, counted));
+    if (firing && dispatchId) {
       ownOutput.fired(dispatchId);
       await deps.fire(firing, dispatchId, cause);
     }
-    if (changes.length > 0) await know(changes);
-    if (firing) await deps.settled(dispatchId);
+    // Together, so that one commit holds both.
+    await Promise.all([
+      changes.length > 0 && know(changes),
+      dispatchId && keyValue.delete(FIRED_SCOPE, `${key} ${batch}`),
+    ]);
+    if (dispatchId) await deps.settled(dispatchId);
   }
 
   async function know(changes: readonly Change[]): Promise<void> {
