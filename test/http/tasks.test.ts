@@ -304,7 +304,10 @@ describe("/api/v1/tasks", () => {
     const held = until(
       async () => {
         const { status, reason } = (await get(`/tasks/${id}`)).body;
-        return status === "failed" && reason.includes("the condition takes more than 5 s: simplify it");
+        return (
+          status === "failed" &&
+          reason.includes("the condition takes too long: all conditions of a task may take 5 s together")
+        );
       },
       "the condition being given up",
       30_000,
