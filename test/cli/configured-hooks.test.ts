@@ -54,6 +54,7 @@ describe("hookgate hooks", { timeout: 60_000 }, () => {
     ]);
     expect((await json("hooks", "broken")).data).toEqual({
       broken: [],
+      breakers: [],
       stuck: [],
       problems: [],
       page: 1,
