@@ -24,9 +24,9 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/build-once.ts"],
     pool: "forks",
-    // One more than there are processors: many tests wait for a process, a timer or a disk. Not many more, because a container may
-    // see more processors than it may use.
-    maxWorkers: Math.min(availableParallelism(), 3) + 1,
+    // Twice as many as there are processors, and one: tests wait for processes, timers and disks for half of the time. Not more, because a
+    // container may see more processors than it may use.
+    maxWorkers: 2 * Math.min(availableParallelism(), 3) + 1,
     sequence: { sequencer: LongestFirst },
     typecheck: { enabled: false },
     projects: [
