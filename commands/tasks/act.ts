@@ -1,4 +1,4 @@
-/** What people do to a task: each a request that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
+/** What people do to a task: each a request that hooks may refuse. The person to whom it is assigned may report on it; the rest is for operators. */
 import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";

@@ -1,6 +1,6 @@
 /**
  * Telling people. For the outcomes of a hook (`notify:`): one message per hook and place, edited in place while the trouble lasts
- * and when it is over; the next trouble answers the first, so that all of a hook is one thread. For admins (`notifyAdmins`): what the
+ * and when it has ended; the next trouble answers the first, so that all of a hook is one thread. For admins (`notifyAdmins`): what the
  * gateway itself has to say about hooks.
  */
 import { createHash } from "node:crypto";

@@ -9,7 +9,7 @@ export interface ClockView {
   /** Working time used, now or when it ended. */
   usedMs: number;
   percentUsed: number;
-  /** Working time left; negative when it is over. */
+  /** Working time left; negative when it is overdue. */
   leftMs: number;
   /** Outside working hours, so it does not run: until then. */
   resumesAt?: number | undefined;

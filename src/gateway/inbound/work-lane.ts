@@ -45,7 +45,7 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
   return inbound.clock.now();
 }
 
-/** How long a row that was put off still waits. A wait that is longer than the settings or a platform can ask for was set before the system clock was moved: it is over. */
+/** How long a row that was put off still waits. A wait that is longer than the settings or a platform can ask for was set before the system clock was moved, and has ended. */
 function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inbound): number {
   if (status !== "deferred") return 0;
   if (dueMs !== undefined) return dueMs - clock.monotonic();

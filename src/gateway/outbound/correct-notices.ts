@@ -31,7 +31,7 @@ export async function correctNotices(delivery: Delivery, out: Outbound): Promise
 /** An operator deleted it: no command that an earlier notice names sends it any more. */
 export async function noticePurged(delivery: Delivery, out: Outbound): Promise<void> {
   const asker = askerOf(delivery);
-  // Of any other, the words of its author were withdrawn, or are shown by a later correction.
+  // Any other one has words that its author withdrew, or that a later correction shows.
   const isWaited = delivery.status === "held" || delivery.status === "dead";
   if (asker === undefined || !isWaited || !passesOn(delivery)) return;
   for (const [notice, text] of await noticesOf(delivery, asker, purgedTexts(delivery, out), out)) {

@@ -1,6 +1,6 @@
 /**
  * Platforms that give no usable answer to new messages at present (HTTP 5xx, timeouts). Each message that is sent then is in doubt, so the
- * others wait, in order, while one at a time tries whether it is over: those in doubt first, which the platform posts once by their nonce.
+ * others wait, in order, while one at a time tries whether the platform takes messages again: those in doubt first, which it posts once by their nonce.
  */
 import type { Adapter, CursorStore } from "../../domain/adapter.js";
 import { parseAddress } from "../../domain/address.js";
@@ -22,7 +22,7 @@ const OTHER_CHATS = 2;
 const TRIED_IN_A_ROUND = 2;
 /** In each of so many rounds, the other is a message to a chat that did not fail. */
 const OTHER_CHAT_EVERY = 4;
-/** Of messages that turn out to need no request. */
+/** The most messages tried in a round that turn out to need no request. */
 const MAX_PICKS = 20;
 const MAX_REST_MS = 15_000;
 
@@ -145,7 +145,7 @@ export class Outages {
     return outage.isOn ? this.#restMs(outage) : undefined;
   }
 
-  /** A new message was sent: it is over. */
+  /** A new message was sent: the incident has ended. */
   answered({ interaction, address: { platform } }: Delivery): void {
     if (this.#all.size === 0 || interaction) return;
     const outage = this.#all.get(platform);
