@@ -3,7 +3,7 @@
  * step is a function of that name in `steps/`. All results are committed in one transaction with the alert, and sent from there
  * (`tell.ts`), so a crash loses nothing and sends nothing twice.
  */
-import type { Actor, Alert } from "../domain/alert.js";
+import type { Actor, Alert, NoticeWords } from "../domain/alert.js";
 import type { AlertSignal } from "../domain/alert-signal.js";
 import { HookgateError } from "../lib/errors.js";
 import { act, type PersonAction } from "./act.js";
@@ -32,7 +32,7 @@ export type Occasion =
   /** Its card, or what was said besides, could not be told at a destination. */
   | ({ kind: "undelivered"; id: string } & Undelivered)
   /** The alert ended before this page was posted. */
-  | { kind: "unposted"; id: string; destination: string; text: string }
+  | { kind: "unposted"; id: string; destination: string; notice: NoticeWords }
   /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
   | ({ kind: "posted"; id: string } & Posted)
   /** This page waits for a webhook that the settings have no longer. */

@@ -234,13 +234,35 @@ export interface AlertCard {
   redrawAt?: number;
 }
 
-export interface NewNotice {
+/** What a notice says. What is asked of a page has a field; of its sentences only that a person was not notified is asked (`alerts/steps/call.ts`). */
+export interface NoticeWords {
+  /** The first names the step or the reminder. */
+  sentences: readonly string[];
+  /** The step that a page takes: its place in the settings, from 1. Absent in a message that only says what is new of a step. */
+  step?: number;
+  /** The people of a page in a private chat, by name. */
+  sentTo?: string;
+  /** It was due in the quiet hours of its chat, and its sentences say so. */
+  hasWaited?: boolean;
+  /** It is posted here because another chat did not take it in time, or because that is not known. */
+  copy?: NoticeCopy;
+}
+
+export interface NoticeCopy {
+  /** What became of the page: `did not arrive`. */
+  fate: string;
+  /** The same with its chat, in brackets. */
+  where: string;
+  /** Whom the copy does not notify. */
+  sentences: readonly string[];
+}
+
+export interface NewNotice extends NoticeWords {
   alertId: string;
   destination: string;
   kind: "reminder" | "escalation" | "word";
   /** The same of one alert at one destination is said once. */
   key: string;
-  text: string;
   /** `platform:id`, `platform:role:id` or `everyone`, each followed by `|` and a name. */
   mentions: readonly string[];
   dueAt: number;

@@ -316,7 +316,7 @@ CREATE INDEX alert_cards_alone ON alert_cards (destination, group_key) WHERE NOT
 CREATE INDEX alert_cards_redraw ON alert_cards (destination, redraw_at) WHERE redraw_at IS NOT NULL;
 CREATE TABLE alert_notices (
   id INTEGER PRIMARY KEY AUTOINCREMENT, alert_id TEXT NOT NULL, destination TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
-  text TEXT NOT NULL, mentions TEXT NOT NULL, due_at INTEGER NOT NULL, delivery_id TEXT, is_sent INTEGER NOT NULL DEFAULT 0,
+  words TEXT NOT NULL, mentions TEXT NOT NULL, due_at INTEGER NOT NULL, delivery_id TEXT, is_sent INTEGER NOT NULL DEFAULT 0,
   is_settled INTEGER NOT NULL DEFAULT 1, sent_at INTEGER,
   UNIQUE (alert_id, destination, key)
 );
@@ -331,4 +331,4 @@ CREATE TABLE alert_silences (
 
 -- What this file is, and the version of its schema. Migrations start with the first release.
 CREATE TABLE hookgate_schema (name TEXT NOT NULL, version INTEGER NOT NULL);
-INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 5);
+INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 6);

@@ -125,6 +125,7 @@ const SHAPES: readonly Shape[] = [
   { table: "assessments_passed", key: ["task_id", "attempt", "point"], column: "payload", type: "object" },
   { table: "alerts", key: ["id"], column: "data", type: "object", texts: ["id", "fingerprint", "state"] },
   { table: "alert_history", key: ["seq"], column: "actor", type: "object" },
+  { table: "alert_notices", key: ["id"], column: "words", type: "object" },
   { table: "alert_notices", key: ["id"], column: "mentions", type: "array" },
   { table: "alert_silences", key: ["id"], column: "matchers", type: "array" },
   { table: "alert_silences", key: ["id"], column: "by", type: "object" },

@@ -31,10 +31,12 @@ async function twoPlatforms(more: Record<string, unknown> = {}) {
       people: { ann: ["loop:7", "other:7"], ben: ["loop:8", "other:8"] },
       ...more,
     },
-    { platform: loop, others: [other, third], direct: directOf, personOf },
+    { platform: loop, others: [other, third], direct: directOf, personOf, nameOf },
   );
   return { on, loop, other, third };
 }
+
+const nameOf = (ref: string) => (ref === "loop:9" ? "Dr. Cara" : undefined);
 
 function directOf(ref: string): Address {
   const [platform = "", id] = ref.split(":");
@@ -423,11 +425,11 @@ async function lostFor(mention: string[], offline_after: string) {
   return { ...rig, id };
 }
 
-/** While its platform is away a step is due for ben, who is notified in a private chat of another platform, and for cara, who is not. */
+/** While its platform is away a step is due for ben, who is notified in a private chat of another platform, and for a person with a full stop in the name, who is not. */
 async function dueForTwo(more: Record<string, unknown> = {}) {
   const rig = await twoPlatforms({
-    ...oneStep({ escalate: [{ after: "60s", mention: ["ben", "cara"] }] }),
-    people: { ann: ["loop:7"], ben: ["loop:8", "other:8"], cara: ["loop:9"] },
+    ...oneStep({ escalate: [{ after: "60s", mention: ["ben", "loop:9"] }] }),
+    people: { ann: ["loop:7"], ben: ["loop:8", "other:8"] },
     ...more,
   });
   const { id } = await rig.on.raise();
@@ -448,12 +450,13 @@ it.each([0, 40_000])(
     const late = page(loop, "room");
     expect(usersOf(late)).toEqual(["9"]);
     expect(late.map(({ text }) => text)).toEqual([
-      expect.stringContaining("cara could not be notified when this step was due, and is notified now"),
+      expect.stringContaining("Dr. Cara could not be notified when this step was due, and is notified now"),
     ]);
     expect(late[0]?.text).toMatch(/ben (was notified in other:bot:dm-8|.* and is notified in a private chat)\. /);
     expect(usersOf(page(other, "ops"))).toEqual([]);
+    expect(late[0]?.text).not.toContain("Cara could not be notified in");
     const history = (await on.alerts.history(id)).map(({ reason }) => reason);
-    if (ms > 0) expect(history.at(-1)).toContain("; it mentions cara");
+    if (ms > 0) expect(history.at(-1)).toContain("; it mentions Dr. Cara");
   },
 );
 
@@ -483,11 +486,11 @@ it("a late page of a step that notified no one does not say so: it mentions them
         remind: { times: 0 },
         escalate: [
           { after: "15s", mention: ["ann"] },
-          { after: "60s", mention: ["ben", "cara"] },
+          { after: "60s", mention: ["ben", "loop:9"] },
         ],
       },
     },
-    people: { ann: ["loop:7"], ben: ["loop:8"], cara: ["loop:9"] },
+    people: { ann: ["loop:7"], ben: ["loop:8"] },
     fallback: [OTHER_OPS, "loop:bot:dm-7"],
   });
   expect(pages(other, 2).map(({ text }) => text)).toEqual([
@@ -498,7 +501,7 @@ it("a late page of a step that notified no one does not say so: it mentions them
   const late = pages(loop, 2);
   for (const { text } of late) expect(text).not.toContain("notifies none");
   const inRoom = late.filter(({ chatId }) => chatId === "room");
-  expect(inRoom[0]?.text).toContain("ben, cara could not be notified when this step was due, and are notified now");
+  expect(inRoom[0]?.text).toContain("ben, Dr. Cara could not be notified when this step was due, and are notified now");
   expect(usersOf(inRoom)).toEqual(["8", "9"]);
   const inPrivate = [...pages(loop, 1), ...late].filter(({ chatId }) => chatId === "dm-7");
   const steps = loop.messages.flatMap((one) =>

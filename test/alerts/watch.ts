@@ -74,6 +74,7 @@ export async function watch(
         others?: LoopbackPlatform[];
         personOf?: NonNullable<AlertsDeps["personOf"]>;
         standing?: AlertsDeps["standing"];
+        nameOf?: AlertsDeps["nameOf"];
         isReader?: AlertsDeps["isReader"];
       }
     | LoopbackPlatform = {},
@@ -85,6 +86,7 @@ export async function watch(
     others = [],
     personOf = () => undefined,
     standing = async () => undefined,
+    nameOf = () => undefined,
     isReader = async () => undefined,
   } = more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
@@ -128,6 +130,7 @@ export async function watch(
       direct,
       personOf,
       standing,
+      nameOf,
       isReader,
       pauseOf: (at) => rig.gateway.chatPause(at),
       status: async () => ({ ...(await rig.gateway.status()), store: rig.store.health() }),

@@ -12,22 +12,27 @@ const CONFIG = {
 const titles = async (on: Watch) => (await on.alerts.list({ limit: 20 })).map(({ signal: { title } }) => title);
 const PAGE = "Escalated: step 1 of 1";
 
-it("a page that a hook cancels goes to the fallback, and the history and an alert show that it did not arrive", async () => {
-  const on = await watch(CONFIG);
-  on.rig.registry.registerModifying("message_sending", ({ chatId, message: { text } }) =>
-    chatId === "room" && text.includes(PAGE) ? { cancel: "we do not swear" } : null,
-  );
-  const { id } = await on.raise();
-  await on.advance(MINUTE);
-  expect(on.posted()).toHaveLength(1);
-  const copy = on.posted(OPS).find(({ text }) => text.includes(PAGE));
-  expect(copy?.text).toContain(`(it did not arrive at ${ROOM})`);
-  expect(copy?.body.mentions).toEqual({ users: ["7"] });
-  expect((await on.alerts.history(id)).map(({ event, reason }) => `${event}: ${reason}`)).toContain(
-    `undelivered: ${ROOM} did not take "${PAGE} (ann)": we do not swear`,
-  );
-  expect(await titles(on)).toContain(`Reminders and escalations do not reach ${ROOM}`);
-});
+it.each(["ann", 'Dr. Ann "Anna" Miller'])(
+  "a page to %s that a hook cancels goes to the fallback, and the history and an alert show that it did not arrive",
+  async (name) => {
+    const escalate = [{ after: "5s", mention: ["loop:7"] }];
+    const routes = { default: { to: [ROOM], remind: { times: 0 }, escalate } };
+    const on = await watch({ routes, fallback: [OPS] }, { nameOf: () => name });
+    on.rig.registry.registerModifying("message_sending", ({ chatId, message: { text } }) =>
+      chatId === "room" && text.includes(PAGE) ? { cancel: "we do not swear" } : null,
+    );
+    const { id } = await on.raise();
+    await on.advance(MINUTE);
+    expect(on.posted()).toHaveLength(1);
+    const copy = on.posted(OPS).find(({ text }) => text.includes(PAGE));
+    expect(copy?.text).toContain(`(it did not arrive at ${ROOM})`);
+    expect(copy?.body.mentions).toEqual({ users: ["7"] });
+    expect((await on.alerts.history(id)).map(({ event, reason }) => `${event}: ${reason}`)).toContain(
+      `undelivered: ${ROOM} did not take "${PAGE} (${name})": we do not swear`,
+    );
+    expect(await titles(on)).toContain(`Reminders and escalations do not reach ${ROOM}`);
+  },
+);
 
 it.each(["message_sending", "before_dispatch"] as const)(
   "a card that a %s hook withholds goes to the fallback",

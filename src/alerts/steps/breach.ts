@@ -3,6 +3,7 @@
  * card is only edited, which notifies no one. It is the first notice of the breach, and may be the only one after a snooze.
  */
 import type { Alert, NewNotice } from "../../domain/alert.js";
+import { noticeText } from "../../domain/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import type { AlertsConfig } from "../config.js";
 import { accountsOf, knownAs } from "../people.js";
@@ -25,7 +26,7 @@ export function breach(plan: Plan, alerting: Pick<Alerting, "config">): void {
   }
 }
 
-type Words = Pick<NewNotice, "key" | "text" | "mentions">;
+type Words = Pick<NewNotice, "key" | "sentences" | "mentions">;
 
 function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | undefined {
   const { alert, now, isNew, events } = plan;
@@ -34,12 +35,12 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
   // The person who wakes an alert knows that it is awake. What a rule keeps quiet is announced when the rule ends.
   if (woken && alert.state !== "silenced" && alert.state !== "inhibited") {
     delete alert.woken;
-    const text = `The snooze ended (${woken.by} snoozed it)`;
+    const sentences = [`The snooze ended (${woken.by} snoozed it)`];
     const mentions = snoozer(woken, config, now);
-    if (isFiring) return { key: `wake:${now}`, text, mentions };
+    if (isFiring) return { key: `wake:${now}`, sentences, mentions };
     // It is acknowledged as before, and who wanted to hear of it later does.
     if (alert.state !== "acked") return undefined;
-    return { key: wokenKey(now), text, mentions };
+    return { key: wokenKey(now), sentences, mentions };
   }
   const hasBroken = !isNew && events.some(({ event }) => event === "fire" || event === "reopen");
   return hasBroken ? breachOf(plan) : undefined;
@@ -48,7 +49,7 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
 function breachOf({ alert, now }: Plan): Words | undefined {
   if (alert.state !== "firing" || !isAtLeast(alert.severity, LOUD)) return undefined;
   const text = alert.signal.clock === undefined ? "It fires now" : "Overdue now";
-  return { key: `breach:${alert.firedAt ?? now}`, text, mentions: [] };
+  return { key: `breach:${alert.firedAt ?? now}`, sentences: [text], mentions: [] };
 }
 
 const WOKEN = "wake:acked:";
@@ -65,8 +66,9 @@ export function wasOfWoken(notice: Pick<NewNotice, "key">, alert: Pick<Alert, "s
 }
 
 /** The state is that of the moment in which the message is sent, which may be long after the end of the snooze. */
-export function wokenText(notice: Pick<NewNotice, "key" | "text">, alert: Alert): string {
-  return isOfWoken(notice, alert) ? `${notice.text}. It is still acknowledged by ${alert.ack?.by}` : notice.text;
+export function wokenText(notice: NewNotice, alert: Alert): string {
+  const text = noticeText(notice);
+  return isOfWoken(notice, alert) ? `${text}. It is still acknowledged by ${alert.ack?.by}` : text;
 }
 
 /** All accounts of the person, because the alert may be in chats of several platforms. */

@@ -209,7 +209,8 @@ export const asOfWhenDue = (sentence: string) =>
   sentence.endsWith(NOT_NOW) ? sentence.replace(NOT_NOW, `could not be notified${WHEN_DUE}`) : sentence;
 
 /** Whether the chat of this page took no alerts when the step was due. */
-export const wasUnnotified = (text: string) => text.includes(NOT_IN) && text.includes(WHEN_DUE);
+export const wasUnnotified = (sentences: readonly string[]) =>
+  sentences.some((one) => one.includes(NOT_IN) && one.includes(WHEN_DUE));
 
 /** For a page that is posted later, and mentions them. */
 export const notifiedNow = (names: readonly string[]) =>

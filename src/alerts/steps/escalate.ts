@@ -1,5 +1,13 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
-import { type Actor, type Alert, isOpen, type Notice, type TakenStep, type Urging } from "../../domain/alert.js";
+import {
+  type Actor,
+  type Alert,
+  isOpen,
+  type Notice,
+  type NoticeWords,
+  type TakenStep,
+  type Urging,
+} from "../../domain/alert.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
@@ -143,8 +151,10 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
     callsOthers(reach, page, arrived, around);
   if (!isNews) {
     // The copies say whom they do not notify.
-    for (const copy of lostPage.isPrivate || lostPage.isCopy ? [] : plan.notices.filter((one) => one.key === key))
-      copy.text = [copy.text, ...sentencesFor(copy.destination, step, reach, around, now)].join(". ");
+    for (const one of lostPage.isPrivate || lostPage.isCopy ? [] : plan.notices.filter((other) => other.key === key)) {
+      const news = sentencesFor(one.destination, step, reach, around, now);
+      if (one.copy) one.copy = { ...one.copy, sentences: [...one.copy.sentences, ...news] };
+    }
     return;
   }
   const has = page.filter(({ destination }) => !refusedAt.includes(destination));
@@ -187,15 +197,15 @@ function stepAgain(
 function callsOthers(
   { arriving, notified, posted }: Reach,
   page: readonly Pick<Notice, "destination">[],
-  arrived: readonly Pick<Notice, "destination" | "mentions" | "text">[],
+  arrived: readonly Pick<Notice, "destination" | "mentions" | "sentTo">[],
   around: Alerting,
 ): boolean {
   if (arriving.some((chat) => !page.some(({ destination }) => destination === chat.destination))) return true;
   const isCalled = (person: readonly Mentioned[]) =>
-    arrived.some(({ destination, mentions, text }) => {
+    arrived.some(({ destination, mentions, sentTo }) => {
       const refs = mentions.map((one) => readMention(one).ref);
       // Such a page mentions no one, and notifies its person.
-      const there = sentDirectlyTo(text) !== undefined ? person : person.filter(({ ref }) => refs.includes(ref));
+      const there = sentTo !== undefined ? person : person.filter(({ ref }) => refs.includes(ref));
       return isReachedNow(destination, there, around);
     });
   return groupBy(notified, ({ name }) => name).some(
@@ -285,15 +295,19 @@ function take(
     // It did not get the page itself, which is why there was a copy.
     if (insteadOf?.isCopy && reach.posted.includes(destination) && alerting.inhibitors.refuses(destination)) continue;
     const news = facts(destination);
-    const sentences = isCopied(destination) ? [...changed, ...news] : [first, ...lost, ...news, ...last];
-    if (sentences.length === 0) continue;
+    const words = isCopied(destination)
+      ? { sentences: [...changed, ...news] }
+      : { sentences: [first, ...lost, ...news, ...last], step: number };
+    if (words.sentences.length === 0) continue;
+    const hasWaited = quietEnd(plan, destination, alerting) !== undefined;
     const known = page.flatMap((one) => (one.destination === destination ? one.mentions : []));
     const whom = mentionedAt(destination, mentioned, alerting).filter((one) => !known.includes(storedAs(one)));
-    notify(plan, destination, { key: keyThere, group, mentioned: whom, sentences }, alerting);
+    notify(plan, destination, { key: keyThere, group, mentioned: whom, words: { ...words, hasWaited } }, alerting);
   }
   for (const { destination, name } of reach.direct) {
-    const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting), alerting)];
-    notify(plan, destination, { key, group, mentioned: [], sentences }, alerting);
+    const sentTo = namesOf([{ ref: name, name }], alerting);
+    const words = { sentences: [first, ...facts(), ...last, directlyTo(sentTo, alerting)], step: number, sentTo };
+    notify(plan, destination, { key, group, mentioned: [], words }, alerting);
   }
   plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
 }
@@ -342,9 +356,6 @@ export function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach,
 export const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
   `Sent to ${name} in a private chat: not notified ${inDoubtAt === undefined ? "" : "for certain "}where this alert is posted`;
 
-/** The people to whom an escalation was sent in a private chat; undefined when it was posted where the alert is. */
-export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];
-
 export const WAITED = "It waited for the end of the quiet hours";
 
 /** The history and the other chats must not say that a page was sent which waits for a morning. In a chat that waits itself, what has waited as long is posted by then. */
@@ -370,14 +381,14 @@ export function notify(
     key: string;
     mentioned: readonly Mentioned[];
     group: string;
-    sentences: readonly string[];
+    words: NoticeWords;
     /** When its step was due, where that is known. */
     dueAt?: number | undefined;
   },
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
-  const { key, mentioned, group, sentences } = notice;
+  const { key, mentioned, group, words } = notice;
   // What does not reach a chat is not posted in that chat.
   if (alert.signal.source.kind === OWN_KIND && alert.signal.labels.destination === destination) return;
   if (alerting.inhibitors.refusalOf(destination, now) !== undefined) return;
@@ -389,7 +400,7 @@ export function notify(
     destination,
     kind: "escalation",
     key,
-    text: sentences.join(". "),
+    ...words,
     mentions: mentioned.map(storedAs),
     dueAt: notice.dueAt ?? quietEnd(plan, destination, alerting) ?? now,
   });

@@ -6,6 +6,9 @@ import {
   type Hold,
   isOpen,
   type NewNotice,
+  type Notice,
+  type NoticeCopy,
+  type NoticeWords,
   STATE_WORDS,
   type Urging,
 } from "../../domain/alert.js";
@@ -17,11 +20,11 @@ import { calls, isReachedNow } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { namesOf, uncalledText } from "./call.js";
-import { lostKey, sentDirectlyTo, stepOf } from "./escalate.js";
+import { lostKey, stepOf } from "./escalate.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
-export type Unsaid = Pick<NewNotice, "kind" | "key" | "text" | "mentions">;
+export type Unsaid = NoticeWords & Pick<NewNotice, "kind" | "key" | "mentions">;
 
 export interface Undelivered extends Loss {
   destination: string;
@@ -32,24 +35,18 @@ export interface Undelivered extends Loss {
   isAgain?: boolean;
 }
 
-/** Whether this text is posted elsewhere because it did not arrive in time, or because that is not known. */
-export const isCopy = (text: string) => COPY.test(text);
-const COPY = /\(it (did not arrive|may not have arrived|waits) at /;
-
 const privateMessage = (name: string, fate: string) => `The private message to ${name} ${fate}`;
 
-/** What a copy of a private message says, without the words of that message. Undefined for other texts. */
-export function lostPrivately(text: string): string | undefined {
-  const [name, fate] = [sentDirectlyTo(text), COPY.exec(text)?.[1]];
-  return name === undefined || fate === undefined ? undefined : privateMessage(name, fate);
-}
+/** What a copy of a private message says, without the words of that message. Undefined for other notices. */
+export const lostPrivately = ({ sentTo, copy }: NoticeWords): string | undefined =>
+  sentTo === undefined || copy === undefined ? undefined : privateMessage(sentTo, copy.fate);
 
 export function fallback(
   plan: Plan,
   { destination, notice, called = [], isAgain = false, ...loss }: Undelivered,
   alerting: Alerting,
 ): void {
-  const { config, admins, placeName, inhibitors } = alerting;
+  const { config, admins, inhibitors } = alerting;
   const { alert, now, knownPlaces } = plan;
   if (!isOpen(alert.state)) {
     // The history says that the step was taken. What only waited is `unposted`.
@@ -77,7 +74,7 @@ export function fallback(
     quietHours(plan, { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now }, { config });
   // Under its own key: a place that has it already does not get it twice.
   // A private message mentions no one: its person may have an account where the fallback is.
-  const name = notice && sentDirectlyTo(notice.text);
+  const name = notice?.sentTo;
   const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
   if (notice && calls(destination, whom, alerting)) noteFate(plan, destination, notice, loss);
@@ -88,24 +85,25 @@ export function fallback(
     callWithout(plan, destination, { ...notice, mentions: others }, loss, elsewhere, alerting);
   const left: Mentioned[] = [];
   if (notice?.kind === "escalation") {
-    // No alert says of a chat that its copy is in doubt.
-    const text =
-      isCopy(notice.text) && loss.fate !== "in doubt"
-        ? notice.text
-        : `${notice.text} (it ${LOSSES[loss.fate]} at ${shownAs(destination, placeName)}${loss.fate === "paused" ? `; ${loss.reason}` : ""})`;
-    const copy = { ...notice, alertId: alert.id, text, dueAt: now };
+    const copy = { ...notice, alertId: alert.id, dueAt: now };
+    const fate = fateOf(notice, destination, loss, alerting);
     const isPrivate = name !== undefined;
     // A step that is taken again calls them in private chats itself, and says whom its messages do not notify.
     const isTakenAgain = isPrivate || plan.lostPage !== undefined;
     const reachable = isPrivate ? [] : privateChats(others, elsewhere, destination, alerting);
     const direct = isTakenAgain ? [] : reachable;
-    const uncalled = isPrivate || isCopy(notice.text) ? [] : uncalledBy(others, elsewhere, alerting);
+    const uncalled = isPrivate || notice.copy ? [] : uncalledBy(others, elsewhere, alerting);
     const isDirect = (person: readonly Mentioned[]) => reachable.some((chat) => isReachedNow(chat, person, alerting));
     for (const one of elsewhere) {
       const about = isTakenAgain
         ? []
         : uncalled.map((person) => uncalledText(person, one, isDirect(person), alerting, now));
-      plan.notices.push({ ...copy, text: [text, ...about].join(". "), destination: one, mentions });
+      plan.notices.push({
+        ...copy,
+        copy: { ...fate, sentences: [...fate.sentences, ...about] },
+        destination: one,
+        mentions,
+      });
     }
     for (const one of direct) {
       if (!plan.destinations.includes(one))
@@ -114,7 +112,7 @@ export function fallback(
           { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now },
           { config },
         );
-      plan.notices.push({ ...copy, destination: one, mentions: [] });
+      plan.notices.push({ ...copy, copy: fate, destination: one, mentions: [] });
     }
     // Such a step is posted in every chat that shows the alert, which may be others by now.
     const chats = plan.lostPage === undefined ? [] : plan.destinations.filter((one) => one !== destination);
@@ -122,8 +120,7 @@ export function fallback(
     left.push(...uncalled.filter((person) => !isDirect(person) && !isCalled(person)).flat());
   }
   // A copy that is lost has an alert of its own, for its chat.
-  if (notice?.kind === "escalation" && !isCopy(notice.text))
-    correct(plan, destination, notice, loss, elsewhere, alerting);
+  if (notice?.kind === "escalation" && !notice.copy) correct(plan, destination, notice, loss, elsewhere, alerting);
   const unnotified = left.length === 0 ? "" : `. ${namesOf(left, alerting)} cannot be notified now`;
   recordLoss(plan, destination, notice, { ...loss, reason: `${loss.reason}${unnotified}` }, alerting);
 }
@@ -139,17 +136,17 @@ function recordLoss(
   const isInDoubt = fate === "in doubt";
   const isLater = fate === "paused" || fate === "waiting";
   const took = isInDoubt ? "may not have taken" : isLater ? "has not taken" : "did not take";
-  const what = notice === undefined ? " the card: " : quoted(notice.text);
+  const what = notice === undefined ? " the card: " : quoted(notice);
   const event = isInDoubt ? "in_doubt" : "undelivered";
   plan.record(event, OUTBOX(destination), `${shownAs(destination, placeName)} ${took}${what}${reason}`);
 }
 
 /** In the history: what besides the card of its alert did not arrive. */
-const quoted = (text: string) => ` "${stepOfText(text)}": `;
+const quoted = (words: NoticeWords) => ` "${nameOfNotice(words)}": `;
 
 /** Whether this line of the history is about this message for this chat, which did not arrive or may not have. */
-export function isLossOf({ event, actor, reason = "" }: AlertEvent, destination: string, text: string): boolean {
-  return LOST.has(event) && actor.id === destination && reason.includes(quoted(text));
+export function isLossOf({ event, actor, reason = "" }: AlertEvent, notice: Notice): boolean {
+  return LOST.has(event) && actor.id === notice.destination && reason.includes(quoted(notice));
 }
 
 const LOST: ReadonlySet<string> = new Set(["undelivered", "in_doubt"]);
@@ -157,18 +154,18 @@ const LOST: ReadonlySet<string> = new Set(["undelivered", "in_doubt"]);
 /** Into the history, which says that the step was taken. */
 export function unposted(
   plan: Plan,
-  { destination, text }: { destination: string; text: string },
+  { destination, notice }: { destination: string; notice: NoticeWords },
   { placeName }: Alerting,
 ): void {
   // A webhook may have it, and its answer was lost.
   const how = isWebhook(destination) ? "did not confirm" : "did not get";
-  const what = `${shownAs(destination, placeName)} ${how} "${stepOfText(text)}"`;
+  const what = `${shownAs(destination, placeName)} ${how} "${nameOfNotice(notice)}"`;
   plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
 }
 
 export interface Posted {
   destination: string;
-  text: string;
+  notice: NoticeWords;
   dueAt: number;
   hold?: Hold | undefined;
   /** Names of the people whom it mentions. */
@@ -178,19 +175,33 @@ export interface Posted {
 /** Into the history: an operator had the alert when the page was due, or its chat had not taken it. */
 export function posted(
   plan: Plan,
-  { destination, text, dueAt, hold, mentioned }: Posted,
+  { destination, notice, dueAt, hold, mentioned }: Posted,
   { placeName }: Alerting,
 ): void {
-  const what = `"${stepOfText(text)}" in ${shownAs(destination, placeName)}`;
+  const what = `${namedPosted(notice)}${shownAs(destination, placeName)}`;
   const why = hold ? `; the alert was ${STATE_WORDS[hold.state]} until ${new Date(hold.until).toISOString()}` : "";
   const whom = mentioned.length === 0 ? "" : `; it mentions ${mentioned.join(", ")}`;
   plan.record("posted", OUTBOX(destination), `${what}: it was due ${new Date(dueAt).toISOString()}${why}${whom}`);
 }
 
+const namedPosted = (words: NoticeWords) => `"${nameOfNotice(words)}" in `;
+
+/** Whether this line of the history says that this message was posted late. */
+export function isPostedOf({ event, actor, reason = "" }: AlertEvent, notice: Notice): boolean {
+  return event === "posted" && actor.id === notice.destination && reason.startsWith(namedPosted(notice));
+}
+
 const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });
 
 /** The part of a message about an alert that names the step or the reminder. */
-export const stepOfText = (text: string) => text.split(". ")[0] ?? text;
+export const nameOfNotice = ({ sentences: [name = ""] }: NoticeWords) => name;
+
+/** For its copy. No alert says of a chat that its copy is in doubt. */
+function fateOf({ copy }: Unsaid, destination: string, { fate, reason }: Loss, { placeName }: Alerting): NoticeCopy {
+  if (copy && fate !== "in doubt") return copy;
+  const where = `(it ${LOSSES[fate]} at ${shownAs(destination, placeName)}${fate === "paused" ? `; ${reason}` : ""})`;
+  return copy ? { ...copy, where: `${copy.where} ${where}` } : { fate: LOSSES[fate], where, sentences: [] };
+}
 
 /** For the people whom no message in these chats notifies; on platforms other than that of the chat that did not take it. */
 function privateChats(
@@ -229,7 +240,7 @@ function noteFate(plan: Plan, destination: string, { key }: Unsaid, { fate }: Lo
 function callWithout(
   plan: Plan,
   destination: string,
-  { key, text, mentions }: Unsaid,
+  { key, copy, mentions }: Unsaid,
   loss: Loss,
   copies: readonly string[],
   alerting: Alerting,
@@ -239,8 +250,8 @@ function callWithout(
   const certain = copies.filter((one) => !urging?.inDoubtAt?.includes(one));
   const uncalled = uncalledBy(mentions, certain, alerting);
   // The people whom a copy did not notify were called when the page was lost.
-  const isLost = isCopy(text) ? uncalled.some((one) => calls(destination, one, alerting)) : uncalled.length > 0;
-  if (isLost) plan.lostPage = { ...loss, route, destination, isPrivate: false, isCopy: isCopy(text) };
+  const isLost = copy ? uncalled.some((one) => calls(destination, one, alerting)) : uncalled.length > 0;
+  if (isLost) plan.lostPage = { ...loss, route, destination, isPrivate: false, isCopy: copy !== undefined };
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
@@ -252,7 +263,7 @@ function correct(
   informed: readonly string[],
   alerting: Alerting,
 ): void {
-  const name = sentDirectlyTo(notice.text);
+  const name = notice.sentTo;
   if (name === undefined) return;
   const { alert, now } = plan;
   const { route = "", urging } = lastStepOf(plan, notice.key) ?? {};
@@ -264,14 +275,14 @@ function correct(
       plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true, isCopy: false };
     }
   }
-  const text = `${privateMessage(name, LOSSES[loss.fate])}: ${loss.reason}`;
+  const sentences = [`${privateMessage(name, LOSSES[loss.fate])}: ${loss.reason}`];
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
     plan.notices.push({
       alertId: alert.id,
       destination,
       kind: "escalation",
       key: lostKey(notice.key, lostAt),
-      text,
+      sentences,
       mentions: [],
       // The admins have it, and no one has to act on it in the night.
       dueAt: quietEnd(plan, destination, alerting) ?? now,

@@ -1,9 +1,10 @@
 /** A page waits for a webhook that the settings have no longer. */
 import type { Notice } from "../../domain/alert.js";
+import { noticeWords } from "../../domain/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import { type Plan, RULE } from "../plan.js";
 import { shownAs } from "../tell/shown-as.js";
-import { fallback, lastStepOf, stepOfText } from "./fallback.js";
+import { fallback, lastStepOf, nameOfNotice } from "./fallback.js";
 
 export interface Readdressed {
   notice: Notice;
@@ -12,7 +13,7 @@ export interface Readdressed {
 }
 
 export function readdress(plan: Plan, { notice, to }: Readdressed, alerting: Alerting): void {
-  const { alertId, destination, kind, key, text, mentions, dueAt } = notice;
+  const { alertId, destination, kind, key, mentions, dueAt } = notice;
   if (to === undefined) {
     const { urging } = lastStepOf(plan, key) ?? {};
     // The step was for this webhook only.
@@ -21,8 +22,9 @@ export function readdress(plan: Plan, { notice, to }: Readdressed, alerting: Ale
     return;
   }
   const [old, next] = [shownAs(destination), shownAs(to)];
-  plan.record("move", RULE, `"${stepOfText(text)}" from webhook ${old} to webhook ${next}: the settings changed`);
-  plan.notices.push({ alertId, destination: to, kind, key, text: text.replace(old, next), mentions, dueAt });
+  plan.record("move", RULE, `"${nameOfNotice(notice)}" from webhook ${old} to webhook ${next}: the settings changed`);
+  const sentences = notice.sentences.map((one) => one.replace(old, next));
+  plan.notices.push({ ...noticeWords(notice), sentences, alertId, destination: to, kind, key, mentions, dueAt });
 }
 
 const REMOVED = "the settings have no such webhook any more";

@@ -1,10 +1,11 @@
 /** A page that waited is about to be posted, and other people are on call now: its step notifies these, and its page is written anew. */
 import type { Notice } from "../../domain/alert.js";
+import { noticeWords } from "../../domain/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { askReaders, isReachedNow, reachOf } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
-import { placesOf, stepTaken, urgingOf } from "../urging.js";
+import { nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import {
   changedText,
@@ -14,7 +15,6 @@ import {
   namesIn,
   note,
   notify,
-  sentDirectlyTo,
   stepIn,
   stepOf,
   titleOf,
@@ -35,7 +35,7 @@ export async function recall(
   alerting: Alerting,
 ): Promise<void> {
   const { alert, now } = plan;
-  const { destination: at, text, dueAt } = notice;
+  const { destination: at, dueAt } = notice;
   const ofStep = stepIn(notice.key) ?? notice.key;
   const { route: name, step: place } = stepOf(ofStep) ?? {};
   const route = routes.find((one) => one.name === name);
@@ -44,14 +44,14 @@ export async function recall(
   const { then, now: step } = stepTaken(urging, Number(place), route?.settings.escalate ?? []);
   if (route === undefined || then === undefined || step === undefined) {
     const { alertId, destination, kind, mentions } = notice;
-    plan.notices.push({ alertId, destination, kind, key: keyOf(at), text, mentions, dueAt });
+    plan.notices.push({ ...noticeWords(notice), alertId, destination, kind, key: keyOf(at), mentions, dueAt });
     return;
   }
   const all = (await alerting.store.noticesWith(alert.id, ofStep)).filter(({ key }) => stepIn(key) === ofStep);
   if (all.some(({ destination, key }) => destination === at && key.startsWith(keyOf(at)))) return;
 
   const isPrivate = (chat: string) =>
-    all.some(({ destination, text }) => destination === chat && sentDirectlyTo(text) !== undefined);
+    all.some(({ destination, sentTo }) => destination === chat && sentTo !== undefined);
   const there = placesOf(plan, route, routes).filter((chat) => !isPrivate(chat));
   await askReaders(step, there, alerting);
   const reach = reachOf(step, there, alerting, now);
@@ -59,7 +59,9 @@ export async function recall(
   const names = namesIn(step, reach, alerting);
   const first = titleOf(then.number, names, route, routes);
   const changed = names === "" ? [] : [changedText(names)];
-  const kept = text.split(". ").filter((sentence) => sentence === WAITED || sentence === LAST);
+  const isLast = urging.steps === Number(place) && nextStepOf(alert, route) === undefined;
+  const { hasWaited = false } = notice;
+  const last = [...(hasWaited ? [WAITED] : []), ...(isLast ? [LAST] : [])];
   const end = reach.isUnreached ? UNREACHED : "";
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
@@ -68,15 +70,22 @@ export async function recall(
   // Where the page waits as well, its people are looked up when that is posted.
   const others = isCalledHere ? [] : reach.posted.filter((one) => !all.some(isWaitingAt(one)));
   for (const destination of new Set([...reach.posted.filter((one) => one === at), ...others, ...reach.elsewhere])) {
-    const sentences = [first, ...changed, ...sentencesFor(destination, step, reach, alerting, now), ...kept];
+    const sentences = [first, ...changed, ...sentencesFor(destination, step, reach, alerting, now), ...last];
     const whom = mentionedAt(destination, mentioned, alerting);
     const key = `${ofStep}${INSTEAD_OF}${at}${end}`;
-    notify(plan, destination, { key, group, mentioned: whom, sentences, dueAt }, alerting);
+    notify(
+      plan,
+      destination,
+      { key, group, mentioned: whom, words: { sentences, step: then.number, hasWaited }, dueAt },
+      alerting,
+    );
   }
   for (const { destination, name: ref } of reach.direct) {
-    const whom = directlyTo(namesOf([{ ref, name: ref }], alerting), alerting);
-    const sentences = [first, ...changed, ...sentencesFor(undefined, step, reach, alerting, now), ...kept, whom];
-    notify(plan, destination, { key: keyOf(destination), group, mentioned: [], sentences, dueAt }, alerting);
+    const sentTo = namesOf([{ ref, name: ref }], alerting);
+    const facts = sentencesFor(undefined, step, reach, alerting, now);
+    const sentences = [first, ...changed, ...facts, ...last, directlyTo(sentTo, alerting)];
+    const words = { sentences, step: then.number, sentTo, hasWaited };
+    notify(plan, destination, { key: keyOf(destination), group, mentioned: [], words, dueAt }, alerting);
   }
   const isKnown = plan.notices.every(({ destination, key }) =>
     all.some((one) => one.destination === destination && one.key === key),

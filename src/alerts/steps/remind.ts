@@ -61,7 +61,15 @@ function remindBy(
   const text = `${unacknowledged(alert, now)} (reminder ${count})`;
   for (const destination of loud.filter((one) => inhibitors.refusalOf(one, now) === undefined)) {
     const key = `reminder:${route.name}:${dueAt}`;
-    plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });
+    plan.notices.push({
+      alertId: alert.id,
+      destination,
+      kind: "reminder",
+      key,
+      sentences: [text],
+      mentions: [],
+      dueAt: now,
+    });
   }
   plan.record("remind", CLOCK, isOnly ? count : `${route.name}: ${count}`);
   // From now, not from when it was due: after a long stop there is one, not one for each that was missed.

@@ -1,17 +1,16 @@
 /** A page that waits calls the people who are on call when it is posted, and not those who were when it was due. */
 import { isOpen, type Notice } from "../../domain/alert.js";
-import { calledBy, isInstead, isPageKey, sentDirectlyTo, stepIn, stepOf } from "../steps/escalate.js";
-import { isCopy } from "../steps/fallback.js";
+import { calledBy, isInstead, isPageKey, stepIn, stepOf } from "../steps/escalate.js";
 import { stepTaken, urgingOf } from "../urging.js";
 import type { Telling } from "./telling.js";
 
 /** Whether the rotas and people of now have others for its step than those when it was taken. What was written for others already stays. */
 export async function callsFormer(
-  { kind, key, text, alertId, destination }: Notice,
+  { kind, key, sentTo, copy, alertId, destination }: Notice,
   telling: Telling,
 ): Promise<boolean> {
   const { route = "", step = "" } = stepOf(stepIn(key) ?? "") ?? {};
-  if (kind !== "escalation" || !isPageKey(key) || isInstead(key) || isCopy(text)) return false;
+  if (kind !== "escalation" || !isPageKey(key) || isInstead(key) || copy) return false;
   const { store, config, clock } = telling;
   const alert = await store.get(alertId);
   if (alert === undefined || !isOpen(alert.state)) return false;
@@ -20,7 +19,7 @@ export async function callsFormer(
   if (then?.called === undefined || now === undefined) return false;
   const called = calledBy(now, telling, clock.now());
   // A private message may be written after the step was taken, for the person of now.
-  const isTheirs = sentDirectlyTo(text) !== undefined && called.includes(telling.personOf(destination) ?? "");
+  const isTheirs = sentTo !== undefined && called.includes(telling.personOf(destination) ?? "");
   return !isTheirs && called.join() !== then.called.join();
 }
 

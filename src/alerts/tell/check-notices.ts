@@ -1,6 +1,7 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
 import { hasExpired } from "../../domain/given-up.js";
+import { noticeWords } from "../../domain/notice-words.js";
 import { isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { readMention } from "../people.js";
@@ -139,11 +140,11 @@ export async function lose(
   logger.error({ destination, reason, fate }, "messages about alerts did not arrive in time");
   let isOwn = true;
   for (const one of notices) {
-    const { alertId, kind, key, text, mentions } = one;
+    const { alertId, kind, key, mentions } = one;
     const alert = await store.get(alertId);
     if (!alert || isAboutPlace(alert)) continue;
     isOwn = false;
-    const notice = { kind, key, text, mentions };
+    const notice = { ...noticeWords(one), kind, key, mentions };
     const kept = (await withoutPaged(one, alert, telling)).mentions;
     const called = mentions.filter((mention) => !kept.includes(mention)).map((mention) => readMention(mention).name);
     await run({ kind: "undelivered", id: alertId, destination, ...loss, notice, called });

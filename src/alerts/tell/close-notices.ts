@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WORDS } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
+import { noticeText } from "../../domain/notice-words.js";
 import { isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { type At, lateOf, stateLine } from "../card/alert-card.js";
@@ -136,7 +137,7 @@ async function textOf(
   );
   if (alerts.length <= NAMED) {
     if (changed.size === shown.length) return ends.join("\n");
-    const [text, another] = new Set(notices.map((notice) => notice.text));
+    const [text, another] = new Set(notices.map(noticeText));
     const common = text === undefined || another !== undefined ? "" : ` · ${inline(text)}.`;
     return [`**${alerts.length} alerts**${common}`, ...ends].join("\n");
   }

@@ -3,8 +3,7 @@ import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alert.j
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
 import { readMention } from "../people.js";
-import { WAITED } from "../steps/escalate.js";
-import { isLossOf, stepOfText } from "../steps/fallback.js";
+import { isLossOf, isPostedOf } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
 import { LATE_PAGE_MS } from "./late.js";
 import type { Telling } from "./telling.js";
@@ -50,27 +49,23 @@ export async function recordPosted(
 ): Promise<void> {
   const { store, run } = telling;
   for (const notice of notices) {
-    const { alertId: id, destination, text, dueAt } = notice;
+    const { alertId: id, destination, dueAt } = notice;
     const alert = await store.get(id);
     const hold = alert && (await holdOf(notice, alert, telling));
     const history = await store.history(id, HISTORY_MAX);
-    const lost = history.findLast((event) => isLossOf(event, destination, text));
-    const isLate = settledAt - dueAt >= LATE_PAGE_MS || text.includes(WAITED);
+    const lost = history.findLast((event) => isLossOf(event, notice));
+    const isLate = settledAt - dueAt >= LATE_PAGE_MS || notice.hasWaited;
     const lateSince = isLate ? dueAt : 0;
     const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0, lateSince);
     if (since === 0) continue;
     // A crash came after that.
-    const isKnown = history.some(
-      ({ at, event, actor, reason = "" }) =>
-        at >= since && event === "posted" && actor.id === destination && reason.includes(stepOfText(text)),
-    );
-    if (isKnown) continue;
+    if (history.some((event) => event.at >= since && isPostedOf(event, notice))) continue;
     const ended = hold && hold.until <= enqueuedAt ? hold : undefined;
     await run({
       kind: "posted",
       id,
       destination,
-      text,
+      notice,
       dueAt,
       hold: ended,
       mentioned: namesOf(notice, message, telling),

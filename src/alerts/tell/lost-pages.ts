@@ -1,8 +1,6 @@
 /** Escalations among the messages that wait for an operator: the people to call, the chat, and the alert. */
 import { isInDoubt } from "../../domain/given-up.js";
 import { readMention } from "../people.js";
-import { sentDirectlyTo } from "../steps/escalate.js";
-import { isCopy } from "../steps/fallback.js";
 import { shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -19,15 +17,13 @@ export async function lostPages({
   const pages = [...new Map(notices.map((one) => [one.deliveryId, one] as const)).values()];
   if (pages.length === 0) return undefined;
   const named = await Promise.all(
-    pages.slice(0, NAMED).map(async ({ alertId, destination, deliveryId, text, mentions }) => {
+    pages.slice(0, NAMED).map(async ({ alertId, destination, deliveryId, mentions, step, sentTo, copy }) => {
       const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
       const doubt = delivery && isInDoubt(delivery) ? ", which may have arrived" : "";
       const title = (await store.get(alertId))?.signal.title ?? alertId;
-      const direct = sentDirectlyTo(text);
-      const people = direct === undefined ? [...new Set(mentions.map((one) => readMention(one).name))] : [direct];
+      const people = sentTo === undefined ? [...new Set(mentions.map((one) => readMention(one).name))] : [sentTo];
       const whom = people.length === 0 ? "" : ` to ${people.join(", ")}`;
-      const step = /^Escalated: (step \d+)/.exec(text)?.[1];
-      const page = `${isCopy(text) ? "a copy of the page" : "the page"}${step === undefined ? "" : ` of ${step}`}`;
+      const page = `${copy ? "a copy of the page" : "the page"}${step === undefined ? "" : ` of step ${step}`}`;
       return `${page}${whom} about "${title}" (${shownAs(destination, placeName)}, ${alertId})${doubt}`;
     }),
   );

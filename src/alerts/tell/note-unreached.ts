@@ -5,16 +5,15 @@ import { rotaOf } from "../people.js";
 import { peopleOf } from "../reach.js";
 import { missingOf, refusedOf } from "../steps/call.js";
 import { unreachedStep } from "../steps/escalate.js";
-import { isCopy } from "../steps/fallback.js";
 import { stepTaken, urgingOf } from "../urging.js";
 import type { Telling } from "./telling.js";
 import { unreached } from "./undelivered.js";
 
 /** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */
-export async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telling): Promise<void> {
+export async function noteUnreached({ key, copy }: Notice, alert: Alert, telling: Telling): Promise<void> {
   const { entity, source } = alert.signal;
   const of = unreachedStep(key);
-  if (of === undefined || source.kind === OWN_KIND || isCopy(text)) return;
+  if (of === undefined || source.kind === OWN_KIND || copy) return;
   const { route, step } = of;
   const urging = urgingOf(alert, { name: route });
   const { then } = stepTaken(urging, Number(step), telling.config.routes[route]?.escalate ?? []);

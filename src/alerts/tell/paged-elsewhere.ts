@@ -4,12 +4,12 @@
  * Then it needs an operator again, and the page says that it calls that person again.
  */
 import type { Alert, Notice } from "../../domain/alert.js";
+import { noticeSentences } from "../../domain/notice-words.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { type Mentioned, readMention } from "../people.js";
 import { isReached } from "../reach.js";
 import { asOfWhenDue, couldNotBeNotified, notifiedNow, UNNOTIFIED, wasUnnotified } from "../steps/call.js";
 import { isPageKey, stepIn } from "../steps/escalate.js";
-import { isCopy } from "../steps/fallback.js";
 import { groupBy } from "./group-by.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import { mentionsFor } from "./mentions.js";
@@ -27,7 +27,7 @@ interface Call {
 
 /** The notice without the mentions of people who were notified in other chats, with these chats, and without what is not true any more. */
 export async function withoutPaged(notice: Notice, { since }: Alert, telling: Telling): Promise<Notice> {
-  const { kind, sentAt, mentions, destination, text } = notice;
+  const { kind, sentAt, mentions, destination, sentences, copy } = notice;
   if (kind !== "escalation" || mentions.length === 0) return notice;
   // One that was not enqueued yet is on time.
   if (sentAt === undefined && !(await isLate(notice, telling))) return notice;
@@ -35,9 +35,6 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
   const kept: string[] = [];
   const elsewhere: string[] = [];
   const now: string[] = [];
-  const [, words = text, fate = ""] = FATE.exec(text) ?? [];
-  const old = words.split(". ");
-  const behind = fate.split(". ");
   const untrue = new Set<string>();
   for (const person of groupBy(mentions.map(readMention), ({ name }) => name)) {
     const name = person[0]?.name ?? "";
@@ -46,7 +43,7 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
     const isAgain = call !== undefined && call.at < since;
     const isHere = isReached(destination, readersOf(destination, person, telling), telling.personOf);
     if (call === undefined || isAgain) kept.push(...person.map(({ ref }) => `${ref}|${name}`));
-    const unnotified = [...old, ...behind].filter((sentence) => couldNotBeNotified(name, sentence));
+    const unnotified = noticeSentences(notice).filter((sentence) => couldNotBeNotified(name, sentence));
     if (call?.hasArrived) {
       const again = isHere ? ", and is notified again because the alert needs an operator again" : "";
       elsewhere.push(
@@ -57,20 +54,21 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
     for (const sentence of [...unnotified, UNNOTIFIED]) untrue.add(sentence);
   }
   const news = [...(now.length > 0 ? [notifiedNow(now)] : []), ...elsewhere];
-  const trueOf = (sentences: readonly string[]) => {
-    const kept = sentences.filter((sentence) => !untrue.has(sentence));
+  const trueOf = (some: readonly string[]) => {
+    const kept = some.filter((sentence) => !untrue.has(sentence));
     return sentAt === undefined ? kept : kept.map(asOfWhenDue);
   };
-  const at = fate === "" ? old.findIndex((sentence) => untrue.has(sentence)) : -1;
-  const sentences =
-    at < 0
-      ? [`${trueOf(old).join(". ")}${trueOf(behind).join(". ")}`, ...news]
-      : [...trueOf(old.slice(0, at)), ...news, ...trueOf(old.slice(at))];
-  return { ...notice, mentions: kept, text: sentences.join(". ") };
+  const changed = { ...notice, mentions: kept };
+  if (copy)
+    return {
+      ...changed,
+      sentences: trueOf(sentences),
+      copy: { ...copy, sentences: [...trueOf(copy.sentences), ...news] },
+    };
+  const first = sentences.findIndex((sentence) => untrue.has(sentence));
+  const at = first < 0 ? sentences.length : first;
+  return { ...changed, sentences: [...trueOf(sentences.slice(0, at)), ...news, ...trueOf(sentences.slice(at))] };
 }
-
-/** The part of a copy's text that says what became of the page, and whom the copy does not notify. */
-const FATE = /^(.*?)( \(it (?:did not arrive|may not have arrived|waits) at .*)$/s;
 
 /** A message that waits in the outbox mentions others than it would mention now: they were notified in another chat since, or were not notified there. */
 export async function mentionsOthers(
@@ -95,9 +93,12 @@ const sorted = (ids: readonly string[] = []) => [...new Set(ids)].sort().join();
 
 /** Its people may have been notified elsewhere: its chat took no alerts when it was due or takes none now, or the fallback has it, or it is that copy. */
 async function isLate(notice: Notice, telling: Telling): Promise<boolean> {
-  const { text, destination } = notice;
+  const { copy, destination } = notice;
   if (await isElsewhere([notice], telling)) return true;
-  return !isWebhook(destination) && (isCopy(text) || wasUnnotified(text) || telling.inhibitors.takesNone(destination));
+  return (
+    !isWebhook(destination) &&
+    (copy !== undefined || wasUnnotified(noticeSentences(notice)) || telling.inhibitors.takesNone(destination))
+  );
 }
 
 async function callsOf(notice: Notice, telling: Telling): Promise<Call[]> {
@@ -127,7 +128,7 @@ async function isOnItsWay(
   notice: Notice,
   telling: Telling,
 ): Promise<boolean> {
-  if (isCopy(notice.text) || (await isLate(one, telling))) return false;
+  if (notice.copy || (await isLate(one, telling))) return false;
   return delivery ? isUnderWay(delivery) : one.sentAt === undefined && one.dueAt <= telling.clock.now();
 }
 

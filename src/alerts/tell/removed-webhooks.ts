@@ -14,11 +14,11 @@ export async function noticesFor(destination: string, limit: number, telling: Te
     const removed = isWebhook(destination) ? waiting.filter((one) => !isStepOf(one, config)) : [];
     if (removed.length === 0) return waiting;
     for (const notice of removed) {
-      const { alertId: id, text } = notice;
+      const id = notice.alertId;
       const alert = await store.get(id);
       if (alert === undefined) continue;
       if (isOpen(alert.state)) await run({ kind: "readdressed", id, notice, to: addressOf(notice, alert, config) });
-      else await run({ kind: "unposted", id, destination, text });
+      else await run({ kind: "unposted", id, destination, notice });
     }
     // Done twice after a crash in between, they are at the new address and at the fallback once.
     await store.assignNotices(

@@ -16,7 +16,7 @@ import { defaultDestination } from "../config.js";
 import { quietUntil } from "../quiet-hours.js";
 import { isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
-import { isCopy, lostPrivately } from "../steps/fallback.js";
+import { lostPrivately } from "../steps/fallback.js";
 import { isRepeated, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
@@ -134,8 +134,10 @@ const earliest = (one: number | undefined, other: number | undefined) =>
 /** They are too old to send. For a page, the history shows that it was not posted. */
 async function drop(notices: readonly Notice[], { store, run }: Telling): Promise<void> {
   if (notices.length === 0) return;
-  for (const { kind, alertId: id, destination, text } of notices)
-    if (kind === "escalation") await run({ kind: "unposted", id, destination, text });
+  for (const notice of notices) {
+    const { kind, alertId: id, destination } = notice;
+    if (kind === "escalation") await run({ kind: "unposted", id, destination, notice });
+  }
   await store.assignNotices(
     notices.map(({ id }) => id),
     undefined,
@@ -300,19 +302,19 @@ const inOrder = (notices: readonly Notice[]) =>
 /** A step that was taken again has its result in its newest page: of earlier ones in the same message, only that a private one was lost is said. */
 function withoutAttempts(notices: readonly Notice[]): Notice[] {
   return notices.flatMap((notice) => {
-    const { id, key, text } = notice;
+    const { id, key } = notice;
+    const lost = lostPrivately(notice);
     const isOld =
       isPageKey(key) &&
       notices.some((one) => one.id > id && isWholeAgain(one) && stepIn(one.key) === stepIn(key)) &&
-      (!isCopy(text) || lostPrivately(text) !== undefined);
+      (notice.copy === undefined || lost !== undefined);
     if (!isOld) return [notice];
-    const lost = lostPrivately(text);
-    return lost === undefined ? [] : [{ ...notice, key: lostKey(key, ""), text: lost }];
+    return lost === undefined ? [] : [{ ...notice, key: lostKey(key, ""), sentences: [lost], copy: undefined }];
   });
 }
 
 /** And not only what is new. */
-const isWholeAgain = ({ key, text }: Notice) => isInstead(key) && isPageKey(key) && text.startsWith("Escalated: ");
+const isWholeAgain = ({ key, step }: Notice) => isInstead(key) && isPageKey(key) && step !== undefined;
 
 /** One text for all when it is the same for all, else one for each. */
 function textOf(sayings: readonly Saying[], now: number): { common?: string; of(alert: Alert): string } {

@@ -1,5 +1,6 @@
 /** Alerts. A change of one goes in whole (row, history, places, notices, what its cards owe) or not at all. */
 import type { Alert, AlertEvent, AlertState, AlertStore } from "../../domain/alert.js";
+import { noticeWords } from "../../domain/notice-words.js";
 import type { Connection } from "../connection.js";
 import { createCards } from "./cards.js";
 import { createNotices } from "./notices.js";
@@ -37,7 +38,7 @@ export function createAlertStore(connection: Connection): AlertStore {
      WHERE alert_id = ? AND destination = ?`,
   );
   const addNotice = database.prepare<[string, string, string, string, string, string, number]>(
-    `INSERT INTO alert_notices (alert_id, destination, kind, key, text, mentions, due_at, is_settled)
+    `INSERT INTO alert_notices (alert_id, destination, kind, key, words, mentions, due_at, is_settled)
      VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
   );
   const redraw = database.prepare<[string]>(
@@ -125,8 +126,11 @@ export function createAlertStore(connection: Connection): AlertStore {
           leaveCard.run(alert.id, destination);
           leave.run(JSON.stringify(movedTo), alert.id, destination);
         }
-        for (const { alertId, destination, kind, key, text, mentions, dueAt } of change.notices)
-          addNotice.run(alertId, destination, kind, key, text, JSON.stringify(mentions), dueAt);
+        for (const notice of change.notices) {
+          const { alertId, destination, kind, key, mentions, dueAt } = notice;
+          const words = JSON.stringify(noticeWords(notice));
+          addNotice.run(alertId, destination, kind, key, words, JSON.stringify(mentions), dueAt);
+        }
         if (change.redraw) redraw.run(alert.id);
         if (change.events.some(({ from, to }) => from !== to)) redrawLeft.run(alert.id);
         return true;

@@ -1,5 +1,5 @@
 /** What is said about alerts besides their cards: reminders, escalations. Decided first which delivery says it, then sent. */
-import type { AlertStore, Notice } from "../../domain/alert.js";
+import type { AlertStore, Notice, NoticeWords } from "../../domain/alert.js";
 import type { Connection } from "../connection.js";
 import { IS_EXCEPTION } from "../delivery-rows.js";
 
@@ -11,7 +11,7 @@ interface NoticeRecord {
   destination: string;
   kind: Notice["kind"];
   key: string;
-  text: string;
+  words: string;
   mentions: string;
   due_at: number;
   delivery_id: string | null;
@@ -37,7 +37,7 @@ export function createNotices({
   | "lostPages"
 > {
   const waiting = database.prepare<[string, number], NoticeRecord>(
-    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+    `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_sent ORDER BY id LIMIT ?`,
   );
   const assign = database.prepare<[string | null, number, number, number]>(
@@ -54,11 +54,11 @@ export function createNotices({
      RETURNING destination`,
   );
   const unsettled = database.prepare<[string, number], NoticeRecord>(
-    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+    `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_settled AND is_sent ORDER BY id LIMIT ?`,
   );
   const postedWith = database.prepare<[string, string], NoticeRecord>(
-    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+    `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
        AND delivery_id IS NOT NULL) ORDER BY id`,
   );
@@ -66,11 +66,11 @@ export function createNotices({
     "SELECT DISTINCT alert_id AS id FROM alert_notices WHERE delivery_id = ? ORDER BY id",
   );
   const withKey = database.prepare<[string, string, string, string], NoticeRecord>(
-    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+    `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE alert_id = ? AND (key = ? OR (key >= ? AND key < ?)) ORDER BY id`,
   );
   const lostPages = database.prepare<[], NoticeRecord>(
-    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+    `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE kind = 'escalation' AND delivery_id IN
        (SELECT id FROM deliveries WHERE ${IS_EXCEPTION} AND status IN ('dead', 'held')) ORDER BY id DESC LIMIT 100`,
   );
@@ -111,7 +111,7 @@ function noticeOf(row: NoticeRecord): Notice {
     destination: row.destination,
     kind: row.kind,
     key: row.key,
-    text: row.text,
+    ...(JSON.parse(row.words) as NoticeWords),
     mentions: JSON.parse(row.mentions) as string[],
     dueAt: row.due_at,
     deliveryId: row.delivery_id ?? undefined,

@@ -1,0 +1,21 @@
+/** The words of reminders and escalations: as one text, and by the names that the history has for them. */
+import type { NoticeWords } from "./alert.js";
+
+export function noticeText({ sentences, copy }: NoticeWords): string {
+  const own = sentences.join(". ");
+  return copy === undefined ? own : [`${own} ${copy.where}`, ...copy.sentences].join(". ");
+}
+
+export const noticeSentences = ({ sentences, copy }: NoticeWords): readonly string[] => [
+  ...sentences,
+  ...(copy?.sentences ?? []),
+];
+
+/** Without where and when it is said. */
+export const noticeWords = ({ sentences, step, sentTo, hasWaited, copy }: NoticeWords): NoticeWords => ({
+  sentences,
+  step,
+  sentTo,
+  hasWaited,
+  copy,
+});
