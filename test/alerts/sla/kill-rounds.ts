@@ -22,6 +22,13 @@ interface Noted {
   status: string;
 }
 
+/** A dispatch begins and ends with a line. */
+const isRunning = (lines: readonly Noted[]) =>
+  lines.some(
+    ({ phase, dispatchId }) =>
+      phase === "before" && !lines.some((one) => one.phase === "after" && one.dispatchId === dispatchId),
+  );
+
 /** Every violation is announced once over so many kills, and no warning twice. */
 export async function announcedOnce(kills: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-sla-kill-"));
@@ -68,11 +75,13 @@ export async function announcedOnce(kills: number): Promise<void> {
       await gateway.start();
       await gateway.ready();
       for (const room of rooms.slice(life * PER_LIFE, (life + 1) * PER_LIFE)) await say(room);
-      // At some step between the first warning and the last announcement; half of the time while hooks run.
+      // At some step between the first warning and the last announcement.
       const sofar = noted().length;
       const lines = Math.floor(random() * PER_LIFE * 3);
       await until(() => noted().length >= sofar + lines, "some runs", 2_000).catch(() => {});
-      await pause(random() * 2 * TAKES_MS);
+      // Every other time while a hook runs.
+      if (life % 2 === 0) await until(() => isRunning(noted().slice(sofar)), "a hook that runs", 5_000);
+      else await pause(random() * 2 * TAKES_MS);
       await gateway.kill();
     }
     await gateway.start();
