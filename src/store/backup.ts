@@ -18,6 +18,7 @@ import type { Database } from "better-sqlite3";
 import { INGESTED_EVENT } from "../domain/pending.js";
 import { HookgateError } from "../lib/errors.js";
 import { makePrivateFile } from "../lib/private-files.js";
+import { IS_UNFINISHED_RUN } from "./automation/run-rows.js";
 import { openDatabase } from "./connection.js";
 import { IS_OPEN } from "./delivery-rows.js";
 import { openSqlite } from "./driver.js";
@@ -26,8 +27,6 @@ import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
 import { forgetOwner } from "./owner.js";
 import { createSchema, GATEWAY_SCHEMA, hasSchema } from "./schema.js";
-
-export const IS_UNFINISHED_RUN = "status IN ('queued', 'backgrounded', 'running')";
 
 const BACKUP_OF = "backup-of";
 

@@ -6,11 +6,11 @@ import { MAY_HAVE_BEEN_HANDLED, MAY_HAVE_BEEN_SENT } from "../domain/letters.js"
 import { DELIVERY_ENDS, INGESTED_EVENT } from "../domain/pending.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import { IS_UNFINISHED_RUN } from "./automation/run-rows.js";
 import {
   backupTime,
   copyDatabase,
   countUnfinished,
-  IS_UNFINISHED_RUN,
   putInPlace,
   requireAllTables,
   requireComplete,

@@ -1,9 +1,8 @@
 /** Leases of runs: a run is held by one owner until its lease ends, and every change of that is one transaction. */
 import type { AutomationRunStore, LeftRuns } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
-import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
+import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";
 
-const WAITING = "status IN ('queued', 'backgrounded')";
 /** The ids come as one JSON list. */
 const HAS_ROOM = "hook_id NOT IN (SELECT value FROM json_each(?))";
 const IN_FORCE = "(created_at < ? OR hook_id NOT IN (SELECT value FROM json_each(?)))";
@@ -18,10 +17,10 @@ export function createRunLeases({
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE status = 'running' AND lease_until <= ? AND ${IN_FORCE} ORDER BY lease_until LIMIT 1`,
   );
   const due = database.prepare<[number, string, number, string], RunRecord>(
-    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITING} AND due_at <= ? AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITS} AND due_at <= ? AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
   );
   const one = database.prepare<[string, number], RunRecord>(
-    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ? AND ${WAITING} AND due_at <= ?`,
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ? AND ${WAITS} AND due_at <= ?`,
   );
   const hold = database.prepare<[number, string, number, number], RunRecord>(
     `UPDATE automation_runs SET status = 'running', attempt = attempt + ?, lease_owner = ?, lease_until = ? WHERE seq = ?
@@ -37,10 +36,10 @@ export function createRunLeases({
     `SELECT min(lease_until) AS at FROM automation_runs WHERE status = 'running' AND ${IN_FORCE}`,
   );
   const firstDue = database.prepare<[string, number, string], { at: number }>(
-    `SELECT due_at AS at FROM automation_runs WHERE ${WAITING} AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
+    `SELECT due_at AS at FROM automation_runs WHERE ${WAITS} AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
   );
   const unfinished = database.prepare<[], { hookId: string }>(
-    `SELECT hook_id AS hookId FROM automation_runs WHERE ${WAITING} UNION SELECT hook_id FROM automation_runs WHERE status = 'running'`,
+    `SELECT hook_id AS hookId FROM automation_runs WHERE ${WAITS} UNION SELECT hook_id FROM automation_runs WHERE status = 'running'`,
   );
   return {
     take: (owner, now, leaseMs, { busy, absent, keptSince } = NONE) =>

@@ -1,7 +1,7 @@
 /** Looking at runs: the history that operators see, and what the gates need to know after a restart. */
 import type { AutomationRunStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
-import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
+import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";
 import { createRunSpans } from "./run-spans.js";
 
 type Queries = Pick<
@@ -9,7 +9,6 @@ type Queries = Pick<
   "get" | "ledTo" | "list" | "started" | "waiting" | "newestWaiting" | "span" | "spans"
 >;
 
-const WAITING = "status IN ('queued', 'backgrounded')";
 const EVER = Number.MAX_SAFE_INTEGER;
 
 export function createRunQueries(connection: Connection): Queries {
@@ -25,10 +24,10 @@ export function createRunQueries(connection: Connection): Queries {
     "SELECT max(started_at) AS at FROM automation_runs WHERE hook_id = ? AND started_at IS NOT NULL",
   );
   const waiting = database.prepare<[], { hookId: string; count: number }>(
-    `SELECT hook_id AS hookId, count(*) AS count FROM automation_runs WHERE ${WAITING} GROUP BY hook_id`,
+    `SELECT hook_id AS hookId, count(*) AS count FROM automation_runs WHERE ${WAITS} GROUP BY hook_id`,
   );
   const newestWaiting = database.prepare<[string], RunRecord>(
-    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE hook_id = ? AND ${WAITING} ORDER BY seq DESC LIMIT 1`,
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE hook_id = ? AND ${WAITS} ORDER BY seq DESC LIMIT 1`,
   );
   const seqOf = (id: string | undefined) => (id === undefined ? EVER : (get.get(id)?.seq ?? 0));
 

@@ -37,6 +37,10 @@ type Data = Pick<
 export const RUN_COLUMNS =
   "seq, id, hook_id, status, attempt, repeatable, created_at, due_at, started_at, ended_at, lease_owner, lease_until, data, pending";
 
+/** The words of the partial index in schema.sql. */
+export const WAITS = "status IN ('queued', 'backgrounded')";
+export const IS_UNFINISHED_RUN = "status IN ('queued', 'backgrounded', 'running')";
+
 /** What an update may change, in the order of the statement. */
 export type RunValues = [
   status: AutomationRunStatus,

@@ -2,6 +2,7 @@
 import type { AutomationRunStore, RunSpan } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { Connection } from "../connection.js";
+import { WAITS } from "./run-rows.js";
 
 interface SpanRecord {
   id: string;
@@ -26,9 +27,7 @@ export function createRunSpans({ database, read }: Connection): Pick<AutomationR
   const running = database.prepare<[number, number], SpanRecord>(
     `${SPAN} WHERE status = 'running' AND started_at <= ? LIMIT ?`,
   );
-  const waiting = database.prepare<[number, number], SpanRecord>(
-    `${SPAN} WHERE status IN ('queued', 'backgrounded') AND started_at <= ? LIMIT ?`,
-  );
+  const waiting = database.prepare<[number, number], SpanRecord>(`${SPAN} WHERE ${WAITS} AND started_at <= ? LIMIT ?`);
   // Those that ended next to the end of the time that is asked for come first.
   const ended = database.prepare<[number, number, number, number], SpanRecord>(
     `${SPAN} WHERE seq IN (SELECT seq FROM automation_runs WHERE ended_at >= ? AND started_at IS NOT NULL AND started_at <= ?

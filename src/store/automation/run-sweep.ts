@@ -1,10 +1,11 @@
 /** Deletes old runs, hook by hook and a little at a time: a hook that fires every second does not push out another's history. */
 import type { AutomationRunStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
+import { IS_UNFINISHED_RUN } from "./run-rows.js";
 
 /** Rows in one transaction. */
 const CHUNK = 500;
-const ENDED = "status NOT IN ('queued', 'backgrounded', 'running')";
+const ENDED = `NOT (${IS_UNFINISHED_RUN})`;
 
 export function createRunSweep({ database, read, write }: Connection): AutomationRunStore["sweep"] {
   // Steps from one hook to the next over the index, instead of reading every row.
