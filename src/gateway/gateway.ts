@@ -1,14 +1,11 @@
 /** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
 import type { GatewayPort } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
-import { heldWith } from "../domain/given-up.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
 import { DELIVERY_ENDS } from "../domain/pending.js";
-import type { CancelledRest, Delivery, NewDelivery, Pause } from "../domain/store.js";
-import { formatDuration } from "../lib/duration.js";
+import type { CancelledRest, Delivery, Pause } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
-import { newId } from "../lib/id.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
 import type { Pending } from "../pending/pending.js";
@@ -34,11 +31,8 @@ import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { Suspects } from "./inbound/suspects.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
-import { listeningOf } from "./listening.js";
-import { newlyStored } from "./new-rows.js";
-import { noteReusedKey } from "./note-reused-key.js";
-import { correctNotices } from "./outbound/correct-notices.js";
 import { DISCARDED, discard } from "./outbound/discard.js";
+import { enqueue, type NewContent } from "./outbound/enqueue.js";
 import { notifyPending } from "./outbound/notify-pending.js";
 import { withoutReference } from "./outbound/out-of-reach.js";
 import { Outages } from "./outbound/outages.js";
@@ -46,17 +40,17 @@ import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
 import { whereTo } from "./outbound/plan-parts.js";
 import { RateLimiter } from "./outbound/rate-limit.js";
-import { reportSent } from "./outbound/report-sent.js";
+import { release } from "./outbound/release.js";
 import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
-import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
-import { cancelRest, correct, DELETED_BEFORE, retract, withdraw } from "./outbound/withdraw.js";
+import { cancelRest, correct, retract, withdraw } from "./outbound/withdraw.js";
 import { ReplyAtOnce, sendNext } from "./outbound.js";
 import { Pressure } from "./pressure.js";
+import { readStatus } from "./read-status.js";
 import type { Routes } from "./routes.js";
 import { SendGate } from "./send-gate.js";
-import type { AdapterStatus, GatewayStatus } from "./status.js";
+import type { GatewayStatus } from "./status.js";
 
 export type * from "./contract.js";
 
@@ -316,35 +310,8 @@ class RunningGateway implements Gateway {
     return invoke(invocation, this.#commands, this.#deps);
   }
 
-  async release(deliveryId: string, confirmed = false): Promise<boolean> {
-    const { store, registry, clock, config } = this.#deps;
-    const now = clock.now();
-    // Bounded anew: later messages of its chat wait behind it.
-    const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
-    const changes = (await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS })).filter(
-      ({ reason }) => reason === heldWith(deliveryId),
-    );
-    if (!confirmed && changes.some(({ operation }) => operation === "delete"))
-      await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
-    else if (!(await store.outbox.release(deliveryId, now, options))) return false;
-    const delivery = await store.outbox.get(deliveryId);
-    if (!delivery) return true;
-    const [newest] = changes;
-    // Hooks decide about what is sent, not about what it said before.
-    const isCorrected =
-      !confirmed &&
-      newest?.message !== undefined &&
-      (await store.outbox.correct(deliveryId, { replyToId: delivery.message?.replyToId, ...newest.message }));
-    if (delivery.status === "sent" && this.#outbound) {
-      await correctNotices(delivery, this.#outbound);
-      await reportSent(delivery, this.#outbound);
-    }
-    this.#rereadAndWake(queueOf(delivery));
-    if (isCorrected)
-      for (const { id } of changes)
-        await store.outbox.finish(id, "superseded", "the message was sent with a correction", now);
-    else for (const change of changes.reverse()) await this.release(change.id);
-    return true;
+  release(deliveryId: string, confirmed = false): Promise<boolean> {
+    return release(deliveryId, confirmed, this.#out);
   }
 
   async #confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void> {
@@ -376,55 +343,17 @@ class RunningGateway implements Gateway {
     return true;
   }
 
-  async status(): Promise<GatewayStatus> {
-    const { store, adapters, access, clock } = this.#deps;
-    const now = clock.now();
-    const [inbox, outbox, heldBack] = await Promise.all([
-      store.inbox.counts(),
-      store.outbox.counts(),
-      this.#heldBack(),
-    ]);
-    const pauses = this.#outbound?.pauses;
-    const shown = await Promise.all(adapters.status().map((state) => this.#withOutage(state, now)));
-    return {
-      running: this.#phase === "running",
-      adapters: shown.map((state) => {
-        const pause = pauses?.ofPlatform(state.platform, now);
-        return {
-          ...state,
-          pausedUntil: pause?.until,
-          pauseReason: pause?.reason,
-          listening: listeningOf(state.platform, access[state.platform], this.#peopleOn(state.platform)),
-          conversationsWaiting: this.#parking.waiting(state.platform),
-        };
-      }),
-      inbox,
-      outbox,
-      heldBack,
-      ignored: this.#ignored.counts(),
-      lanes: this.#conversations.handling,
-      sending: this.#conversations.sending,
-      pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await this.#conversations.putOffs(now) : [])],
-    };
-  }
-
-  /** It is connected, and takes no messages. */
-  async #withOutage<S extends Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">>(
-    state: S,
-    now: number,
-  ): Promise<S> {
-    const outage = state.phase === "online" ? this.#outbound?.outages.of(state.platform) : undefined;
-    if (!outage) return state;
-    const open = await this.#deps.store.outbox.openOf(state.platform);
-    const waiting = `${open} ${open === 1 ? "message waits" : "messages wait"}`;
-    return {
-      ...state,
-      reason: `it has taken no messages for ${formatDuration(Math.max(0, now - outage.since))} (${outage.error}); ${waiting}`,
-      hint:
-        open === 0
-          ? "The next message will show whether it takes messages again."
-          : "Hookgate tries one message at a time. It sends the others in order when the platform takes messages again.",
-    };
+  status(): Promise<GatewayStatus> {
+    return readStatus({
+      ...this.#deps,
+      isRunning: this.#phase === "running",
+      outbound: this.#outbound,
+      conversations: this.#conversations,
+      parking: this.#parking,
+      pressure: this.#pressure,
+      ignored: this.#ignored,
+      peopleOn: this.#peopleOn,
+    });
   }
 
   /** What a stop or a crash left: every lane and every conversation with something unfinished is woken. */
@@ -502,18 +431,6 @@ class RunningGateway implements Gateway {
     throw tooMuchWaiting();
   }
 
-  /** Platforms are held back, and which conversation has most of what waits. */
-  async #heldBack(): Promise<GatewayStatus["heldBack"]> {
-    const { held } = this.#pressure;
-    if (!held) return undefined;
-    const longest = await this.#deps.store.inbox.longestLane();
-    if (!longest) return held;
-    return {
-      ...held,
-      most: { conversation: this.#conversations.laneOf(longest.lane).conversation.address, messages: longest.rows },
-    };
-  }
-
   get #intake(): Intake {
     return {
       conversations: this.#conversations,
@@ -551,48 +468,16 @@ class RunningGateway implements Gateway {
     throw new HookgateError({ code: "DELIVERY_UNKNOWN", message: `There is no delivery "${deliveryId}".` });
   }
 
-  async #enqueue(
-    what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    {
-      cause,
-      deliveryId,
-      ttlMs,
-      interaction,
-      visibleTo,
-      isCourtesy = false,
-      urgency,
-      plugin,
-      skipsHooks = false,
-      answers,
-    }: SendOptions,
-  ): Promise<string> {
-    const { store, clock, config, watch } = this.#deps;
-    const id = deliveryId ?? newId("d");
-    const now = clock.now();
-    const delivery: NewDelivery = {
-      ...what,
-      id,
-      cause,
-      expiresAt: now + (ttlMs ?? config.ttl),
-      plugin,
-      isCourtesy: isCourtesy || undefined,
-      skipsHooks: skipsHooks || undefined,
-      interaction,
-      visibleTo,
-      urgency,
-      answers,
-    };
-    if (watch?.hearsHooks()) delivery.sight = await sightOfHook(delivery, now, store);
-    if (deliveryId !== undefined && plugin !== undefined) await noteReusedKey(delivery, plugin, this.#deps);
-    const [seq = 0] = await store.outbox.enqueue([delivery], now);
+  async #enqueue(what: NewContent, options: SendOptions): Promise<string> {
+    const delivery = await enqueue(what, options, this.#deps);
     // An id that the caller chose may be there already.
-    if (deliveryId !== undefined || this.#phase !== "running") this.#rereadAndWake(queueOf(delivery));
+    if (options.deliveryId !== undefined || this.#phase !== "running") this.#rereadAndWake(queueOf(delivery));
     else {
       const queue = this.#conversations.queueFor(delivery);
-      queue.offer(newlyStored(delivery, seq, now));
+      queue.offer(delivery);
       this.#conversations.wake(queue);
     }
-    return id;
+    return delivery.id;
   }
 
   get #in(): Inbound {
@@ -605,8 +490,6 @@ class RunningGateway implements Gateway {
 }
 
 const RESUME_PAGE = 500;
-/** Edits that were held with the message that they change and are released with it, newest first: far more than are ever made. */
-const HELD_EDITS = 100;
 /** For writing down that requests were given up. */
 const LAST_WORDS_MS = 1_000;
 

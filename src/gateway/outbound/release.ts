@@ -1,0 +1,42 @@
+/** Sends a delivery after all that is held or dead, because an operator decided so. */
+import { heldWith } from "../../domain/given-up.js";
+import { queueOf } from "../../domain/outbox-queue.js";
+import { correctNotices } from "./correct-notices.js";
+import { reportSent } from "./report-sent.js";
+import type { Outbound } from "./sending.js";
+import { DELETED_BEFORE } from "./withdraw.js";
+
+/** Edits that were held with the message that they change and are released with it, newest first: far more than are ever made. */
+const HELD_EDITS = 100;
+
+/** `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
+export async function release(deliveryId: string, confirmed: boolean, out: Outbound): Promise<boolean> {
+  const { store, registry, clock, config } = out;
+  const now = clock.now();
+  // Bounded anew: later messages of its chat wait behind it.
+  const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
+  const changes = (await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS })).filter(
+    ({ reason }) => reason === heldWith(deliveryId),
+  );
+  if (!confirmed && changes.some(({ operation }) => operation === "delete"))
+    await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
+  else if (!(await store.outbox.release(deliveryId, now, options))) return false;
+  const delivery = await store.outbox.get(deliveryId);
+  if (!delivery) return true;
+  const [newest] = changes;
+  // Hooks decide about what is sent, not about what it said before.
+  const isCorrected =
+    !confirmed &&
+    newest?.message !== undefined &&
+    (await store.outbox.correct(deliveryId, { replyToId: delivery.message?.replyToId, ...newest.message }));
+  if (delivery.status === "sent") {
+    await correctNotices(delivery, out);
+    await reportSent(delivery, out);
+  }
+  out.wake(queueOf(delivery));
+  if (isCorrected)
+    for (const { id } of changes)
+      await store.outbox.finish(id, "superseded", "the message was sent with a correction", now);
+  else for (const change of changes.reverse()) await release(change.id, false, out);
+  return true;
+}

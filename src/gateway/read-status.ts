@@ -1,0 +1,85 @@
+/** Reads what `status.ts` describes from the parts of the gateway. */
+import { formatDuration } from "../lib/duration.js";
+import type { Conversations } from "./conversations.js";
+import type { Deps } from "./deps.js";
+import type { Ignored } from "./ignored.js";
+import { listeningOf } from "./listening.js";
+import type { Outages } from "./outbound/outages.js";
+import type { Parking } from "./outbound/parking.js";
+import type { Pauses } from "./outbound/pauses.js";
+import type { Pressure } from "./pressure.js";
+import type { AdapterStatus, GatewayStatus } from "./status.js";
+
+export interface StatusSources extends Pick<Deps, "store" | "adapters" | "access" | "clock"> {
+  isRunning: boolean;
+  /** Undefined before the start. */
+  outbound: { pauses: Pauses; outages: Outages } | undefined;
+  conversations: Conversations;
+  parking: Parking;
+  pressure: Pressure;
+  ignored: Ignored;
+  /** How many people with a role a platform has. */
+  peopleOn(platform: string): number;
+}
+
+export async function readStatus(sources: StatusSources): Promise<GatewayStatus> {
+  const { store, adapters, access, clock, isRunning, outbound, conversations, parking, ignored, peopleOn } = sources;
+  const now = clock.now();
+  const [inbox, outbox, heldBack] = await Promise.all([
+    store.inbox.counts(),
+    store.outbox.counts(),
+    heldBackOf(sources),
+  ]);
+  const pauses = outbound?.pauses;
+  const shown = await Promise.all(adapters.status().map((state) => withOutage(state, now, sources)));
+  return {
+    running: isRunning,
+    adapters: shown.map((state) => {
+      const pause = pauses?.ofPlatform(state.platform, now);
+      return {
+        ...state,
+        pausedUntil: pause?.until,
+        pauseReason: pause?.reason,
+        listening: listeningOf(state.platform, access[state.platform], peopleOn(state.platform)),
+        conversationsWaiting: parking.waiting(state.platform),
+      };
+    }),
+    inbox,
+    outbox,
+    heldBack,
+    ignored: ignored.counts(),
+    lanes: conversations.handling,
+    sending: conversations.sending,
+    pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await conversations.putOffs(now) : [])],
+  };
+}
+
+/** It is connected, and takes no messages. */
+async function withOutage<S extends Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">>(
+  state: S,
+  now: number,
+  { store, outbound }: StatusSources,
+): Promise<S> {
+  const outage = state.phase === "online" ? outbound?.outages.of(state.platform) : undefined;
+  if (!outage) return state;
+  const open = await store.outbox.openOf(state.platform);
+  const waiting = `${open} ${open === 1 ? "message waits" : "messages wait"}`;
+  return {
+    ...state,
+    reason: `it has taken no messages for ${formatDuration(Math.max(0, now - outage.since))} (${outage.error}); ${waiting}`,
+    hint:
+      open === 0
+        ? "The next message will show whether it takes messages again."
+        : "Hookgate tries one message at a time. It sends the others in order when the platform takes messages again.",
+  };
+}
+
+/** Platforms are held back, and which conversation has most of what waits. */
+async function heldBackOf({ store, conversations, pressure }: StatusSources): Promise<GatewayStatus["heldBack"]> {
+  const { held } = pressure;
+  if (!held) return undefined;
+  const longest = await store.inbox.longestLane();
+  if (!longest) return held;
+  const conversation = conversations.laneOf(longest.lane).conversation.address;
+  return { ...held, most: { conversation, messages: longest.rows } };
+}
