@@ -1,0 +1,56 @@
+/** An entry of the list `plugins:`, with what is loaded for it. */
+import { resolve } from "node:path";
+import type { Problem } from "../hooks/registry.js";
+import { HookgateError } from "../lib/errors.js";
+import type { PluginEntry } from "./config.js";
+import { type Candidate, EXIT_CALLED, type LivePlugin } from "./reload.js";
+
+export interface Holder {
+  entry: PluginEntry;
+  live: LivePlugin | undefined;
+  file: string | undefined;
+  /** Its file, and the local files that this imports. Until it is found: the path that the configuration names. */
+  files: readonly string[];
+  reason: string | undefined;
+  /** Its newest version was refused, maybe because of what another plugin declares or registers: it is tried again with the next one. */
+  isRefused: boolean;
+  /** One of its hooks says `critical: true`. Undefined: its setup did not end. */
+  isCritical: boolean | undefined;
+  /** Its entry disappeared from the list: it leaves when every entry of the list is loaded, for one of them may be its new version. */
+  isGone: boolean;
+  loadedAt: number | undefined;
+}
+
+export interface Ready {
+  holder: Holder;
+  candidate: Candidate;
+}
+
+export type Prepared = Ready | { holder: Holder; error: unknown };
+
+/** It was set up and not put in place, or setup asked for what another plugin has or lacks, such as a point or the name of a command. */
+export function mayDependOnOthers(prepared: Prepared): boolean {
+  if ("candidate" in prepared) return true;
+  const { error } = prepared;
+  const cause = error instanceof HookgateError && error.code === "PLUGIN_SETUP" ? error.cause : undefined;
+  return cause instanceof HookgateError && cause.code !== EXIT_CALLED;
+}
+
+/** The first id of a problem is the hook that has it; a cycle is everybody's in it. */
+export function blames(hookId: string): (problem: Problem) => boolean {
+  return ({ code, ids }) => (code === "DEPENDENCY_CYCLE" ? ids.includes(hookId) : ids[0] === hookId);
+}
+
+export function holderFor(entry: PluginEntry, baseDir: string): Holder {
+  return {
+    entry,
+    live: undefined,
+    file: undefined,
+    files: [resolve(baseDir, entry.module)],
+    reason: undefined,
+    isRefused: false,
+    isCritical: undefined,
+    isGone: false,
+    loadedAt: undefined,
+  };
+}
