@@ -17,7 +17,7 @@ import type { Verdict } from "./access.js";
 import type { LaneRow } from "./conversation.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";
-import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
+import { noteDeletion, noteEdit, noteReaction } from "./inbound/changes.js";
 import { defaultRoute } from "./inbound/default-route.js";
 import { forward, originOf, withAddressing } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
@@ -35,7 +35,7 @@ import { unknownCommand } from "./inbound/unknown-command.js";
 
 const CHANGES: ReadonlySet<InboundEvent["kind"]> = new Set(["edited", "deleted", "reaction"]);
 
-export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
+export async function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   // What changes a message names it by its id, which counts in the chat where it was written.
   const isChange = CHANGES.has(row.event.kind);
   const event = isChange ? row.event : afterMove(row.event, inbound);
@@ -55,7 +55,7 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
     case "reaction":
       return noteReaction(row, event, inbound);
     case "moved":
-      return noteMove(event, inbound);
+      return settled("noted"); // it was taken note of when it arrived
   }
 }
 

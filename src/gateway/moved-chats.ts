@@ -22,9 +22,13 @@ export class MovedChats {
     await this.#cursors.set(PREFIX + key, toChatId);
   }
 
+  get isEmpty(): boolean {
+    return this.#next.size === 0;
+  }
+
   /** Where the chat is now; the same object when it never moved. */
   current<T extends Pick<Address, "platform" | "chatId">>(at: T): T {
-    if (this.#next.size === 0) return at;
+    if (this.isEmpty) return at;
     let chatId = at.chatId;
     for (let hop = 0; hop < MAX_HOPS; hop++) {
       const next = this.#next.get(keyOf(at.platform, chatId));
@@ -36,7 +40,7 @@ export class MovedChats {
 
   /** The ids that the chat had before; undefined when it never moved. */
   former(at: Pick<Address, "platform" | "chatId">): string[] | undefined {
-    if (this.#next.size === 0) return undefined;
+    if (this.isEmpty) return undefined;
     const former: string[] = [];
     let wanted = at.chatId;
     for (let hop = 0; hop < MAX_HOPS; hop++) {

@@ -15,7 +15,7 @@ import { type Decision, decide, decideUnstored, hasHooks } from "./outbound/deci
 import { expiryReason, isExpired, orExpiry, whenExpired } from "./outbound/expiry.js";
 import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
-import { followMove } from "./outbound/follow-move.js";
+import { followMove, isBehindFormer, wakeFollower } from "./outbound/follow-move.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/freeze-and-send.js";
 import { notifyAsker } from "./outbound/notify-asker.js";
 import { sendParts } from "./outbound/send-parts.js";
@@ -45,8 +45,10 @@ async function sendInOrder(queue: Queue, first: ReplyAtOnce | undefined, out: Ou
 async function sendDue(queue: Queue, first: ReplyAtOnce | undefined, out: Outbound): Promise<number | undefined> {
   let reply = first;
   for (let n = 0; n < IN_A_ROW && (reply || !out.isStopping()); n++) {
+    // Asked before it is read, so that all that followed is read.
+    if (!reply && isBehindFormer(queue.key, out)) return undefined;
     const delivery = reply?.delivery ?? (await queue.next());
-    if (!delivery) return undefined;
+    if (!delivery) return wakeFollower(queue.key, out);
     let then: Then;
     try {
       then = await (reply ? reply.send() : sendOne(delivery, out));
@@ -181,7 +183,7 @@ export class ReplyAtOnce {
   static async decide(given: NewDelivery, near: Conversation, out: Outbound): Promise<ReplyAtOnce | undefined> {
     const { conversations, clock } = out;
     const queue = conversations.queueFor(given, near);
-    if (!queue.isEmpty || given.message === undefined) return undefined;
+    if (!queue.isEmpty || given.message === undefined || isBehindFormer(queue.key, out)) return undefined;
     // Which one goes is decided in its queue.
     if (out.outages.of(given.address.platform)) return undefined;
     const delivery = newlyStored(given, 0, clock.now());

@@ -997,6 +997,36 @@ describe("other ways out", () => {
     expect(rig.platform.texts("-100")).toEqual(["one", "two", "three", "four"]);
   });
 
+  it.each([
+    ["an event", undefined],
+    ["a refusal", undefined],
+    ["an event", "urgent"],
+    ["a refusal", "urgent"],
+  ] as const)(
+    "a chat whose move shows in %s has all that waits sent before what is new (urgency: %s)",
+    async (way, urgency) => {
+      const rig = await startRig();
+      const texts = Array.from({ length: 40 }, (_, i) => `${i}`);
+      const pause = { kind: "retry", error: "429", afterMs: 4_000, scope: "chat" } as const;
+      script(rig.platform, pause, way === "a refusal" ? { kind: "moved", toChatId: "-100" } : undefined);
+      const ids = [];
+      for (const text of texts) ids.push(await send(rig, text, { urgency }));
+      await waitsAfter(rig, ids[0] as string, 1);
+      const isKnown = () => rig.gateway.currentAddress(at).chatId === "-100";
+      const sendNew = async () => {
+        while (!isKnown()) await new Promise((resolve) => setImmediate(resolve));
+        await send(rig, "new", { urgency }, "-100");
+      };
+      const sending = sendNew();
+      if (way === "an event")
+        await rig.receive({ kind: "moved", eventId: "moved", address: at, toChatId: "-100", at: 1 });
+      else await passTimeUntil(rig, async () => isKnown());
+      await sending;
+      await passTimeUntil(rig, async () => rig.platform.texts("-100").length > texts.length);
+      expect(rig.platform.texts("-100")).toEqual([...texts, "new"]);
+    },
+  );
+
   describe("a chat that moved, whose messages are numbered afresh", () => {
     const numbered = () => startRig({ platforms: [new LoopbackPlatform("loop", { idsPerChat: true })] });
     const shown = (rig: Rig) => rig.platform.messages.filter(({ chatId }) => chatId === "-100").map(({ text }) => text);

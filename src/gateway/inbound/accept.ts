@@ -10,6 +10,7 @@ import { COMMAND_LANE } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
 import { newLaneRow } from "../new-rows.js";
 import type { Pressure } from "../pressure.js";
+import { noteMove } from "./changes.js";
 import { notTaken, shareHolder } from "./not-taken.js";
 import { isBrief, planAction } from "./plan-action.js";
 import type { Inbound } from "./receiving.js";
@@ -26,6 +27,7 @@ export interface Intake {
 
 export async function accept(given: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
   const event = named(given);
+  if (event.kind === "moved") await noteMove(event, inbound);
   const { conversations, pressure } = intake;
   const found = kindOf(event, inbound);
   const kind = typeof found === "string" ? found : await found;

@@ -12,6 +12,7 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
+import { recordMove } from "../outbound/follow-move.js";
 import { copiesOf, correctedCopy, withAddressing } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { voidCode, withheldCode } from "./owner-code.js";
@@ -125,17 +126,9 @@ export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: 
   return settled("noted");
 }
 
-/** The chat has another id: what waits for it goes there, and the access lists hold for both. */
-export async function noteMove(event: MovedEvent, inbound: Inbound): Promise<Handling> {
-  const { address, toChatId } = event;
-  await inbound.moves.record(address, toChatId);
-  inbound.logger.warn(
-    { platform: address.platform, from: address.chatId, to: toChatId },
-    "a chat has another id now; if settings have the old id, /status lists them: replace it",
-  );
-  // Deliveries that wait for a retry or a pause are woken, and follow.
-  for (const { queue } of await inbound.store.outbox.pending()) inbound.wakeOutbox(queue);
-  return settled("noted");
+/** The chat has another id: what waits for it goes there, and the access lists hold for both. Before anything else of the new chat is handled. */
+export function noteMove({ address, toChatId }: MovedEvent, inbound: Inbound): Promise<void> {
+  return recordMove(address, toChatId, inbound, inbound.wakeOutbox);
 }
 
 /** The message as the inbox or the outbox remembers it, else what the event says of it. */

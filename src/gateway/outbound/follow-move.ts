@@ -1,15 +1,61 @@
-/** The chat has another id now: the delivery goes there, with what is left of it. */
+/** The chat has another id now: what waits for it goes there, in order, before what is new there. */
 import type { Adapter } from "../../domain/adapter.js";
-import type { Address } from "../../domain/address.js";
+import { type Address, formatAddress, parseAddress } from "../../domain/address.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import { queueOf, queueText, readQueue } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import type { Deps } from "../deps.js";
 import { keepsItsWay } from "./doubt.js";
 import { finish } from "./finish.js";
 import { noteOutOfReach, OUT_OF_REACH, withoutReference } from "./out-of-reach.js";
 import { asCreate, planParts } from "./plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
+/** Every queue is woken, also one that waits for a retry or a pause: what is open in those of the chat follows. */
+export async function recordMove(
+  at: Address,
+  toChatId: string,
+  { moves, store: { outbox }, logger }: Pick<Deps, "moves" | "store" | "logger">,
+  wake: (queue: string) => void,
+): Promise<void> {
+  if (moves.current(at).chatId !== toChatId)
+    logger.warn(
+      { platform: at.platform, from: at.chatId, to: toChatId },
+      "a chat has another id now; if settings have the old id, /status lists them: replace it",
+    );
+  await moves.record(at, toChatId);
+  for (const { queue } of await outbox.pending()) wake(queue);
+}
+
+/** Something waits, or is under way, under a former id of the chat: it is older, and wakes this queue when it has followed. */
+export function isBehindFormer(
+  queue: string,
+  { moves, conversations }: Pick<Outbound, "moves" | "conversations">,
+): boolean {
+  if (moves.isEmpty) return false;
+  const { at, name } = placeOf(queue);
+  // One that moved on is woken by nothing: what is in it follows, too.
+  if (!at || moves.current(at) !== at) return false;
+  const former = moves.former(at)?.map((chatId) => ({ ...at, chatId })) ?? [];
+  return former.some((before) => !conversations.queueOf(queueIn(before, name)).isEmpty);
+}
+
+/** Nothing is open in this queue any more: what is new under the chat's id of today may go. */
+export function wakeFollower(queue: string, { moves, wake }: Pick<Outbound, "moves" | "wake">): undefined {
+  if (moves.isEmpty) return;
+  const { at, name } = placeOf(queue);
+  const now = at && moves.current(at);
+  if (now && now !== at) wake(queueIn(now, name));
+}
+
+function placeOf(queue: string) {
+  const { conversation, name } = readQueue(queue);
+  return { at: parseAddress(conversation), name };
+}
+
+const queueIn = (at: Address, name: string | null) => queueText(formatAddress(at), name);
+
+/** One delivery, with what is left of it. */
 export async function followMove(delivery: Delivery, to: Address, adapter: Adapter, out: Outbound): Promise<Then> {
   const left = delivery.parts.filter((part) => part.status !== "sent");
   const isRenumbered = adapter.traits.idsPerChat === true;

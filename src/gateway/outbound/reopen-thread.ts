@@ -5,6 +5,7 @@ import { queueOf } from "../../domain/outbox-queue.js";
 import { type Delivery, isUnderWay, type NewDelivery } from "../../domain/store.js";
 import { isOpener, isThreadRefused, openerId } from "../../domain/thread.js";
 import { errorMessage } from "../../lib/errors.js";
+import { recordMove } from "./follow-move.js";
 import type { Outbound } from "./sending.js";
 
 /**
@@ -41,7 +42,7 @@ export async function reopenThread(
   try {
     const thread = await adapter.openThread(next.address, messageId, message.text);
     if (thread === undefined) return next.address;
-    await out.moves.record(address, thread.chatId);
+    await recordMove(address, thread.chatId, out, out.wake);
     return thread;
   } catch (error) {
     out.logger.warn(

@@ -12,7 +12,7 @@ import { newId } from "../../lib/id.js";
 import { keepsItsWay, mayRepeat } from "./doubt.js";
 import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
-import { followMove } from "./follow-move.js";
+import { followMove, recordMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
 import { reopenThread } from "./reopen-thread.js";
 import type { Outbound, Then } from "./sending.js";
@@ -60,7 +60,7 @@ export async function takeResult(
         (await withoutFormat(delivery, part, result.error, adapter, out)) ?? holdInDoubt(delivery, result.error, out)
       );
     case "moved": {
-      await out.moves.record(delivery.address, result.toChatId);
+      await recordMove(delivery.address, result.toChatId, out, out.wake);
       // It was refused, so it is in no doubt.
       return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, adapter, out);
     }
