@@ -8,7 +8,7 @@ import { requireFreePort } from "../http/free-port.js";
 import { systemClock } from "../lib/clock.js";
 import { noticingSteps } from "../lib/clock-steps.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
-import { createLogger } from "../lib/pino-logger.js";
+import { createLog } from "../lib/pino-logger.js";
 import { createProcesses } from "../lib/process.js";
 import { nameFromSecret, secretMask } from "../lib/secret.js";
 import { databaseFiles, ownFileTest } from "../store/files.js";
@@ -32,8 +32,11 @@ export async function openBase(loaded: LoadedConfig, options: AppOptions) {
   const read = await asRead(loaded);
   const secrets: (string | undefined)[] = secretsOf(config, env);
   const mask = secretMask(secrets);
-  const logger =
-    options.logger ?? (await createLogger({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask }));
+  const log =
+    options.logger === undefined
+      ? await createLog({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask })
+      : { logger: options.logger, problem: () => undefined };
+  const { logger } = log;
   options.onLogger?.(logger);
   const clock = noticingSteps(options.clock ?? systemClock, logger);
   const startedAt = clock.now();
@@ -58,7 +61,7 @@ export async function openBase(loaded: LoadedConfig, options: AppOptions) {
   stopping.push(() => store.close());
   stopping.push(async () => clock.stop());
   return {
-    ...{ loaded, options, inForce, config, env, read, secrets, mask, logger, clock, startedAt, store, stopping },
+    ...{ loaded, options, inForce, config, env, read, secrets, mask, log, logger, clock, startedAt, store, stopping },
     /** The configuration file. */
     file: placeOfConfig(loaded),
     shown: shownPaths(loaded, env),

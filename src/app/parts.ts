@@ -283,8 +283,7 @@ export class Parts extends OnGround {
       (await readableEnd(this.commandDeps, { operator }, end, delivery)).reason,
     shown: this.ground.shown,
   });
-  readonly problems: ProblemList = createProblemList(this.ground.loaded, {
-    valid: () => this.ground.inForce.valid,
+  readonly problems: ProblemList = createProblemList(this.ground, {
     registry: this.registry,
     plugins: () => this.plugins,
     automations: this.automations,
@@ -292,7 +291,6 @@ export class Parts extends OnGround {
       this.ground.file,
       surroundings(this.orchestratorNow, () => this.models.names),
     ),
-    web: this.ground.store.web,
     moves: this.moves,
   });
   readonly readHooks = hookReader({

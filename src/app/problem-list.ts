@@ -6,6 +6,7 @@ import { ownAccounts } from "../config/own-accounts.js";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
+import type { Log } from "../lib/pino-logger.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { Plugins } from "../plugins/plugins.js";
 import { chatProblem } from "./chat-problem.js";
@@ -14,14 +15,21 @@ import { webRooms } from "./people.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
 import type { Rejection, Valid } from "./reload.js";
 
-interface Deps {
+/** What the gateway is built on. */
+interface On {
+  /** The configuration of the start. */
+  loaded: LoadedConfig;
   /** As it is now: a reload changes it. */
-  valid(): Valid;
+  inForce: { readonly valid: Valid };
+  store: { web: Pick<Store["web"], "rooms" | "get"> };
+  log: Pick<Log, "problem">;
+}
+
+interface Deps {
   registry: Pick<HookRegistry, "list" | "validate">;
   plugins(): Pick<Plugins, "list" | "commands">;
   automations: Pick<Automations, "list" | "broken" | "problems">;
   plans: Pick<Plans, "list">;
-  web: Pick<Store["web"], "rooms" | "get">;
   moves: Moves;
 }
 
@@ -39,12 +47,13 @@ export interface ProblemList {
   ofDestination(at: Address): Promise<string | undefined>;
 }
 
-export function createProblemList(first: LoadedConfig, deps: Deps): ProblemList {
-  let inForce = first;
+export function createProblemList(ground: On, deps: Deps): ProblemList {
+  const { web } = ground.store;
+  let inForce = ground.loaded;
   let rejection: Rejection | undefined;
   async function list(): Promise<ListedProblem[]> {
-    const { config, env } = deps.valid();
-    const rooms = await deps.web.rooms();
+    const { config, env } = ground.inForce.valid;
+    const rooms = await web.rooms();
     const problems = problemsOf({
       loaded: inForce,
       config,
@@ -64,6 +73,8 @@ export function createProblemList(first: LoadedConfig, deps: Deps): ProblemList 
       taken: deps.registry.validate(),
       stuck: deps.automations.problems(),
     });
+    const ofLog = ground.log.problem();
+    if (ofLog !== undefined) problems.push({ file: "log", path: "", message: ofLog, of: "setting" });
     if (rejection === undefined) return problems;
     const { file = "", message } = rejection;
     const rejected = `the latest version was rejected, and the one before it is in force: ${message}`;
@@ -79,16 +90,16 @@ export function createProblemList(first: LoadedConfig, deps: Deps): ProblemList 
       }));
     },
     async ofDestination(at) {
-      const { config, env } = deps.valid();
-      const rooms = at.platform === "web" ? await deps.web.rooms() : [];
+      const { config, env } = ground.inForce.valid;
+      const rooms = at.platform === "web" ? await web.rooms() : [];
       // Platforms run as they were started.
-      const on = platformsOn(config, env, first.problems);
+      const on = platformsOn(config, env, ground.loaded.problems);
       const known = webRooms(
         rooms.map(({ id }) => id),
         config,
       );
       const problem = chatProblem(formatAddress(at), on, known, ownAccounts(env));
-      return problem ?? threadProblem(at, deps.web);
+      return problem ?? threadProblem(at, web);
     },
     inForce: () => inForce,
     loaded(next) {

@@ -1,8 +1,10 @@
 /**
  * The real log: pino, JSON lines by default and pretty on a terminal. Secrets are masked on the way out, and control
- * characters are marked. */
-import { pino } from "pino";
+ * characters are marked. Where it cannot be written, lines are lost, and nothing else. */
+import { fstatSync } from "node:fs";
+import { type LoggerOptions, pino } from "pino";
 import { withoutControls, withoutControlValues } from "./control-characters.js";
+import { errorMessage } from "./errors.js";
 import type { Logger } from "./logger.js";
 
 export interface LogOptions {
@@ -12,16 +14,85 @@ export interface LogOptions {
   mask: (text: string) => string;
 }
 
-export async function createLogger({ level, pretty, mask }: LogOptions): Promise<Logger> {
+export interface Log {
+  logger: Logger;
+  /** Why lines are lost now, and what to do; undefined while the log can be written. */
+  problem(): string | undefined;
+}
+
+export async function createLog({ level, pretty, mask }: LogOptions): Promise<Log> {
   // The pretty form shows texts as they are, and JSON leaves some control characters as they are.
   const marked = pretty ? withoutControlValues : withoutControls;
   const options = { level, base: undefined, hooks: { streamWrite: (line: string) => marked(mask(line)) } };
-  if (!pretty) return plain(pino(options));
+  if (!pretty) return jsonLog(options);
   // Loaded only for a terminal: a server under load never needs it.
   const { prettyFactory } = await import("pino-pretty");
   const format = prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname" });
   // Each line is written when it is logged. pino-pretty's own stream keeps lines for later turns, and a process that exits has none.
-  return plain(pino(options, { write: (line) => void process.stdout.write(format(line)) }));
+  const logger = plain(pino(options, { write: (line) => void process.stdout.write(format(line)) }));
+  return { logger, problem: () => undefined };
+}
+
+/** What waits for a reader that stalls, or for room on a disk. */
+const MAX_WAITING_BYTES = 1_000_000;
+/** With 100 ms between them. */
+const TRIES_AT_EXIT = 10;
+
+function jsonLog(options: LoggerOptions): Log {
+  const descriptor = process.stdout.fd || 1;
+  const stats = fstatSync(descriptor);
+  // Only a pipe has a reader that may stall. A file takes each line at once: what pino's exit handler writes to a full disk never ends.
+  const isPipe = stats.isFIFO() || stats.isSocket();
+  let tries = Number.POSITIVE_INFINITY;
+  const destination = pino.destination({
+    dest: descriptor,
+    sync: !isPipe,
+    // What `flush` needs to try again.
+    minLength: isPipe ? 0 : 1,
+    maxLength: MAX_WAITING_BYTES,
+    retryEAGAIN: () => tries-- > 0,
+  });
+  const flushSync = destination.flushSync.bind(destination);
+  // Only pino's exit handler calls it: a reader that stalls does not keep the process.
+  destination.flushSync = () => {
+    tries = TRIES_AT_EXIT;
+    try {
+      flushSync();
+    } catch {
+      // What waits for that reader is lost.
+    }
+  };
+  let failure: unknown;
+  let lost = 0;
+  const tryAgain = () => {
+    failure = undefined;
+    destination.flush();
+  };
+  destination.on("error", (error: NodeJS.ErrnoException) => {
+    // pino stops writing for a reader that ended: that is no failure of the gateway.
+    if (error.code !== "EPIPE") failure = error;
+  });
+  destination.on("drop", () => {
+    lost++;
+    if (failure !== undefined) tryAgain();
+  });
+  destination.on("drain", () => {
+    failure = undefined;
+    if (lost === 0) return;
+    const lines = lost;
+    lost = 0;
+    logger.warn({ lines }, "the log could not be written for a while, and these lines are missing in it");
+  });
+  // Not the destination itself: pino would flush it at a fatal error, which never ends on a full disk.
+  const logger = plain(pino(options, { write: (line) => void destination.write(line) }));
+  return {
+    logger,
+    problem() {
+      if (failure !== undefined) tryAgain();
+      if (failure === undefined) return undefined;
+      return `it cannot be written (${errorMessage(failure)}), so new lines are lost; all else goes on. Make room on its disk, or start the gateway with its output elsewhere`;
+    },
+  };
 }
 
 /** Only what `Logger` promises: pino's own type has an index signature that looks like a promise. */

@@ -1,6 +1,6 @@
 /** The product as its users run it: a child process of the compiled CLI, on a folder of its own, that can be killed at any moment. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { until } from "./until.js";
@@ -26,6 +26,7 @@ export interface GatewayProcess {
   goOn(): void;
   /** SIGHUP: it reads its configuration again. */
   hangUp(): void;
+  pid(): number;
   running(): boolean;
   /** Resolves with the exit code, or the signal that ended it. */
   ending(): Promise<number | NodeJS.Signals | null>;
@@ -40,6 +41,8 @@ export interface GatewayProcessOptions {
   port?: number;
   /** Another built product than this tree's own. */
   cli?: string;
+  /** A file that its log goes to, in place of `output`. */
+  log?: string;
   /** Of node. */
   flags?: readonly string[];
 }
@@ -50,6 +53,7 @@ export async function gatewayProcess({
   env = {},
   port = 0,
   cli = CLI,
+  log,
   flags = [],
 }: GatewayProcessOptions): Promise<GatewayProcess> {
   mkdirSync(folder, { recursive: true });
@@ -67,16 +71,19 @@ export async function gatewayProcess({
     url,
     folder,
     output: () => output,
+    pid: () => child?.pid ?? 0,
     running: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     hangUp: () => void child?.kill("SIGHUP"),
     standStill: () => void child?.kill("SIGSTOP"),
     goOn: () => void child?.kill("SIGCONT"),
     async start(...args) {
+      const stdout = log === undefined ? "pipe" : openSync(log, "a");
       child = spawn(process.execPath, [...flags, cli, "start", ...args], {
         cwd: folder,
         env: { PATH: process.env.PATH, HOOKGATE_PORT: String(port), HOOKGATE_TOKEN: TOKEN, LOG_LEVEL: "warn", ...env },
-        stdio: ["ignore", "pipe", "pipe"],
+        stdio: ["ignore", stdout, "pipe"],
       });
+      if (stdout !== "pipe") closeSync(stdout);
       const note = (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-400_000);
       };
