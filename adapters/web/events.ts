@@ -48,9 +48,9 @@ function mentions(text: string, name: string): boolean {
   return new RegExp(`(^|[^\\w@])@${name}(?![\\w-])`, "i").test(text);
 }
 
-/** The words, without a leading mention of us; `@name` alone stays. */
+/** The words, without a leading mention of us. */
 function withoutMention(text: string, name: string): string {
-  return text.replace(new RegExp(`^\\s*@${name}(?![\\w-])[\\s,:]*(?=\\S)`, "i"), "");
+  return text.replace(new RegExp(`^\\s*@${name}(?![\\w-])[\\s,:]*`, "i"), "");
 }
 
 /** The event of the row itself: a message, or a command given with named options. */

@@ -63,7 +63,7 @@ describe("what people say", () => {
     ["@Hookgate ping", "ping"],
     ["  @hookgate: ping", "ping"],
     ["@Hookgate, /status", "/status"],
-    ["@Hookgate", "@Hookgate"],
+    ["@Hookgate", ""],
     ["@Hookgater ping", "@Hookgater ping"],
     ["ask @Hookgate", "ask @Hookgate"],
   ])("%s in a room reads %s: a mention of us at its beginning is taken off", async (text, read) => {
