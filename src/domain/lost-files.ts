@@ -9,9 +9,9 @@ export function lostFilesOf({ lostFiles = [], parts }: Lossy): LostFile[] {
   return [...lostFiles, ...parts.flatMap((part) => part.lostFiles ?? [])];
 }
 
-/** A copy of a message without words, of which nothing but those lines arrived. */
+/** A copy of a message without words, of which nothing but those lines arrived; or of one that had no files either. */
 export function isNothingLeft(copy: Lossy & Pick<Delivery, "sight" | "frozen" | "message">): boolean {
-  if (copy.sight?.text !== "" || lostFilesOf(copy).length === 0) return false;
+  if (copy.sight?.text !== "") return false;
   const { attachments = [] } = copy.frozen ?? copy.message ?? {};
   return attachments.length <= lostFilesOf({ parts: copy.parts }).length;
 }

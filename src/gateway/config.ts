@@ -33,7 +33,7 @@ export const gatewayConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is informed once that this account answers people with a role (where `dms: everyone` lets everyone write: only at Telegram's START, and in other words). In rooms that the gateway listens to, a mention that nothing else answers has the same effect, privately: operators get the note once per hour and room, a person without a role once. A person with a role also gets a note when their message becomes a dead letter (in rooms: operators, after a mention).",
+      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is informed once that this account answers people with a role (where `dms: everyone` lets everyone write: only at Telegram's START, and in other words). In rooms that the gateway listens to, a mention that nothing else answers has the same effect, privately: operators get the note once per hour and room, a person without a role once. Where `default_route` forwards messages to, a mention that replies to no copy gets a note in that channel each time. A person with a role also gets a note when their message becomes a dead letter (in rooms: operators, after a mention).",
     ),
   allowed_plugins: z
     .record(z.string().min(1), z.array(z.string().min(1)))

@@ -30,7 +30,7 @@ import { afterMove, fireOptions, type Inbound, isInThread } from "./inbound/rece
 import { replyToCard } from "./inbound/reply-to-card.js";
 import { type Sender, senderOf } from "./inbound/sender.js";
 import { takeAnswer } from "./inbound/take-answer.js";
-import { introduced } from "./inbound/unanswered.js";
+import { emptyAnswer, introduced } from "./inbound/unanswered.js";
 import { unknownCommand } from "./inbound/unknown-command.js";
 
 const CHANGES: ReadonlySet<InboundEvent["kind"]> = new Set(["edited", "deleted", "reaction"]);
@@ -60,7 +60,7 @@ export async function handle(row: LaneRow, inbound: Inbound): Promise<Handling> 
 }
 
 /**
- * A message: received → command | answer to a question of a button | owner code → access → claim | unknown command | reply to a card | bridge back | mistyped owner code | default route (with a notice for a reply to the wrong message).
+ * A message: received → command | answer to a question of a button | owner code → access → claim | unknown command | reply to a card | empty answer | bridge back | mistyped owner code | default route (with a notice for a reply to the wrong message).
  * `isPressed`: the text is that of a button. It goes through the hooks, and is no command: its words may be those of a stranger.
  */
 async function handleMessage(
@@ -106,6 +106,8 @@ async function handleMessage(
   if (unknown) return unknown;
   const noted = await replyToCard(row, message, operator, inbound);
   if (noted) return noted;
+  const empty = origin && (await emptyAnswer(row, message, operator, origin, inbound));
+  if (empty) return empty;
   const returned = origin && (await forward(row, message, origin.address, inbound, origin));
   if (returned) return settled("returned", [returned]);
   const slip = isPressed ? undefined : claimSlip(row, message, operator, inbound);

@@ -208,8 +208,12 @@ describe("a bridge", () => {
       "**Ada** in a room on loop: [image: cat.png was not passed on: loop does not give it]",
     ]);
     await rig.say("");
+    await rig.say("", { isDm: true, isGroupMention: false });
     await rig.idle();
-    expect(far.texts().at(-1)).toBe("**Ada** in a room on loop: (no text)");
+    expect(far.texts().slice(-2)).toEqual([
+      "**Ada** in a room on loop: (mentioned the bot without a text)",
+      "**Ada**: (no text)",
+    ]);
   });
 
   it.each([
@@ -351,6 +355,18 @@ describe("a bridge", () => {
       },
     );
 
+    it("with nothing for the customer in a thread on the copy, they are notified each time, also for all to read", async () => {
+      const { rig, near, far } = await answered(undefined);
+      await rig.say("is it open?", { chatId: "hall", userId: "5", messageId: "m2" });
+      await rig.idle();
+      const copy = far.messages.at(-1)?.id as string;
+      const inThread = { platform: "far", chatId: copy, parentChatId: "desk", userId: "8" };
+      for (const messageId of ["f1", "f2"]) await rig.say("", { ...inThread, messageId });
+      await rig.idle();
+      expect(far.texts(copy)).toEqual(Array(2).fill(expect.stringContaining("it has no text and no file")));
+      expect(near.texts("hall")).toEqual([]);
+    });
+
     it("and neither the customer nor they can be reached, each such answer is marked where it was written", async () => {
       const { rig, far, replyToId } = await answered(REFUSED, false);
       for (const messageId of ["f1", "f2"]) await rig.say("the answer", { ...DESK, messageId, userId: "8", replyToId });
@@ -395,7 +411,12 @@ describe("a bridge", () => {
       const { rig, far } = await answered(undefined);
       const gone = { ...at, userId: "8", replyToId: "gone", replyToUserId: "bot" };
       for (const messageId of ["r1", "r2"]) await rig.say("on Monday", { ...gone, messageId });
-      await rig.say("to a colleague", { ...gone, messageId: "r3", replyToUserId: "7" });
+      await rig.say("to a colleague", {
+        ...gone,
+        messageId: "r3",
+        replyToUserId: "7",
+        isGroupMention: false,
+      });
       await rig.idle();
       const notes = far.messages.filter(({ text }) => text.includes("not sent to anyone"));
       expect(notes.map(({ body }) => body.replyToId)).toEqual(note === undefined ? [] : ["r1", "r2"]);

@@ -8,10 +8,10 @@ import { withDeadline } from "../deadline.js";
 import { destinationProblem } from "../destination-problem.js";
 import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
-import { attemptOf, causeId, causeOf, type Inbound } from "./receiving.js";
+import { attemptOf, causeId, causeOf, type Inbound, isAtDesk } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
-import { isAtDesk, misdirectedReply, unanswered } from "./unanswered.js";
+import { misdirectedReply, unanswered } from "./unanswered.js";
 
 export async function defaultRoute(
   row: LaneRow,

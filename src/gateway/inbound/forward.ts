@@ -15,10 +15,19 @@ import { escapeMarkdown, literalMarkdown } from "../../lib/markdown/escape.js";
 import { lostFile } from "../../lib/outgoing/file-bytes.js";
 import { shownName } from "../../lib/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
-import { completeAddress, takesCopies } from "../complete-address.js";
+import { completeAddress } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
-import { answeredBy, attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import {
+  answeredBy,
+  attemptOf,
+  causeId,
+  causeOf,
+  type Inbound,
+  isAtDesk,
+  messageAddress,
+  newDelivery,
+} from "./receiving.js";
 import { senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
 
@@ -87,7 +96,7 @@ export async function isOurs(
 ): Promise<boolean> {
   if (role !== undefined) return true;
   if (answering === undefined || message.isDm) return false;
-  return takesCopies(messageAddress(message), inbound) || isToDirect(answering, inbound);
+  return isAtDesk(message, inbound) || isToDirect(answering, inbound);
 }
 
 /**
@@ -151,9 +160,10 @@ export function asCopy(
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map((file) => named(file, to));
   const written = message.format === "plain" ? literalMarkdown(message.text) : (readable ?? message.text);
   const text = [written, ...lost].filter((line) => line !== "").join("\n");
+  const nothing = message.isGroupMention ? "(mentioned the bot without a text)" : "(no text)";
   const place = to.isPlaced && !message.isDm ? ` in ${escapeMarkdown(roomOf(message, to, offers))}` : "";
   return {
-    text: `**${escapeMarkdown(author)}**${place}:${nested(text === "" && reachable.length === 0 ? "(no text)" : text)}`,
+    text: `**${escapeMarkdown(author)}**${place}:${nested(text === "" && reachable.length === 0 ? nothing : text)}`,
     showAddresses: true,
     attachments: reachable.length > 0 ? reachable.map((file) => ({ ...file, platform: message.platform })) : undefined,
   };

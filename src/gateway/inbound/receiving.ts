@@ -9,6 +9,7 @@ import type { DispatchOptions } from "../../hooks/options.js";
 import type { PerMinute } from "../../lib/per-minute.js";
 import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
+import { takesCopies } from "../complete-address.js";
 import type { RepliedTo } from "../contract.js";
 import type { Conversation, LaneRow } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
@@ -53,6 +54,13 @@ export function messageAddress({ platform, botId, chatId, threadId }: InboundMes
 
 export const isInThread = ({ threadId, parentChatId }: InboundMessage): boolean =>
   threadId !== undefined || parentChatId !== undefined;
+
+/** It stands where the default route forwards to, or in a thread there. */
+export function isAtDesk(message: InboundMessage, inbound: Inbound): boolean {
+  const { platform, botId, chatId, parentChatId = chatId } = message;
+  const places = [messageAddress(message), { platform, botId, chatId }, { platform, botId, chatId: parentChatId }];
+  return places.some((place) => takesCopies(place, inbound));
+}
 
 /** What it replies to; then what its thread hangs under, which is a message of the chat or, where threads are chats, of the parent. */
 export function answeredBy(message: InboundMessage): [Address, string][] {

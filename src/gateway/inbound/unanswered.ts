@@ -9,14 +9,15 @@ import { fateOf } from "../../domain/fates.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
+import { saysNothing } from "../../domain/says-nothing.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { wait } from "../../lib/clock.js";
-import { takesCopies } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
+import { isOurs, type Origin } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { unknownAt } from "./note-arrival.js";
-import { causeId, type Inbound, messageAddress } from "./receiving.js";
+import { causeId, type Inbound, isAtDesk, messageAddress } from "./receiving.js";
 import { reply } from "./reply.js";
 
 /** People who were told once; plugins share the store, and their ids cannot begin so. */
@@ -73,7 +74,8 @@ async function noteTo(
 
 /**
  * Where copies of customers' messages or cards about them are posted, a reply to a message of ours, or a mention, is mostly meant as an answer
- * to a customer. When it answers no copy, or one that is known no more, its author is notified each time. Undefined for every other message.
+ * to a customer, a mention in a reply to a colleague included. When it answers no copy, or one that is known no more, its author is notified
+ * each time. Undefined for every other message.
  */
 export async function misdirectedReply(
   row: LaneRow,
@@ -84,11 +86,23 @@ export async function misdirectedReply(
   if (replyToId === undefined) return mentionAtDesk(row, message, inbound);
   const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
   // Its platform knows that we wrote it, when we do not.
-  if (to === undefined && replyToUserId !== botId) return undefined;
+  if (to === undefined && replyToUserId !== botId) return mentionAtDesk(row, message, inbound);
   if (!(await isForAnswers(message, to, inbound))) return undefined;
   if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
   const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : await notLinked(message, inbound);
   return settled("reply", reply(row, message, text, inbound));
+}
+
+/** What has nothing for the customer, such as a mention of the gateway alone, is no answer. Undefined when it has, and for a customer's own words. */
+export async function emptyAnswer(
+  row: LaneRow,
+  message: InboundMessage,
+  { role }: Operator,
+  origin: Origin,
+  inbound: Inbound,
+): Promise<Handling | undefined> {
+  if (!saysNothing(message) || !(await isOurs(message, role, origin, inbound))) return undefined;
+  return settled("reply", reply(row, message, EMPTY, inbound));
 }
 
 /** Who mentions the gateway where the copies are means a customer, too, and has to say which one. */
@@ -98,11 +112,13 @@ async function mentionAtDesk(row: LaneRow, message: InboundMessage, inbound: Inb
   return settled("reply", reply(row, message, `${NOT_A_REPLY}${helpFor(message)}`, inbound));
 }
 
-const NOT_A_REPLY =
-  "Your message was not sent to anyone. To answer a customer, reply to the copy of the customer's message.";
+const TO_ANSWER = "To answer a customer, reply to the copy of the customer's message.";
 
-const MISDIRECTED =
-  "Your reply was not sent to anyone: you replied to a message of Hookgate's own. To answer a customer, reply to the copy of the customer's message.";
+const NOT_A_REPLY = `Your message was not sent to anyone. ${TO_ANSWER}`;
+
+const EMPTY = `Your message was not sent to anyone: it has no text and no file that Hookgate can read. ${TO_ANSWER}`;
+
+const MISDIRECTED = `Your reply was not sent to anyone: you replied to a message of Hookgate's own. ${TO_ANSWER}`;
 
 const NO_LONGER_LINKED =
   "Your reply was not sent to anyone: the message that you replied to is no longer linked with a conversation, because it is too old, or newer than a backup that was restored. Reply to a newer copy, or write to the person yourself.";
@@ -125,13 +141,6 @@ async function isForAnswers(message: InboundMessage, to: Delivery | undefined, i
   const conversation = formatAddress(messageAddress(message));
   const posted = to === undefined ? await inbound.store.outbox.list({ conversation, limit: RECENT }) : [to];
   return posted.some(({ cause, mirrors }) => mirrors !== undefined || cause.kind === "alert");
-}
-
-/** It stands where the default route forwards to, or in a thread there. */
-export function isAtDesk(message: InboundMessage, inbound: Inbound): boolean {
-  const { platform, botId, chatId, parentChatId = chatId } = message;
-  const places = [messageAddress(message), { platform, botId, chatId }, { platform, botId, chatId: parentChatId }];
-  return places.some((place) => takesCopies(place, inbound));
 }
 
 /** `where`: which message is meant, when the note is not beside it. */

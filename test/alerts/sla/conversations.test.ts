@@ -378,6 +378,23 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("first ended met 0");
   });
 
+  it("run on when a hook passes on a message of ours with neither words nor files", async () => {
+    const desk = await support({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) =>
+          message.chatId === "desk"
+            ? { handled: true, routeTo: { platform: "loop", botId: "bot", chatId: "room" } }
+            : null,
+        ),
+    });
+    await desk.customer("where is it?");
+    for (const text of ["", "on its way"]) {
+      await desk.pass(MINUTE);
+      await desk.staff(text, { chatId: "desk", isDm: false });
+    }
+    expect(await desk.clocks()).toContain("first ended met 2");
+  });
+
   it("run on when a hook withholds the reply of a claim, until it is sent", async () => {
     const desk = await support({
       hooks(registry) {
