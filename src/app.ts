@@ -49,7 +49,7 @@ async function start(base: Base): Promise<App> {
     valid: () => base.inForce.valid,
     gateway,
     ingest: parts.ingest,
-    waitingRuns: automations.waitingRuns,
+    waitingRuns: () => automations.waitingRuns(),
     hasStarted: () => hasStarted,
     problems: async () => (await parts.problems.list()).length,
     offeredTo: (operator, all) => offeredTo(operator, all, parts.tasks),

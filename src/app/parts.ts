@@ -140,7 +140,7 @@ export class Parts extends OnGround {
     secret: this.variable,
     store: this.ground.store.automation.ingest,
     stored: this.automations.triggers.ingested,
-    waiting: this.automations.waitingEvents,
+    waiting: (name) => this.automations.waitingEvents(name),
     answered: this.metrics.ingested,
     clock: this.ground.clock,
     logger: this.ground.logger,

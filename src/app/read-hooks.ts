@@ -16,7 +16,10 @@ interface Deps {
 
 export function hookReader({ registry, secrets, automations }: Deps) {
   return (loaded: LoadedConfig, valid: Valid): LoadedHooks => {
-    const hooks = withBrokenEvents(hooksOf(loaded, valid, registry.points, automations.get), loaded);
+    const hooks = withBrokenEvents(
+      hooksOf(loaded, valid, registry.points, (id) => automations.get(id)),
+      loaded,
+    );
     const named = new Set(hooks.definitions.flatMap((definition) => definition.secrets));
     const found = [...secretsOf(valid.config, valid.env), ...[...named].map(valid.env.variable)];
     secrets.push(...found.filter((secret) => !secrets.includes(secret)));

@@ -14,17 +14,18 @@ import type { Pending } from "../pending/pending.js";
 import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, type LoadedHooks, sourceText } from "./definition/load.js";
-import type { AutomationDesk } from "./desk.js";
+import type { AutomationDesk, HandFiring } from "./desk.js";
 import { draftDue, dueOf } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
+import type { OpenBreaker } from "./gates/breaker.js";
 import { Gates } from "./gates.js";
 import type { Decision } from "./handler.js";
 import { type Installed, install, type Live } from "./install.js";
-import { createLoopReport } from "./loop-report.js";
+import { createLoopReport, type LoopReport } from "./loop-report.js";
 import type { Notifier } from "./notify.js";
-import { createPause } from "./pause.js";
+import { createPause, type Pause } from "./pause.js";
 import { closeRow } from "./queue/settle.js";
-import type { Queue } from "./queue.js";
+import type { Queue, QueueDeps } from "./queue.js";
 import type { Firing, Runner } from "./register.js";
 import { ownCause } from "./run/context-of.js";
 import type { RunDeps } from "./run/deps.js";
@@ -34,7 +35,7 @@ import { lastRun, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
 import { eventName } from "./triggers/event-point.js";
 import { onceReason } from "./triggers/schedule.js";
-import type { TriggerDeps, Triggers } from "./triggers/trigger.js";
+import type { DueStart, NextFire, TriggerDeps, TriggerProblem, Triggers } from "./triggers/trigger.js";
 
 export interface AutomationsOptions {
   /** As it is now: a reload changes it. */
@@ -102,141 +103,219 @@ const EVENTS_KEPT_MS = 172_800_000;
 const MAX_SKIPPED_READ = 20;
 
 export function createAutomations(options: AutomationsOptions): Automations {
-  const { config, registry, store, queue, notifier, clock, logger } = options;
-  let live: ReadonlyMap<string, Live> = new Map();
-  let broken: BrokenHook[] = [];
-  let isStarted = false;
-  const pause = createPause(options.keyValue, clock);
-  const gates = new Gates({
-    get maxRunning() {
-      return config().max_running;
-    },
-    get breaker() {
-      const { failures, pause: pauseMs } = config().breaker;
-      return { failures, pauseMs };
-    },
-    runs: store.runs,
-    keyValue: options.keyValue,
-    definition: (id) => live.get(id)?.definition,
-    clock,
-    logger,
-    // The error may quote what is for owners. The command shows it to those who may read it.
-    onBreak: (id, pauseMs) =>
-      void notifier.notifyAdmins(
-        `breaker:${id}`,
-        [
-          `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is not run for ${formatDuration(pauseMs)}.`,
-          ...stepsAfterBreak(id, live.get(id)?.definition.ownerOnly ?? false),
-        ].join("\n"),
-      ),
-  });
-  const loops = createLoopReport({ keyValue: options.keyValue, notifier, mask: options.mask, clock, logger });
-  const deps: RunDeps = {
-    runs: store.runs,
-    gates,
-    leases: queue.leases,
-    clock,
-    logger,
-    reachOf: options.reachOf,
-    mask: options.mask,
-    isPaused: () => pause.paused !== undefined,
-    notify: notifier.outcome,
-    async disable({ id }, reason) {
-      await options.switchOff(id, "hookgate").catch((error: unknown) => {
-        logger.error({ hook: id, error: errorMessage(error) }, "a hook could not be switched off");
-      });
-      await notifier.notifyAdmins(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${options.mask(reason)}`);
-    },
-    loopCut: loops.cut,
-    completed,
-  };
-  const triggers = options.triggers({
-    store,
-    registry,
-    keyValue: options.keyValue,
-    pending: options.pending,
-    draft: async (definition, start) =>
-      queue.admit(draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now())),
-    async draftPaused(definition, start) {
-      const since = pause.paused?.at;
-      if (since === undefined || registry.get(definition.id)?.enabled !== true) return undefined;
-      const isOnce = start.kind === "at";
-      const [last] = await store.runs.list({ hookId: definition.id, status: "skipped", limit: 1 });
-      if (!isOnce && last !== undefined && last.createdAt >= since && isByPause(last.statusReason)) return undefined;
-      const reason = isOnce
-        ? onceReason(start.dueAt)
-        : `${PAUSED_REASON}; later times during this pause are skipped without a record`;
-      const refusal: RunOutcome = { status: "skipped", by: "paused", reason };
-      const row = draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now());
-      const run = closeRow(row, refusal, clock.now());
-      return { run, stored: () => void notifier.outcome(definition, run, refusal) };
-    },
-    async wasPaused({ id: hookId }, at) {
-      const runs = await store.runs.list({ hookId, status: "skipped", limit: MAX_SKIPPED_READ });
-      return runs.some((one) => isByPause(one.statusReason) && dueOf(one) === new Date(at).toISOString());
-    },
-    cooldownUntil: (definition) => gates.cooldownUntil(definition),
-    held: (definition, reason) => void loops.held(definition, reason),
-    isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
-    clock,
-    logger,
-  });
-  queue.connect({
-    definition: (hookId) => live.get(hookId)?.definition,
-    isPaused: () => pause.paused !== undefined,
-    isAwaited: (hookId) =>
-      registry.get(hookId) === undefined &&
-      (options.isPluginBroken() ||
-        broken.some(({ id, isWholeFile, mayHideOthers }) => id === hookId || (isWholeFile ?? mayHideOthers) === true)),
-    get keptMs() {
-      return config().keep.max_age;
-    },
-    async refusal(definition, { cause }) {
-      const loop = await findLoop(definition.id, cause, store.runs);
-      if (loop !== undefined) {
-        logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
-        return { status: "skipped", by: "loop", reason: loop };
-      }
-      const refused = await gates.lookAhead(definition);
-      return refused && { status: "skipped", by: refused.gate, reason: refused.reason };
-    },
-    ended(row, outcome) {
-      const definition = live.get(row.hookId)?.definition;
-      if (definition === undefined) return;
-      if (outcome.status === "skipped" && outcome.by === "loop") void loops.cut(definition, outcome.reason);
-      if (outcome.status === "interrupted" || outcome.status === "failed") completed(definition, row, outcome);
-      void notifier.outcome(definition, row, outcome);
-    },
-  });
+  return new ConfiguredHooks(options);
+}
 
-  const run: Runner = ({ definition, point, payload, context, check }: Firing) => {
-    // A run that a caller waits for ends with that caller; a stored one also when the gateway stops.
-    const { signal } = context;
-    const { dispatchId, attempt, dryRun, recordId } = context;
+class ConfiguredHooks implements Automations {
+  readonly #options: AutomationsOptions;
+  #live: ReadonlyMap<string, Live> = new Map();
+  #broken: BrokenHook[] = [];
+  #isStarted = false;
+  readonly #pause: Pause;
+  readonly #gates: Gates;
+  readonly #loops: LoopReport;
+  readonly #deps: RunDeps;
+  readonly #triggers: Triggers;
+  readonly runs: AutomationDesk["runs"];
+  readonly pluginBreaker: Automations["pluginBreaker"];
+
+  constructor(options: AutomationsOptions) {
+    const { store, queue, keyValue, notifier, mask, clock, logger } = options;
+    this.#options = options;
+    this.#pause = createPause(keyValue, clock);
+    this.#gates = this.#openGates();
+    this.#loops = createLoopReport({ keyValue, notifier, mask, clock, logger });
+    this.#deps = this.#runDeps();
+    this.#triggers = options.triggers(this.#triggerDeps());
+    this.runs = historyOf(store.runs);
+    this.pluginBreaker = pluginBreakerOf(this.#gates, clock);
+    queue.connect(this.#queueDeps());
+  }
+
+  get triggers(): Triggers {
+    return this.#triggers;
+  }
+
+  async load(hooks: LoadedHooks): Promise<void> {
+    this.#put(this.#install(hooks));
+    needCritical(this.#broken);
+  }
+
+  async start(): Promise<void> {
+    await this.#pause.learn();
+    await this.#gates.learn((hookId) => this.#live.has(hookId) || this.#broken.some(({ id }) => id === hookId));
+    this.#isStarted = true;
+    await this.#options.queue.start();
+    await this.#sync();
+  }
+
+  swap(hooks: LoadedHooks): Installed {
+    const installed = this.#install(hooks);
+    needCritical(installed.broken);
+    this.#put(installed);
+    return installed;
+  }
+
+  async settle({ added, changed, removed }: Installed, file: string | undefined): Promise<Reloaded> {
+    const { queue, registry, logger } = this.#options;
+    this.#gates.admit();
+    // A hook that was removed is not stopped any more: one that comes back under its name starts anew.
+    for (const id of removed) void this.#gates.breakers.close(id);
+    queue.wake();
+    if (this.#isStarted) await this.#sync();
+    const reloaded = { hooks: this.#live.size, added, changed, removed };
+    logger.info({ file, ...reloaded }, "hooks reloaded");
+    await registry
+      .fireVoid("config.reloaded", { file, ...reloaded })
+      .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "config.reloaded failed"));
+    return { ...reloaded, broken: this.#broken };
+  }
+
+  get(hookId: string): Definition | undefined {
+    return this.#live.get(hookId)?.definition;
+  }
+
+  list(): readonly Definition[] {
+    return [...this.#live.values()].map(({ definition }) => definition);
+  }
+
+  broken(): readonly BrokenHook[] {
+    return this.#broken;
+  }
+
+  problems(): readonly TriggerProblem[] {
+    return this.#triggers.problems();
+  }
+
+  waitingRuns(): ReadonlyMap<string, number> {
+    return this.#options.queue.waiting;
+  }
+
+  waitingEvents(name: string): number {
+    const { queue, registry } = this.#options;
+    const runs = [...queue.waiting].map(([id, count]) => (registry.get(id)?.hook === eventName(name) ? count : 0));
+    return this.#triggers.waitingEvents(name) + Math.max(0, ...runs);
+  }
+
+  async fire(firing: HandFiring): Promise<AutomationRun> {
+    const { registry, queue, clock } = this.#options;
+    const parts = { registry, queue, gates: this.#gates, deps: this.#deps, clock };
+    return shown(await fireByHand(this.#need(firing.hookId), firing, parts));
+  }
+
+  async gate(hookId: string): ReturnType<AutomationDesk["gate"]> {
+    return this.#gates.refusalNow(this.#need(hookId));
+  }
+
+  next(): readonly NextFire[] {
+    return this.#triggers.next();
+  }
+
+  breakers(): readonly OpenBreaker[] {
+    // Those of plugins that were removed are not shown.
+    return this.#gates.breakers.open().filter(({ hookId }) => this.#options.registry.get(hookId) !== undefined);
+  }
+
+  closeBreaker(hookId: string): Promise<boolean> {
+    return this.#gates.breakers.close(hookId);
+  }
+
+  releaseFiles(hookId: string): Promise<boolean> {
+    return this.#triggers.release(hookId);
+  }
+
+  paused(): { by: string; at: number } | undefined {
+    return this.#pause.paused;
+  }
+
+  pause(by: string): Promise<void> {
+    return this.#pause.set(by);
+  }
+
+  async resume(): Promise<void> {
+    await this.#pause.clear();
+    this.#options.queue.wake();
+  }
+
+  async sweep(now: number): Promise<number> {
+    const { store, config, queue } = this.#options;
+    const removed = await store.runs.sweep(now, (hookId) => {
+      const own = this.get(hookId)?.keep;
+      const { max_age, max_runs } = config().keep;
+      return { maxAgeMs: own?.maxAgeMs ?? max_age, maxRuns: own?.maxRuns ?? max_runs };
+    });
+    // What waited too long for its hook is ended.
+    queue.wake();
+    return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await this.#triggers.stop();
+    await this.#options.queue.stop(graceMs);
+  }
+
+  #install(hooks: LoadedHooks): Installed {
+    return install(this.#options.registry, this.#live, hooks, (firing) => this.#run(firing));
+  }
+
+  #put(installed: Installed): void {
+    this.#live = installed.live;
+    this.#broken = installed.broken;
+    for (const one of this.#broken)
+      for (const problem of one.problems)
+        this.#options.logger.error({ hook: one.id, path: problem.path }, `hook broken: ${problemText(problem)}`);
+  }
+
+  #sync(): Promise<void> {
+    return this.#triggers.sync(
+      this.list(),
+      this.#broken.map(({ id }) => id),
+    );
+  }
+
+  #need(id: string): Definition {
+    const found = this.get(id);
+    if (found !== undefined) return found;
+    const lost = this.#broken.find((one) => one.id === id);
+    if (lost !== undefined)
+      throw new HookgateError({
+        code: "HOOK_BROKEN",
+        message: `The hook "${id}" is broken: ${lost.problems.map(problemText).join("; ")}`,
+      });
+    const near = nearest(id, this.#live.keys());
+    throw new HookgateError({
+      code: "HOOK_NOT_FOUND",
+      message: `There is no configured hook "${id}"`,
+      hint: near === undefined ? undefined : `Did you mean "${near}"?`,
+    });
+  }
+
+  /** A run that a caller waits for ends with that caller; a stored one also when the gateway stops. */
+  #run({ definition, point, payload, context, check }: Firing): ReturnType<Runner> {
+    const { queue } = this.#options;
+    const { signal, dispatchId, attempt, dryRun, recordId, cause } = context;
     const waits = (limit: string | undefined) => HookRun.waits(context, limit);
     const start = { definition, point, payload, dispatchId, attempt, dryRun, signal, waits, check };
-    const { kind } = definition.trigger;
-    if (recordId === undefined)
-      return runAutomation(
-        { ...start, id: context.runId, trigger: kind, reason: `${point.name} fired`, cause: context.cause },
-        deps,
-      );
+    if (recordId === undefined) {
+      const { kind } = definition.trigger;
+      const called = { ...start, id: context.runId, trigger: kind, reason: `${point.name} fired`, cause };
+      return runAutomation(called, this.#deps);
+    }
     const claimed = queue.claim(recordId, ({ row, progress }) => {
       const joined = joinSignals(signal, queue.stopping, progress?.signal);
-      const { id, trigger, reason, cause } = row;
-      return runAutomation(
-        { ...start, signal: joined.signal, id, trigger, reason, cause, stored: row, progress },
-        deps,
-      ).finally(joined.release);
+      const { id, trigger, reason } = row;
+      const stored = { ...start, signal: joined.signal, id, trigger, reason, cause: row.cause, stored: row, progress };
+      return runAutomation(stored, this.#deps).finally(joined.release);
     });
     return (
       claimed ??
       Promise.reject(new HookgateError({ code: "HOOK_RUN_LOST", message: "its run is no longer in the queue" }))
     );
-  };
+  }
 
-  function completed({ id: hookId }: Definition, row: AutomationRun, outcome: RunOutcome): void {
+  #completed({ id: hookId }: Definition, row: AutomationRun, outcome: RunOutcome): void {
     if (outcome.status === "queued") return;
+    const { registry, logger } = this.#options;
     const reason = row.statusReason ?? reasonOf(outcome);
     const last = row.attempts.at(-1);
     const payload = {
@@ -251,122 +330,147 @@ export function createAutomations(options: AutomationsOptions): Automations {
       .catch((error: unknown) => logger.warn({ run: row.id, error: errorMessage(error) }, "hook_run_completed failed"));
   }
 
-  function put(installed: Installed): void {
-    live = installed.live;
-    broken = installed.broken;
-    for (const one of broken)
-      for (const problem of one.problems)
-        logger.error({ hook: one.id, path: problem.path }, `hook broken: ${problemText(problem)}`);
-  }
-
-  const definitions = () => [...live.values()].map(({ definition }) => definition);
-  const sync = () =>
-    triggers.sync(
-      definitions(),
-      broken.map(({ id }) => id),
-    );
-
-  function need(id: string): Definition {
-    const found = live.get(id)?.definition;
-    if (found !== undefined) return found;
-    const lost = broken.find((one) => one.id === id);
-    if (lost !== undefined)
-      throw new HookgateError({
-        code: "HOOK_BROKEN",
-        message: `The hook "${id}" is broken: ${lost.problems.map(problemText).join("; ")}`,
-      });
-    const near = nearest(id, live.keys());
-    throw new HookgateError({
-      code: "HOOK_NOT_FOUND",
-      message: `There is no configured hook "${id}"`,
-      hint: near === undefined ? undefined : `Did you mean "${near}"?`,
+  #openGates(): Gates {
+    const { config, store, keyValue, notifier, clock, logger } = this.#options;
+    return new Gates({
+      get maxRunning() {
+        return config().max_running;
+      },
+      get breaker() {
+        const { failures, pause: pauseMs } = config().breaker;
+        return { failures, pauseMs };
+      },
+      runs: store.runs,
+      keyValue,
+      definition: (id) => this.get(id),
+      clock,
+      logger,
+      // The error may quote what is for owners. The command shows it to those who may read it.
+      onBreak: (id, pauseMs) =>
+        void notifier.notifyAdmins(
+          `breaker:${id}`,
+          [
+            `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is not run for ${formatDuration(pauseMs)}.`,
+            ...stepsAfterBreak(id, this.get(id)?.ownerOnly ?? false),
+          ].join("\n"),
+        ),
     });
   }
 
-  return {
-    async load(hooks) {
-      put(install(registry, live, hooks, run));
-      needCritical(broken);
-    },
-    async start() {
-      await pause.learn();
-      await gates.learn((hookId) => live.has(hookId) || broken.some(({ id }) => id === hookId));
-      isStarted = true;
-      await queue.start();
-      await sync();
-    },
-    swap(hooks) {
-      const installed = install(registry, live, hooks, run);
-      needCritical(installed.broken);
-      put(installed);
-      return installed;
-    },
-    async settle({ added, changed, removed }, file) {
-      gates.admit();
-      // A hook that was removed is not stopped any more: one that comes back under its name starts anew.
-      for (const id of removed) void gates.breakers.close(id);
-      queue.wake();
-      if (isStarted) await sync();
-      const reloaded = { hooks: live.size, added, changed, removed };
-      logger.info({ file, ...reloaded }, "hooks reloaded");
-      await registry
-        .fireVoid("config.reloaded", { file, ...reloaded })
-        .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "config.reloaded failed"));
-      return { ...reloaded, broken };
-    },
-    get: (id) => live.get(id)?.definition,
-    list: definitions,
-    broken: () => broken,
-    problems: () => triggers.problems(),
-    waitingRuns: () => queue.waiting,
-    waitingEvents(name) {
-      const runs = [...queue.waiting].map(([id, count]) => (registry.get(id)?.hook === eventName(name) ? count : 0));
-      return triggers.waitingEvents(name) + Math.max(0, ...runs);
-    },
-    runs: historyOf(store.runs),
-    fire: async (firing) =>
-      shown(await fireByHand(need(firing.hookId), firing, { registry, queue, gates, deps, clock })),
-    gate: async (id) => gates.refusalNow(need(id)),
-    next: () => triggers.next(),
-    // Those of plugins that were removed are not shown.
-    breakers: () => gates.breakers.open().filter(({ hookId }) => registry.get(hookId) !== undefined),
-    closeBreaker: (id) => gates.breakers.close(id),
-    releaseFiles: (id) => triggers.release(id),
-    pluginBreaker: {
-      isWatched: (id) => gates.breakers.isWatched(id),
-      enter(id) {
-        const refusal = gates.breakers.check({ id }, false, clock.now());
-        if (refusal === undefined) gates.breakers.started(id);
-        return refusal?.reason;
+  #runDeps(): RunDeps {
+    const { store, queue, reachOf, mask, notifier, switchOff, clock, logger } = this.#options;
+    return {
+      runs: store.runs,
+      gates: this.#gates,
+      leases: queue.leases,
+      clock,
+      logger,
+      reachOf,
+      mask,
+      isPaused: () => this.#pause.paused !== undefined,
+      notify: notifier.outcome,
+      async disable({ id }, reason) {
+        await switchOff(id, "hookgate").catch((error: unknown) => {
+          logger.error({ hook: id, error: errorMessage(error) }, "a hook could not be switched off");
+        });
+        await notifier.notifyAdmins(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${mask(reason)}`);
       },
-      close: (id) => void gates.breakers.close(id),
-      timedOut: (id, isOfStranger) =>
-        void (isOfStranger
-          ? gates.breakers.note({ id }, undefined, clock.now())
-          : gates.breakers.failed({ id }, "It gave no answer before its deadline.", clock.now())),
-      refusal: (id) => gates.breakers.explain(id, clock.now()),
+      loopCut: this.#loops.cut,
+      completed: (definition, row, outcome) => this.#completed(definition, row, outcome),
+    };
+  }
+
+  #triggerDeps(): TriggerDeps {
+    const { store, registry, keyValue, pending, queue, clock, logger } = this.#options;
+    return {
+      store,
+      registry,
+      keyValue,
+      pending,
+      draft: async (definition, start) =>
+        queue.admit(draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now())),
+      draftPaused: (definition, start) => this.#draftPaused(definition, start),
+      async wasPaused({ id: hookId }, at) {
+        const runs = await store.runs.list({ hookId, status: "skipped", limit: MAX_SKIPPED_READ });
+        return runs.some((one) => isByPause(one.statusReason) && dueOf(one) === new Date(at).toISOString());
+      },
+      cooldownUntil: (definition) => this.#gates.cooldownUntil(definition),
+      held: (definition, reason) => void this.#loops.held(definition, reason),
+      isOff: (hookId) => this.#pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
+      clock,
+      logger,
+    };
+  }
+
+  /** The record of a time that passes in a pause; a repeating hook has one for all its times. */
+  async #draftPaused(definition: Definition, start: DueStart): ReturnType<TriggerDeps["draftPaused"]> {
+    const { store, registry, notifier, clock } = this.#options;
+    const since = this.#pause.paused?.at;
+    if (since === undefined || registry.get(definition.id)?.enabled !== true) return undefined;
+    const isOnce = start.kind === "at";
+    const [last] = await store.runs.list({ hookId: definition.id, status: "skipped", limit: 1 });
+    if (!isOnce && last !== undefined && last.createdAt >= since && isByPause(last.statusReason)) return undefined;
+    const reason = isOnce
+      ? onceReason(start.dueAt)
+      : `${PAUSED_REASON}; later times during this pause are skipped without a record`;
+    const refusal: RunOutcome = { status: "skipped", by: "paused", reason };
+    const row = draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now());
+    const run = closeRow(row, refusal, clock.now());
+    return { run, stored: () => void notifier.outcome(definition, run, refusal) };
+  }
+
+  #queueDeps(): QueueDeps {
+    const { config, registry, isPluginBroken, notifier } = this.#options;
+    return {
+      definition: (hookId) => this.get(hookId),
+      isPaused: () => this.#pause.paused !== undefined,
+      isAwaited: (hookId) => registry.get(hookId) === undefined && (isPluginBroken() || this.#mayBeBroken(hookId)),
+      get keptMs() {
+        return config().keep.max_age;
+      },
+      refusal: (definition, row) => this.#refusalOf(definition, row),
+      ended: (row, outcome) => {
+        const definition = this.get(row.hookId);
+        if (definition === undefined) return;
+        if (outcome.status === "skipped" && outcome.by === "loop") void this.#loops.cut(definition, outcome.reason);
+        if (outcome.status === "interrupted" || outcome.status === "failed") this.#completed(definition, row, outcome);
+        void notifier.outcome(definition, row, outcome);
+      },
+    };
+  }
+
+  /** It is broken itself, or in what cannot be read. */
+  #mayBeBroken(hookId: string): boolean {
+    return this.#broken.some(
+      ({ id, isWholeFile, mayHideOthers }) => id === hookId || (isWholeFile ?? mayHideOthers) === true,
+    );
+  }
+
+  async #refusalOf(definition: Definition, { cause }: AutomationRun): Promise<RunOutcome | undefined> {
+    const loop = await findLoop(definition.id, cause, this.#options.store.runs);
+    if (loop !== undefined) {
+      this.#options.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
+      return { status: "skipped", by: "loop", reason: loop };
+    }
+    const refused = await this.#gates.lookAhead(definition);
+    return refused && { status: "skipped", by: refused.gate, reason: refused.reason };
+  }
+}
+
+function pluginBreakerOf({ breakers }: Gates, clock: Clock): Automations["pluginBreaker"] {
+  return {
+    isWatched: (id) => breakers.isWatched(id),
+    enter(id) {
+      const refusal = breakers.check({ id }, false, clock.now());
+      if (refusal === undefined) breakers.started(id);
+      return refusal?.reason;
     },
-    paused: () => pause.paused,
-    pause: pause.set,
-    async resume() {
-      await pause.clear();
-      queue.wake();
-    },
-    triggers,
-    async sweep(now) {
-      const removed = await store.runs.sweep(now, (hookId) => {
-        const own = live.get(hookId)?.definition.keep;
-        const { max_age, max_runs } = config().keep;
-        return { maxAgeMs: own?.maxAgeMs ?? max_age, maxRuns: own?.maxRuns ?? max_runs };
-      });
-      // What waited too long for its hook is ended.
-      queue.wake();
-      return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
-    },
-    async stop(graceMs) {
-      await triggers.stop();
-      await queue.stop(graceMs);
-    },
+    close: (id) => void breakers.close(id),
+    timedOut: (id, isOfStranger) =>
+      void (isOfStranger
+        ? breakers.note({ id }, undefined, clock.now())
+        : breakers.failed({ id }, "It gave no answer before its deadline.", clock.now())),
+    refusal: (id) => breakers.explain(id, clock.now()),
   };
 }
 

@@ -25,6 +25,8 @@ const reportedLoop = z.object({ hash: z.string(), at: z.number() });
 type ReportedLoop = z.output<typeof reportedLoop>;
 
 /** Never rejects. */
+export type LoopReport = ReturnType<typeof createLoopReport>;
+
 export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Deps) {
   const known = new Map<string, ReportedLoop>();
 

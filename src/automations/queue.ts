@@ -9,13 +9,14 @@ import {
   PAUSED_REASON,
   type TakenRun,
 } from "../domain/automation.js";
+import type { Work } from "../domain/work.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createWork } from "../lib/work.js";
 import type { Definition } from "./definition/definition.js";
-import { createHeldLeases } from "./queue/held-leases.js";
+import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
 import { recoverTaken } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
 import { closeRow } from "./queue/settle.js";
@@ -83,23 +84,34 @@ export interface Queue extends BackgroundPort {
 
 const KEY = "runs";
 
+type Refusal = Parameters<NonNullable<BackgroundPort["refuse"]>>[1];
+
 interface Active extends Claim {
   work?: Promise<RunOutcome>;
 }
 
 export function createQueue(options: QueueOptions): Queue {
-  const { runs, owner, clock, logger } = options;
-  const stop = new AbortController();
-  const active = new Map<string, Active>();
-  const perHook = new Map<string, number>();
-  const listeners = new Map<string, { progress?: Progress | undefined; ended: ((outcome: RunOutcome) => void)[] }>();
-  const leases = createHeldLeases(options);
-  let waiting = new Map<string, number>();
+  return new StoredRuns(options);
+}
+
+class StoredRuns implements Queue {
+  readonly #options: QueueOptions;
+  readonly #stop = new AbortController();
+  readonly #active = new Map<string, Active>();
+  /** How many runs of a hook are under way. */
+  readonly #perHook = new Map<string, number>();
+  readonly #listeners = new Map<
+    string,
+    { progress?: Progress | undefined; ended: ((outcome: RunOutcome) => void)[] }
+  >();
+  readonly #leases: HeldLeases;
+  #waiting = new Map<string, number>();
   /** Hooks of which an earlier process left runs. */
-  let unfinished: readonly string[] = [];
-  const dropped = new Map<string, number>();
-  let runner: BackgroundRunner | undefined;
-  let deps: QueueDeps = {
+  #unfinished: readonly string[] = [];
+  /** Runs by hook that did not happen, and that no line of the log has yet. */
+  readonly #dropped = new Map<string, number>();
+  #runner: BackgroundRunner | undefined;
+  #deps: QueueDeps = {
     definition: () => undefined,
     isPaused: () => false,
     isAwaited: () => false,
@@ -107,253 +119,285 @@ export function createQueue(options: QueueOptions): Queue {
     refusal: async () => undefined,
     ended: () => {},
   };
-  let isStarted = false;
-  const work = createWork({ processDue: takeAll, maxParallel: 1, clock, logger });
+  #isStarted = false;
+  readonly #work: Work;
 
-  const wake = () => {
-    if (isStarted) work.wake(KEY);
-  };
+  constructor(options: QueueOptions) {
+    const { clock, logger } = options;
+    this.#options = options;
+    this.#leases = createHeldLeases(options);
+    this.#work = createWork({ processDue: () => this.#takeAll(), maxParallel: 1, clock, logger });
+  }
+
+  get leases(): Leases {
+    return this.#leases;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get active(): number {
+    return this.#active.size;
+  }
+
+  get waiting(): ReadonlyMap<string, number> {
+    return this.#waiting;
+  }
+
+  connect(deps: QueueDeps): void {
+    this.#deps = deps;
+  }
+
+  serve(runner: BackgroundRunner): void {
+    this.#runner = runner;
+  }
+
+  async start(): Promise<void> {
+    const { runs, owner, clock } = this.#options;
+    // One process at a time has this database open: earlier holders of leases are gone.
+    await runs.expireOthers(owner, clock.now());
+    this.#waiting = await runs.waiting();
+    this.#unfinished = await runs.unfinished();
+    this.#isStarted = true;
+    this.#leases.start();
+    this.wake();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#stop;
+    this.#isStarted = false;
+    const idle = async () => {
+      await this.#work.stop();
+      while (this.#active.size > 0) await Promise.all([...this.#active.keys()].map((id) => this.#whenEnded(id)));
+    };
+    const ended = idle();
+    let timer = clock.after(graceMs, () => this.#stop.abort(new Error("the gateway stopped")));
+    await Promise.race([ended, new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))]);
+    timer.cancel();
+    // What does not hear that it is to stop keeps its lease, and the next start ends it.
+    if (this.#active.size > 0)
+      await Promise.race([
+        ended,
+        new Promise<void>((resolve) => {
+          timer = clock.after(STOP_MS, resolve);
+        }),
+      ]);
+    timer.cancel();
+    this.#stop.abort(new Error("the gateway stopped"));
+    this.#leases.stop();
+  }
+
+  wake(): void {
+    if (this.#isStarted) this.#work.wake(KEY);
+  }
+
+  record(run: BackgroundRun): Promise<string | undefined> {
+    return this.#add(rowOf(run, this.#deps.definition(run.hookId), this.#options.clock.now()));
+  }
+
+  refuse(run: BackgroundRun, { by, reason, isStored, isFailure }: Refusal): void {
+    const { runs, clock, logger } = this.#options;
+    const definition = this.#deps.definition(run.hookId);
+    if (definition === undefined && !isStored) return; // a run of a plugin's hook, which has no history here
+    const refusal: RunOutcome =
+      isFailure === true ? { status: "failed", error: reason, isRetryable: false } : { status: "skipped", by, reason };
+    const closed = closeRow(rowOf(run, definition, clock.now()), refusal, clock.now());
+    runs.insert(closed).then(
+      (isNew) => isNew && this.#deps.ended(closed, refusal),
+      (error: unknown) => logger.error({ run: run.id, error: errorMessage(error) }, "a refusal could not be recorded"),
+    );
+  }
+
+  paused(hookId: string): string | undefined {
+    return this.#deps.isPaused() && this.#deps.definition(hookId) !== undefined ? PAUSED_REASON : undefined;
+  }
+
+  async runNow(row: AutomationRun, progress: Progress): Promise<RunOutcome> {
+    const { runs, owner, clock, leaseMs } = this.#options;
+    const ended = this.#whenEnded(row.id);
+    this.#listeners.set(row.id, { progress, ended: this.#listeners.get(row.id)?.ended ?? [] });
+    await runs.insert(row);
+    this.#count(row.hookId, 1);
+    const taken = this.#isStarted ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
+    // A poll just now may have taken it first: it runs all the same.
+    if (taken !== undefined) this.#startRun(taken);
+    return ended;
+  }
+
+  claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined {
+    const claim = this.#active.get(recordId);
+    if (claim === undefined) return undefined;
+    claim.work = run(claim);
+    return claim.work;
+  }
+
+  async admit(row: AutomationRun): Promise<Admission & { refusal: RunOutcome | undefined }> {
+    const refusal = await this.#refusalOf(row);
+    if (refusal !== undefined) {
+      const closed = closeRow(row, refusal, this.#options.clock.now());
+      return { run: closed, refusal, stored: () => this.#deps.ended(closed, refusal) };
+    }
+    return {
+      run: row,
+      refusal,
+      stored: () => {
+        this.#count(row.hookId, 1);
+        this.wake();
+      },
+    };
+  }
 
   /** Takes what is due while there is room. A number = look again then. */
-  async function takeAll(): Promise<number | undefined> {
-    while (!stop.signal.aborted && active.size < options.maxRunning && !deps.isPaused()) {
-      const left = leftRuns();
-      const taken = await runs.take(owner, clock.now(), options.leaseMs, left);
+  async #takeAll(): Promise<number | undefined> {
+    const { runs, owner, clock } = this.#options;
+    const hasRoom = () => this.#active.size < this.#options.maxRunning;
+    while (!this.#stop.signal.aborted && hasRoom() && !this.#deps.isPaused()) {
+      const left = this.#leftRuns();
+      const taken = await runs.take(owner, clock.now(), this.#options.leaseMs, left);
       if (taken === undefined) return runs.nextDue(left);
       // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
-      if (!leases.isHeld(taken.run.id)) startRun(taken);
+      if (!this.#leases.isHeld(taken.run.id)) this.#startRun(taken);
     }
     return undefined; // the next run that ends wakes it again
   }
 
-  function leftRuns(): LeftRuns {
-    const absent = [...new Set([...unfinished, ...waiting.keys()])].filter((hookId) => deps.isAwaited(hookId));
-    return { busy: busyHooks(), absent, keptSince: clock.now() - deps.keptMs };
+  #leftRuns(): LeftRuns {
+    const known = [...new Set([...this.#unfinished, ...this.#waiting.keys()])];
+    const absent = known.filter((hookId) => this.#deps.isAwaited(hookId));
+    return { busy: this.#busyHooks(), absent, keptSince: this.#options.clock.now() - this.#deps.keptMs };
   }
 
   /** Nothing else in the log says that the work is lost. One line, when the last run of the hook has ended. */
-  function reportDropped(hook: string): void {
-    const lost = dropped.get(hook);
-    if (lost === undefined || perHook.has(hook) || waiting.has(hook)) return;
-    dropped.delete(hook);
-    logger.warn(
+  #reportDropped(hook: string): void {
+    const lost = this.#dropped.get(hook);
+    if (lost === undefined || this.#perHook.has(hook) || this.#waiting.has(hook)) return;
+    this.#dropped.delete(hook);
+    this.#options.logger.warn(
       { hook, runs: lost },
       `${lost} recorded ${lost === 1 ? "run" : "runs"} of the hook "${hook}" did not happen: it is switched off or not there any more. \`/runs skipped\` lists them`,
     );
   }
 
   /** Hooks whose runs wait for each other instead of being refused. */
-  function busyHooks(): string[] {
-    return [...perHook].flatMap(([hookId, count]) => {
-      const definition = deps.definition(hookId);
+  #busyHooks(): string[] {
+    return [...this.#perHook].flatMap(([hookId, count]) => {
+      const definition = this.#deps.definition(hookId);
       return definition !== undefined && definition.whenBusy !== "skip" && count >= definition.concurrency
         ? [hookId]
         : [];
     });
   }
 
-  function startRun(taken: TakenRun): void {
+  #startRun(taken: TakenRun): void {
     const { row, hookId } = { row: taken.run, hookId: taken.run.hookId };
-    active.set(row.id, { row, progress: listeners.get(row.id)?.progress });
-    perHook.set(hookId, (perHook.get(hookId) ?? 0) + 1);
-    if (!taken.isTakenOver) count(hookId, -1);
-    leases.hold(row.id);
-    void execute(taken)
+    this.#active.set(row.id, { row, progress: this.#listeners.get(row.id)?.progress });
+    this.#perHook.set(hookId, (this.#perHook.get(hookId) ?? 0) + 1);
+    if (!taken.isTakenOver) this.#count(hookId, -1);
+    this.#leases.hold(row.id);
+    void this.#execute(taken)
       .catch((error: unknown): RunOutcome => {
-        logger.error(
+        this.#options.logger.error(
           { hook: hookId, run: row.id, error: errorMessage(error) },
           "a stored run could not be brought to its end",
         );
         return { status: "interrupted", reason: errorMessage(error) };
       })
-      .then((outcome) => {
-        leases.drop(row.id);
-        active.delete(row.id);
-        const left = (perHook.get(hookId) ?? 1) - 1;
-        if (left === 0) perHook.delete(hookId);
-        else perHook.set(hookId, left);
-        if (outcome.status === "queued") count(hookId, 1);
-        if (outcome.status === "skipped" && outcome.by === "gone") dropped.set(hookId, (dropped.get(hookId) ?? 0) + 1);
-        reportDropped(hookId);
-        for (const ended of listeners.get(row.id)?.ended ?? []) ended(outcome);
-        listeners.delete(row.id);
-        wake();
-      });
+      .then((outcome) => this.#runEnded(row, outcome));
   }
 
-  async function execute(taken: TakenRun): Promise<RunOutcome> {
+  #runEnded({ id, hookId }: AutomationRun, outcome: RunOutcome): void {
+    this.#leases.drop(id);
+    this.#active.delete(id);
+    const left = (this.#perHook.get(hookId) ?? 1) - 1;
+    if (left === 0) this.#perHook.delete(hookId);
+    else this.#perHook.set(hookId, left);
+    if (outcome.status === "queued") this.#count(hookId, 1);
+    if (outcome.status === "skipped" && outcome.by === "gone")
+      this.#dropped.set(hookId, (this.#dropped.get(hookId) ?? 0) + 1);
+    this.#reportDropped(hookId);
+    for (const ended of this.#listeners.get(id)?.ended ?? []) ended(outcome);
+    this.#listeners.delete(id);
+    this.wake();
+  }
+
+  async #execute(taken: TakenRun): Promise<RunOutcome> {
+    const { runs, owner, clock } = this.#options;
     const row = taken.run;
-    const definition = deps.definition(row.hookId);
+    const definition = this.#deps.definition(row.hookId);
     const lost = await recoverTaken(taken, definition, { runs, owner });
-    const over = lost ?? (await standIn(row, definition));
-    if (over !== undefined) return close(row, over);
+    const over = lost ?? (await this.#standIn(row, definition));
+    if (over !== undefined) return this.#close(row, over);
     if (row.pendingPayload === undefined)
-      return close(row, { status: "interrupted", reason: "what it was to run with cannot be read in the store" });
-    if (runner === undefined) return close(row, { status: "interrupted", reason: "hooks do not run in this process" });
-    const end = await runner(backgroundOf(row), row.attempt);
-    const claimed = active.get(row.id)?.work;
+      return this.#close(row, { status: "interrupted", reason: "what it was to run with cannot be read in the store" });
+    if (this.#runner === undefined)
+      return this.#close(row, { status: "interrupted", reason: "hooks do not run in this process" });
+    const end = await this.#runner(backgroundOf(row), row.attempt);
+    const claimed = this.#active.get(row.id)?.work;
     // A configured hook's run writes its own end; at its deadline the kernel goes on, and we wait for what it still does.
     if (claimed !== undefined) return claimed;
-    return close(row, outcomeOf(end, clock.now()));
+    return this.#close(row, outcomeOf(end, clock.now()));
   }
 
   /** Under `coalesce` the newest that waits stands for those before it. */
-  async function standIn(row: AutomationRun, definition: Definition | undefined): Promise<RunOutcome | undefined> {
+  async #standIn(row: AutomationRun, definition: Definition | undefined): Promise<RunOutcome | undefined> {
     if (definition?.whenBusy !== "coalesce" || row.attempt > 1) return undefined;
+    const { runs, clock } = this.#options;
     const newer = await runs.newestWaiting(row.hookId);
     if (newer === undefined || newer.createdAt < row.createdAt || newer.dueAt > clock.now()) return undefined;
     return { status: "skipped", by: "coalesce", reason: `run ${newer.id} replaces it` };
   }
 
-  async function close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {
-    if (await runs.update(closeRow(row, outcome, clock.now()), owner)) deps.ended(row, outcome);
+  async #close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {
+    const { runs, owner, clock } = this.#options;
+    if (await runs.update(closeRow(row, outcome, clock.now()), owner)) this.#deps.ended(row, outcome);
     return outcome;
   }
 
-  function count(hookId: string, change: number): void {
-    const now = (waiting.get(hookId) ?? 0) + change;
-    if (now <= 0) waiting.delete(hookId);
-    else waiting.set(hookId, now);
+  #count(hookId: string, change: number): void {
+    const now = (this.#waiting.get(hookId) ?? 0) + change;
+    if (now <= 0) this.#waiting.delete(hookId);
+    else this.#waiting.set(hookId, now);
   }
 
   /** What its gates refuse at this moment is recorded, and never waits: a cooldown is not to be sat out. */
-  async function refusalOf(row: AutomationRun): Promise<RunOutcome | undefined> {
-    const definition = deps.definition(row.hookId);
+  async #refusalOf(row: AutomationRun): Promise<RunOutcome | undefined> {
+    const definition = this.#deps.definition(row.hookId);
     if (definition === undefined || row.trigger === "manual") return undefined;
-    if (definition.whenBusy === "queue" && (waiting.get(row.hookId) ?? 0) >= definition.maxQueued)
+    if (definition.whenBusy === "queue" && (this.#waiting.get(row.hookId) ?? 0) >= definition.maxQueued)
       return { status: "skipped", by: "queue", reason: `${definition.maxQueued} wait already` };
-    return deps.refusal(definition, row);
-  }
-
-  async function admit(row: AutomationRun): Promise<Admission & { refusal: RunOutcome | undefined }> {
-    const refusal = await refusalOf(row);
-    if (refusal !== undefined) {
-      const closed = closeRow(row, refusal, clock.now());
-      return { run: closed, refusal, stored: () => deps.ended(closed, refusal) };
-    }
-    return {
-      run: row,
-      refusal,
-      stored() {
-        count(row.hookId, 1);
-        wake();
-      },
-    };
+    return this.#deps.refusal(definition, row);
   }
 
   /** Resolves with why it is not to be run, when that is so. */
-  async function add(row: AutomationRun): Promise<string | undefined> {
-    const { run, refusal, stored } = await admit(row);
+  async #add(row: AutomationRun): Promise<string | undefined> {
+    const { run, refusal, stored } = await this.admit(row);
     if (refusal === undefined) {
-      count(row.hookId, 1);
-      if (!(await insert(row))) count(row.hookId, -1);
-      wake();
+      this.#count(row.hookId, 1);
+      if (!(await this.#insert(row))) this.#count(row.hookId, -1);
+      this.wake();
       return undefined;
     }
-    if (!(await runs.insert(run))) return undefined; // it was recorded before, and is what it became
+    if (!(await this.#options.runs.insert(run))) return undefined; // it was recorded before, and is what it became
     stored();
     return reasonOf(refusal);
   }
 
-  async function insert(row: AutomationRun): Promise<boolean> {
+  async #insert(row: AutomationRun): Promise<boolean> {
     try {
-      return await runs.insert(row);
+      return await this.#options.runs.insert(row);
     } catch (error) {
-      count(row.hookId, -1);
+      this.#count(row.hookId, -1);
       throw error;
     }
   }
 
-  return {
-    leases,
-    stopping: stop.signal,
-    wake,
-    admit,
-    connect: (given) => {
-      deps = given;
-    },
-    serve: (given) => {
-      runner = given;
-    },
-    record: (run: BackgroundRun) => add(rowOf(run, deps.definition(run.hookId), clock.now())),
-    refuse(run, { by, reason, isStored, isFailure }) {
-      const definition = deps.definition(run.hookId);
-      if (definition === undefined && !isStored) return; // a run of a plugin's hook, which has no history here
-      const refusal: RunOutcome =
-        isFailure === true
-          ? { status: "failed", error: reason, isRetryable: false }
-          : { status: "skipped", by, reason };
-      const closed = closeRow(rowOf(run, definition, clock.now()), refusal, clock.now());
-      runs.insert(closed).then(
-        (isNew) => isNew && deps.ended(closed, refusal),
-        (error: unknown) =>
-          logger.error({ run: run.id, error: errorMessage(error) }, "a refusal could not be recorded"),
-      );
-    },
-    paused: (hookId) => (deps.isPaused() && deps.definition(hookId) !== undefined ? PAUSED_REASON : undefined),
-    async runNow(row, progress) {
-      const ended = whenEnded(row.id);
-      listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });
-      await runs.insert(row);
-      count(row.hookId, 1);
-      const taken = isStarted ? await runs.takeOne(row.id, owner, clock.now(), options.leaseMs) : undefined;
-      // A poll just now may have taken it first: it runs all the same.
-      if (taken !== undefined) startRun(taken);
-      return ended;
-    },
-    async start() {
-      // One process at a time has this database open: earlier holders of leases are gone.
-      await runs.expireOthers(owner, clock.now());
-      waiting = await runs.waiting();
-      unfinished = await runs.unfinished();
-      isStarted = true;
-      leases.start();
-      wake();
-    },
-    async stop(graceMs) {
-      isStarted = false;
-      const idle = async () => {
-        await work.stop();
-        while (active.size > 0) await Promise.all([...active.keys()].map(whenEnded));
-      };
-      const ended = idle();
-      let timer = clock.after(graceMs, () => stop.abort(new Error("the gateway stopped")));
-      await Promise.race([
-        ended,
-        new Promise<void>((resolve) => stop.signal.addEventListener("abort", () => resolve())),
-      ]);
-      timer.cancel();
-      // What does not hear that it is to stop keeps its lease, and the next start ends it.
-      if (active.size > 0)
-        await Promise.race([
-          ended,
-          new Promise<void>((resolve) => {
-            timer = clock.after(STOP_MS, resolve);
-          }),
-        ]);
-      timer.cancel();
-      stop.abort(new Error("the gateway stopped"));
-      leases.stop();
-    },
-    claim(recordId, run) {
-      const claim = active.get(recordId);
-      if (claim === undefined) return undefined;
-      claim.work = run(claim);
-      return claim.work;
-    },
-    get active() {
-      return active.size;
-    },
-    get waiting() {
-      return waiting;
-    },
-  };
-
-  function whenEnded(id: string): Promise<RunOutcome> {
+  #whenEnded(id: string): Promise<RunOutcome> {
     return new Promise((resolve) => {
-      const known = listeners.get(id) ?? { ended: [] };
+      const known = this.#listeners.get(id) ?? { ended: [] };
       known.ended.push(resolve);
-      listeners.set(id, known);
+      this.#listeners.set(id, known);
     });
   }
 }
