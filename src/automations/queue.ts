@@ -17,6 +17,7 @@ import type { Logger } from "../lib/logger.js";
 import { createWork } from "../lib/work.js";
 import type { Definition } from "./definition/definition.js";
 import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
+import { lineOf, whyFull } from "./queue/line.js";
 import { recoverTaken } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
 import { closeRow } from "./queue/settle.js";
@@ -365,9 +366,8 @@ class StoredRuns implements Queue {
   async #refusalOf(row: AutomationRun): Promise<RunOutcome | undefined> {
     const definition = this.#deps.definition(row.hookId);
     if (definition === undefined || row.trigger === "manual") return undefined;
-    if (definition.whenBusy === "queue" && (this.#waiting.get(row.hookId) ?? 0) >= definition.maxQueued)
-      return { status: "skipped", by: "queue", reason: `${definition.maxQueued} wait already` };
-    return this.#deps.refusal(definition, row);
+    const reason = await whyFull(row, definition, this.#waiting.get(row.hookId) ?? 0, this.#options.runs);
+    return reason === undefined ? this.#deps.refusal(definition, row) : { status: "skipped", by: "queue", reason };
   }
 
   /** Resolves with why it is not to be run, when that is so. */
@@ -386,7 +386,7 @@ class StoredRuns implements Queue {
 
   async #insert(row: AutomationRun): Promise<boolean> {
     try {
-      return await this.#options.runs.insert(row);
+      return await this.#options.runs.insert(row, lineOf(row, this.#deps.definition(row.hookId)));
     } catch (error) {
       this.#count(row.hookId, -1);
       throw error;

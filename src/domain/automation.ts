@@ -160,12 +160,15 @@ export interface LeftRuns {
 }
 
 export interface AutomationRunStore {
-  /** Once per id: false (and nothing is written) when it is known. */
-  insert(run: AutomationRun): Promise<boolean>;
+  /**
+   * Once per id: false (and nothing is written) when it is known. `line`: it waits behind the earlier runs of this hook and line, and the
+   * lines take turns, one run each. Without one it waits behind all that was due before.
+   */
+  insert(run: AutomationRun, line?: string): Promise<boolean>;
   /** Writes all but id, hookId and createdAt. With `leaseOwner`, only while that owner still holds the lease: else false. */
   update(run: AutomationRun, leaseOwner?: string): Promise<boolean>;
   /**
-   * Takes the due run with the oldest dueAt, which is running from then on (its attempt counted), or one that is running under a
+   * Takes the due run whose turn it is (without lines: the one with the oldest dueAt), which is running from then on (its attempt counted), or one that is running under a
    * lease that expired (`isTakenOver`, its attempt as it was). Undefined when there is none. Atomic over processes.
    */
   take(owner: string, now: number, leaseMs: number, except?: LeftRuns): Promise<TakenRun | undefined>;
@@ -189,6 +192,7 @@ export interface AutomationRunStore {
   spans(from: number, to: number, limit: number): Promise<RunSpan[]>;
   /** How many wait, by hook. */
   waiting(): Promise<Map<string, number>>;
+  waitingInLine(hookId: string, line: string): Promise<number>;
   /** The newest run of a hook that waits. */
   newestWaiting(hookId: string): Promise<AutomationRun | undefined>;
   /** The earliest dueAt or leaseUntil of what is not ended. `except` as for `take`. */

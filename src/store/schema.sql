@@ -143,6 +143,8 @@ CREATE INDEX web_changes_message ON web_changes (message_id);
 
 -- ── Configured hooks: runs and their leases, timed triggers, events from HTTP, what watched files looked like ────────
 -- `pending`: the payload as it came, for a run that must still happen.
+-- `line`: whose runs it waits behind. The lines of a hook take turns. `turn`: since when a waiting run is the next one of its line;
+-- NULL while an earlier one of the line is.
 CREATE TABLE automation_runs (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -152,11 +154,14 @@ CREATE TABLE automation_runs (
   repeatable INTEGER NOT NULL,
   created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER,
   lease_owner TEXT, lease_until INTEGER,
+  line TEXT, turn INTEGER,
   data TEXT NOT NULL, pending TEXT
 );
 CREATE INDEX automation_runs_hook ON automation_runs (hook_id, seq);
 CREATE INDEX automation_runs_started ON automation_runs (hook_id, started_at) WHERE started_at IS NOT NULL;
-CREATE INDEX automation_runs_waiting ON automation_runs (due_at, seq) WHERE status IN ('queued', 'backgrounded');
+CREATE INDEX automation_runs_waiting ON automation_runs (turn, due_at DESC, seq) WHERE status IN ('queued', 'backgrounded');
+CREATE INDEX automation_runs_line ON automation_runs (hook_id, line, turn, due_at, seq)
+  WHERE status IN ('queued', 'backgrounded') AND line IS NOT NULL;
 CREATE INDEX automation_runs_running ON automation_runs (lease_until) WHERE status = 'running';
 -- The loop guard asks which runs were in progress when a file changed.
 CREATE INDEX automation_runs_ended ON automation_runs (ended_at) WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;

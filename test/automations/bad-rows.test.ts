@@ -37,8 +37,8 @@ it("are ended with the reason, and everything behind them is run", { timeout: 60
   const file = database();
   try {
     const add = file.prepare(
-      `INSERT INTO automation_runs (id, hook_id, status, attempt, repeatable, created_at, due_at, started_at, lease_owner, lease_until, data, pending)
-       VALUES (?, 'hurt', ?, 0, 1, 1, 1, NULL, ?, ?, ?, ?)`,
+      `INSERT INTO automation_runs (id, hook_id, status, attempt, repeatable, created_at, due_at, turn, started_at, lease_owner, lease_until, data, pending)
+       VALUES (?, 'hurt', ?, 0, 1, 1, 1, 1, NULL, ?, ?, ?, ?)`,
     );
     const good = JSON.stringify({
       trigger: "on",

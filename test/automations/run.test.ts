@@ -279,7 +279,7 @@ hooks:
     const hook = (id: string, busy: string) =>
       `  - { id: ${id}, on: message_received, when_busy: ${busy}, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }\n`;
     const live = await liveApp({
-      "hookgate.yaml": `hooks:\n${hook("skipper", "skip")}${hook("queuer", "queue, max_queued: 2")}${hook("merger", "coalesce")}`,
+      "hookgate.yaml": `hooks:\n${hook("skipper", "skip")}${hook("queuer", "queue, max_queued: 4")}${hook("merger", "coalesce")}`,
     });
     await live.say("1");
     for (const id of ["skipper", "queuer", "merger"])

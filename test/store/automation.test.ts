@@ -139,6 +139,32 @@ describe("runs", () => {
     expect((await runs.take("a", 100, 500))?.run.id).toBe("r2");
   });
 
+  test("lines of a hook take turns, each keeps its order, and what waits to be tried again holds up no other", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const { runs } = await openBeside(file);
+    const add = (id: string, at: number, line?: string) => runs.insert(run(id, { createdAt: at, dueAt: at }), line);
+    for (let n = 1; n <= 6; n++) await add(`e${n}`, n, "eve");
+    await add("timer", 10);
+    for (let n = 1; n <= 2; n++) await add(`b${n}`, 10 + n, "bob");
+    expect(await runs.waitingInLine("night-watch", "eve")).toBe(6);
+    let now = 20;
+    const next = async (from = runs) => (await from.take("a", now++, 1000))?.run.id;
+    expect([await next(), await next(), await next(), await next()]).toEqual(["e1", "timer", "b1", "e2"]);
+    // Cut off by the end of its process: the next one goes on from the rows.
+    const after = (await openBeside(file)).runs;
+    expect(await next(after)).toBe("b2");
+    await after.update(run("e1", { attempt: 1, createdAt: 1, dueAt: 40 }), "a");
+    await after.insert(run("b3", { createdAt: 24, dueAt: 24 }), "bob");
+    expect([await next(after), await next(after)]).toEqual(["e3", "b3"]);
+    now = 50;
+    await after.insert(run("b4", { createdAt: 50, dueAt: 50 }), "bob");
+    await after.insert(run("e7", { createdAt: 50, dueAt: 50 }), "eve");
+    const rest: (string | undefined)[] = [];
+    while ((await after.waiting()).size > 0) rest.push(await next(after));
+    expect(rest).toEqual(["e4", "b4", "e5", "e6", "e1", "e7"]);
+    expect(await after.nextDue()).toBe(1021);
+  });
+
   test("history is listed newest first, by hook and status, page by page", async () => {
     const { runs } = (await openTestStore()).automation;
     for (let i = 0; i < 6; i++)

@@ -135,7 +135,14 @@ export const definitionForm = z.strictObject({
     .describe(
       "When as many run as may: skip, wait, or run once for the newest waiting event. Under coalesce the events before it are skipped, and their payloads reach no run: use queue where each one counts. Default: skip for every, cron and manual, else queue.",
     ),
-  max_queued: z.int().min(1).max(10_000).default(10_000).describe("With when_busy queue: how many may wait."),
+  max_queued: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(10_000)
+    .describe(
+      "With when_busy queue: how many may wait. One sender may have a tenth of it waiting in the background (at least 20 runs, but at most half of it).",
+    ),
   retry: retry.optional().describe("Background only: tries a failed run again."),
   notify: notify.optional().describe("Notifies people of its outcomes, in one message that is edited in place."),
   keep: keep.prefault({}).describe("How much of its history is kept."),

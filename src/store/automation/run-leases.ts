@@ -6,6 +6,8 @@ import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";
 /** The ids come as one JSON list. */
 const HAS_ROOM = "hook_id NOT IN (SELECT value FROM json_each(?))";
 const IN_FORCE = "(created_at < ? OR hook_id NOT IN (SELECT value FROM json_each(?)))";
+/** Of two since the same moment, one that came then goes before the next of a line that was served then. */
+const IN_TURN = "turn, due_at DESC, seq";
 const NONE: LeftRuns = { busy: [], absent: [], keptSince: 0 };
 
 export function createRunLeases({
@@ -17,15 +19,32 @@ export function createRunLeases({
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE status = 'running' AND lease_until <= ? AND ${IN_FORCE} ORDER BY lease_until LIMIT 1`,
   );
   const due = database.prepare<[number, string, number, string], RunRecord>(
-    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITS} AND due_at <= ? AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITS} AND turn <= ? AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY ${IN_TURN} LIMIT 1`,
   );
   const one = database.prepare<[string, number], RunRecord>(
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ? AND ${WAITS} AND due_at <= ?`,
   );
-  const hold = database.prepare<[number, string, number, number], RunRecord>(
+  const holdRow = database.prepare<[number, string, number, number], RunRecord>(
     `UPDATE automation_runs SET status = 'running', attempt = attempt + ?, lease_owner = ?, lease_until = ? WHERE seq = ?
      RETURNING ${RUN_COLUMNS}`,
   );
+  // A line has one run at a time that is due and next: what was to be tried again goes back among the others.
+  const rejoin = database.prepare<[string, string, number]>(
+    `UPDATE automation_runs SET turn = NULL WHERE hook_id = ? AND line = ? AND ${WAITS} AND turn <= ?`,
+  );
+  const moveUp = database.prepare<[number, string, string]>(
+    `UPDATE automation_runs SET turn = max(?, due_at) WHERE seq =
+       (SELECT seq FROM automation_runs WHERE hook_id = ? AND line = ? AND ${WAITS} AND turn IS NULL ORDER BY due_at, seq LIMIT 1)`,
+  );
+  /** The next run of its line waits from now on: the next runs of other lines that wait for longer come first. */
+  function hold({ seq, hook_id, line }: RunRecord, attempts: 0 | 1, owner: string, now: number, leaseMs: number) {
+    const held = holdRow.get(attempts, owner, now + leaseMs, seq);
+    if (line !== null) {
+      rejoin.run(hook_id, line, now);
+      moveUp.run(now, hook_id, line);
+    }
+    return held;
+  }
   const renew = database.prepare<[number, string, string]>(
     "UPDATE automation_runs SET lease_until = ? WHERE id = ? AND status = 'running' AND lease_owner = ?",
   );
@@ -36,7 +55,7 @@ export function createRunLeases({
     `SELECT min(lease_until) AS at FROM automation_runs WHERE status = 'running' AND ${IN_FORCE}`,
   );
   const firstDue = database.prepare<[string, number, string], { at: number }>(
-    `SELECT due_at AS at FROM automation_runs WHERE ${WAITS} AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY due_at, seq LIMIT 1`,
+    `SELECT turn AS at FROM automation_runs WHERE ${WAITS} AND turn IS NOT NULL AND ${HAS_ROOM} AND ${IN_FORCE} ORDER BY ${IN_TURN} LIMIT 1`,
   );
   const unfinished = database.prepare<[], { hookId: string }>(
     `SELECT hook_id AS hookId FROM automation_runs WHERE ${WAITS} UNION SELECT hook_id FROM automation_runs WHERE status = 'running'`,
@@ -47,13 +66,13 @@ export function createRunLeases({
         const inForce = [keptSince, JSON.stringify(absent)] as const;
         const stale = expired.get(now, ...inForce);
         const found = stale ?? due.get(now, JSON.stringify(busy), ...inForce);
-        const held = found && hold.get(stale ? 0 : 1, owner, now + leaseMs, found.seq);
+        const held = found && hold(found, stale ? 0 : 1, owner, now, leaseMs);
         return held && { run: runOf(held), isTakenOver: stale !== undefined };
       }),
     takeOne: (id, owner, now, leaseMs) =>
       write(() => {
         const found = one.get(id, now);
-        const held = found && hold.get(1, owner, now + leaseMs, found.seq);
+        const held = found && hold(found, 1, owner, now, leaseMs);
         return held && { run: runOf(held), isTakenOver: false };
       }),
     renew: (id, owner, until) => write(() => renew.run(until, id, owner).changes === 1),

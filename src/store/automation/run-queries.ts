@@ -6,7 +6,7 @@ import { createRunSpans } from "./run-spans.js";
 
 type Queries = Pick<
   AutomationRunStore,
-  "get" | "ledTo" | "list" | "started" | "waiting" | "newestWaiting" | "span" | "spans"
+  "get" | "ledTo" | "list" | "started" | "waiting" | "waitingInLine" | "newestWaiting" | "span" | "spans"
 >;
 
 const EVER = Number.MAX_SAFE_INTEGER;
@@ -25,6 +25,9 @@ export function createRunQueries(connection: Connection): Queries {
   );
   const waiting = database.prepare<[], { hookId: string; count: number }>(
     `SELECT hook_id AS hookId, count(*) AS count FROM automation_runs WHERE ${WAITS} GROUP BY hook_id`,
+  );
+  const inLine = database.prepare<[string, string], { count: number }>(
+    `SELECT count(*) AS count FROM automation_runs WHERE hook_id = ? AND line = ? AND ${WAITS}`,
   );
   const newestWaiting = database.prepare<[string], RunRecord>(
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE hook_id = ? AND ${WAITS} ORDER BY seq DESC LIMIT 1`,
@@ -67,6 +70,7 @@ export function createRunQueries(connection: Connection): Queries {
         };
       }),
     waiting: () => read(() => new Map(waiting.all().map(({ hookId, count }) => [hookId, count]))),
+    waitingInLine: (hookId, line) => read(() => inLine.get(hookId, line)?.count ?? 0),
     newestWaiting: (hookId) =>
       read(() => {
         const row = newestWaiting.get(hookId);

@@ -14,6 +14,7 @@ export interface RunRecord {
   ended_at: number | null;
   lease_owner: string | null;
   lease_until: number | null;
+  line: string | null;
   data: string;
   pending: string | null;
 }
@@ -35,7 +36,7 @@ type Data = Pick<
 >;
 
 export const RUN_COLUMNS =
-  "seq, id, hook_id, status, attempt, repeatable, created_at, due_at, started_at, ended_at, lease_owner, lease_until, data, pending";
+  "seq, id, hook_id, status, attempt, repeatable, created_at, due_at, started_at, ended_at, lease_owner, lease_until, line, data, pending";
 
 /** The words of the partial index in schema.sql. */
 export const WAITS = "status IN ('queued', 'backgrounded')";
@@ -47,6 +48,7 @@ export type RunValues = [
   attempt: number,
   repeatable: number,
   dueAt: number,
+  turn: number | null,
   startedAt: number | null,
   endedAt: number | null,
   leaseOwner: string | null,
@@ -55,12 +57,14 @@ export type RunValues = [
   pending: string | null,
 ];
 
-export function valuesOf(run: AutomationRun): RunValues {
+/** `turn`: null while an earlier run of its line is next. */
+export function valuesOf(run: AutomationRun, turn: number | null = run.dueAt): RunValues {
   return [
     run.status,
     run.attempt,
     run.isRepeatable ? 1 : 0,
     run.dueAt,
+    turn,
     run.startedAt ?? null,
     run.endedAt ?? null,
     run.leaseOwner ?? null,

@@ -3,24 +3,33 @@ import type { AutomationRun, AutomationRunStore } from "../../domain/automation.
 import type { Connection } from "../connection.js";
 import { createRunLeases } from "./run-leases.js";
 import { createRunQueries } from "./run-queries.js";
-import { type RunValues, valuesOf } from "./run-rows.js";
+import { type RunValues, valuesOf, WAITS } from "./run-rows.js";
 import { createRunSweep } from "./run-sweep.js";
 
 /** Writes a run inside the open transaction; false when its id is known. */
-export type InsertRun = (run: AutomationRun) => boolean;
+export type InsertRun = (run: AutomationRun, line?: string) => boolean;
 
 export function createInsertRun({ database }: Connection): InsertRun {
-  const insert = database.prepare<[string, string, number, ...RunValues]>(
+  const insert = database.prepare<[string, string, number, string | null, ...RunValues]>(
     `INSERT INTO automation_runs
-     (id, hook_id, created_at, status, attempt, repeatable, due_at, started_at, ended_at, lease_owner, lease_until, data, pending)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+     (id, hook_id, created_at, line, status, attempt, repeatable, due_at, turn, started_at, ended_at, lease_owner, lease_until, data, pending)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  return (run) => insert.run(run.id, run.hookId, run.createdAt, ...valuesOf(run)).changes === 1;
+  // A run that waits to be tried again holds up no other before it is due.
+  const ahead = database.prepare<[string, string, number]>(
+    `SELECT 1 FROM automation_runs WHERE hook_id = ? AND line = ? AND ${WAITS} AND turn <= ? LIMIT 1`,
+  );
+  return (run, line) => {
+    const { id, hookId, createdAt, dueAt } = run;
+    const isNext = line === undefined || ahead.get(hookId, line, dueAt) === undefined;
+    const values = valuesOf(run, isNext ? dueAt : null);
+    return insert.run(id, hookId, createdAt, line ?? null, ...values).changes === 1;
+  };
 }
 
 export function createRuns(connection: Connection, insertRun: InsertRun): AutomationRunStore {
   const { database, write } = connection;
-  const set = `UPDATE automation_runs SET status = ?, attempt = ?, repeatable = ?, due_at = ?, started_at = ?, ended_at = ?,
+  const set = `UPDATE automation_runs SET status = ?, attempt = ?, repeatable = ?, due_at = ?, turn = ?, started_at = ?, ended_at = ?,
     lease_owner = ?, lease_until = ?, data = ?, pending = ? WHERE id = ?`;
   const update = database.prepare<[...RunValues, string]>(set);
   const updateHeld = database.prepare<[...RunValues, string, string]>(
@@ -30,7 +39,7 @@ export function createRuns(connection: Connection, insertRun: InsertRun): Automa
     ...createRunQueries(connection),
     ...createRunLeases(connection),
     sweep: createRunSweep(connection),
-    insert: (run) => write(() => insertRun(run)),
+    insert: (run, line) => write(() => insertRun(run, line)),
     update(run, leaseOwner) {
       const values = valuesOf(run);
       return write(() => {
