@@ -19,9 +19,9 @@ export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" 
 /** https://core.telegram.org/bots/api#sending-files */
 const PHOTO_MAX = 10_000_000;
 
-/** Telegram refuses the file, or files of its kind in this chat. Rights are per kind: https://core.telegram.org/bots/api#chatpermissions */
+/** Telegram refuses the file, or files of its kind in this chat, or its person takes none of them. Rights are per kind: https://core.telegram.org/bots/api#chatpermissions */
 const FILE_REFUSED =
-  /not enough rights to send (?!text)|CHAT_SEND_(?!PLAIN)\w+_FORBIDDEN|(PHOTO|VIDEO|AUDIO|DOCUMENT|STICKER|GIF|MEDIA|FILE|IMAGE)_\w*(INVALID|FAILED|EMPTY|TOO_BIG)|too big for a photo|file is too big|wrong (remote )?file|file must be non-empty|can't use file of type/i;
+  /not enough rights to send (?!text)|CHAT_SEND_(?!PLAIN)\w+_FORBIDDEN|VOICE_MESSAGES_FORBIDDEN|restricted receiving of (voice|video)|(PHOTO|VIDEO|AUDIO|DOCUMENT|STICKER|GIF|MEDIA|FILE|IMAGE)_\w*(INVALID|FAILED|EMPTY|TOO_BIG)|too big for a photo|file is too big|wrong (remote )?file|file must be non-empty|can't use file of type/i;
 const TOO_LARGE = 413;
 
 export interface FileAccess {

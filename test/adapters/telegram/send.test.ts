@@ -379,6 +379,8 @@ describe("files", () => {
 
   it.each([
     ["no rights to send documents", badRequest("not enough rights to send documents to the chat")],
+    ["a person who takes no voice messages", badRequest("VOICE_MESSAGES_FORBIDDEN")],
+    ["a person who takes no video messages", badRequest("user restricted receiving of video messages")],
     ["a file too large", { kind: "refuse", status: 413, description: "Request Entity Too Large" }],
     ["a page about a file too large", { kind: "proxy-error", status: 413 }],
   ] as const)("that are refused as documents too (%s) leave their words and a note", async (_, action) => {
