@@ -8,7 +8,7 @@ import type { SendResult } from "../../src/domain/adapter.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { MISSING_PERMISSIONS } from "./codes.js";
-import { Limited, OwnLimit, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
+import { idOf, Limited, OwnLimit, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { InvalidRequestPause } from "./refusals.js";
 
 /** Facts about the request that decide how its failure reads. */
@@ -196,4 +196,13 @@ function unknownOutcome(error: string, { repeat }: Sent): SendResult {
     case "harmful":
       return { kind: "ambiguous", error, mayRepeat: false };
   }
+}
+
+export function sentMessage(message: unknown): SendResult {
+  return { kind: "sent", messageId: idOf(message) };
+}
+
+export function failed(context: { unauthorized(): void }, error: unknown, sent: Sent): SendResult {
+  if (isTokenRefused(error) && !sent.isInteraction) context.unauthorized();
+  return outcomeOf(error, sent);
 }

@@ -6,17 +6,17 @@
  */
 
 import { Routes } from "discord-api-types/v10";
-import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
 import type { Aborts } from "../../src/fast/aborts.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
-import { EPHEMERAL, FORBIDDEN, MAX_THREAD_NAME } from "./codes.js";
+import { EPHEMERAL, FORBIDDEN } from "./codes.js";
 import { DM_PREFIX } from "./dm.js";
 import { idOf, Refusal } from "./errors.js";
 import type { FileAccess } from "./files.js";
-import { isDiscordsOwn, isOriginalGone, isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
+import { postInForum } from "./forum-post.js";
+import { failed, isDiscordsOwn, isOriginalGone, sentMessage } from "./outcome.js";
 import {
   CARD_REFUSED,
   isCardKnownRefused,
@@ -34,8 +34,6 @@ import {
 const NOT_A_TEXT_CHANNEL = 50008;
 /** Cannot reply without permission to read message history. */
 const NO_HISTORY = 160002;
-/** A tag is required to create a forum post in this channel. */
-const TAG_REQUIRED = 40067;
 const ARCHIVED = 50083;
 /** Cannot edit a message of another author. */
 const NOT_OURS = 50005;
@@ -150,7 +148,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   const { address, firstMessageId } = operation;
   if (isCardKnownRefused(context.channels, address.chatId, upload)) return CARD_REFUSED;
   const isForum = context.channels.isForum(address.chatId);
-  if (isForum && firstMessageId === undefined) return startThread(context, address.chatId, upload);
+  if (isForum && firstMessageId === undefined) return postInForum(context, address.chatId, upload);
   // What does not fit into the first message of a post follows in its thread.
   const chatId = isForum && firstMessageId !== undefined ? firstMessageId : address.chatId;
   const replyToId = context.channels.mayReplyIn(chatId) ? upload.body.replyToId : undefined;
@@ -165,7 +163,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   } catch (error) {
     // What follows a request in doubt keeps its nonce: else Discord could not drop it.
     const mayGoAnotherWay = error instanceof Refusal && !operation.mayHaveArrived;
-    if (mayGoAnotherWay && error.code === NOT_A_TEXT_CHANNEL) return startThread(context, chatId, upload);
+    if (mayGoAnotherWay && error.code === NOT_A_TEXT_CHANNEL) return postInForum(context, chatId, upload);
     if (replyToId !== undefined && isReferenceRefused(error)) {
       if (error.code === NO_HISTORY) context.channels.noteNoHistory(chatId);
       return post(context, operation, withoutReply(upload));
@@ -248,44 +246,6 @@ async function followUp(context: SendContext, interaction: InteractionRef, uploa
     const less = lighter(upload, error);
     if (less) return followUp(context, interaction, less);
     return failed(context, error, { repeat: "harmful", isInteraction: true, isPlain: upload.isPlain });
-  }
-}
-
-/** A post in a forum. Its first message has the thread's id, which later edits rely on. */
-async function startThread(
-  context: SendContext,
-  forumId: string,
-  upload: Upload,
-  applied_tags?: string[],
-): Promise<SendResult> {
-  const name = (upload.body.content.split("\n").find((line) => line.trim() !== "") ?? "…").trim();
-  const body = { name: [...name].slice(0, MAX_THREAD_NAME / 2).join(""), message: upload.request, applied_tags };
-  try {
-    return sentMessage(await context.caller.post(Routes.threads(forumId), { body, ...upload.extra }));
-  } catch (error) {
-    if (error instanceof Refusal && error.code === TAG_REQUIRED && !applied_tags)
-      return startTaggedThread(context, forumId, upload);
-    const less = lighter(upload, error);
-    if (less) return startThread(context, forumId, less, applied_tags);
-    noteCard(context.channels, forumId, upload, error);
-    return failed(context, error, { repeat: "harmful", isInteraction: false, ...traitsOf(upload) });
-  }
-}
-
-const forumTags = z.object({
-  available_tags: z.array(z.object({ id: z.string(), moderated: z.boolean().optional() })),
-});
-
-/** With the first tag that everybody may set; moderated ones need a permission. */
-async function startTaggedThread(context: SendContext, forumId: string, upload: Upload): Promise<SendResult> {
-  try {
-    const tags = forumTags.parse(await context.caller.get(Routes.channel(forumId))).available_tags;
-    const tag = tags.find(({ moderated }) => !moderated) ?? tags[0];
-    if (!tag) return { kind: "permanent", error: "the forum requires a tag and defines none" };
-    return await startThread(context, forumId, upload, [tag.id]);
-  } catch (error) {
-    // Nothing was posted yet.
-    return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: upload.isPlain });
   }
 }
 
@@ -396,13 +356,4 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   } catch (error) {
     return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
   }
-}
-
-function sentMessage(message: unknown): SendResult {
-  return { kind: "sent", messageId: idOf(message) };
-}
-
-function failed(context: SendContext, error: unknown, sent: Sent): SendResult {
-  if (isTokenRefused(error) && !sent.isInteraction) context.unauthorized();
-  return outcomeOf(error, sent);
 }

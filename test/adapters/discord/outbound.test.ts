@@ -689,6 +689,27 @@ describe("trouble", () => {
     expect(starts.at(-1)).toMatchObject({ status: 201, body: { applied_tags: ["72"] } });
   });
 
+  const lastPost = () => fake.calls.filter(({ kind }) => kind === "thread-start").at(-1);
+
+  it.each<[string, OutboundMessage]>([
+    ["Orders of Ann wait", { text: "", card: { title: "Orders of Ann wait", text: "since 10:00" } }],
+    ["🔶 Person 9101 in a direct message", { text: "<@1576658655531499527> 🔶 **Person 9101** in a direct message" }],
+    ["Orders wait", { text: "<@1576658655531499527>", card: { title: "Orders wait" } }],
+    ["Person 9101: forum_ok 1", { text: "**Person 9101**: forum\\_ok 1\nmore" }],
+    ["New message", { text: "…" }],
+  ])("to a forum is listed as %s", async (name, message) => {
+    expect(await rig.say(message, { chatId: fake.forumId })).toMatchObject({ kind: "sent" });
+    expect(lastPost()).toMatchObject({ status: 201, body: { name } });
+  });
+
+  it("to a forum whose title is refused is listed under a neutral one", async () => {
+    const refusal = { message: "Title was blocked by automatic moderation", code: 200_001 };
+    fake.fail({ path: "threads$", times: 1, action: { kind: "status", status: 400, body: refusal } });
+    expect(await rig.say({ text: "A blocked title" }, { chatId: fake.forumId })).toMatchObject({ kind: "sent" });
+    expect(lastPost()).toMatchObject({ status: 201, body: { name: "New message" } });
+    expect(ownTexts(String(lastPost()?.messageId))).toEqual(["A blocked title"]);
+  });
+
   it("without formatting has its links as words, since an address may be what was refused", () => {
     const message = {
       text: "look",

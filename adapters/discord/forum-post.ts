@@ -1,0 +1,84 @@
+/** A message as a post in a forum: a thread with a name, which lists show as plain text. */
+
+import { Routes } from "discord-api-types/v10";
+import { z } from "zod";
+import type { SendResult } from "../../src/domain/adapter.js";
+import { readRich } from "../../src/lib/markdown/message.js";
+import type { Caller } from "./caller.js";
+import type { Channels } from "./channels.js";
+import { MAX_THREAD_NAME } from "./codes.js";
+import type { PartBody } from "./encode.js";
+import { Refusal } from "./errors.js";
+import { failed, sentMessage } from "./outcome.js";
+import { lighter, noteCard, traitsOf, type Upload } from "./upload.js";
+
+/** A tag is required to create a forum post in this channel. */
+const TAG_REQUIRED = 40067;
+/** Title was blocked by automatic moderation. */
+const TITLE_BLOCKED = 200001;
+/** Of what has no words, and of what Discord refuses to list under its own. */
+const NEUTRAL_TITLE = "New message";
+/** https://docs.discord.com/developers/reference#message-formatting */
+const REFERENCE = /\\?<(?:@[!&]?|#|id:|t:|\/[^:<>]*:|a?:\w+:)[^<>]*>/g;
+
+interface PostContext {
+  caller: Caller;
+  channels: Channels;
+  unauthorized(): void;
+}
+
+interface Listed {
+  name?: string;
+  tags?: string[] | undefined;
+}
+
+/** Its first message has the thread's id, which later edits rely on. */
+export async function postInForum(
+  context: PostContext,
+  forumId: string,
+  upload: Upload,
+  { name = titleOf(upload.body), tags }: Listed = {},
+): Promise<SendResult> {
+  const body = { name, message: upload.request, applied_tags: tags };
+  try {
+    return sentMessage(await context.caller.post(Routes.threads(forumId), { body, ...upload.extra }));
+  } catch (error) {
+    const code = error instanceof Refusal ? error.code : undefined;
+    if (code === TAG_REQUIRED && !tags) return postTagged(context, forumId, upload, name);
+    if (code === TITLE_BLOCKED && name !== NEUTRAL_TITLE)
+      return postInForum(context, forumId, upload, { name: NEUTRAL_TITLE, tags });
+    const less = lighter(upload, error);
+    if (less) return postInForum(context, forumId, less, { name, tags });
+    noteCard(context.channels, forumId, upload, error);
+    return failed(context, error, { repeat: "harmful", isInteraction: false, ...traitsOf(upload) });
+  }
+}
+
+/** The first line with words, of a card its title, without marks, and without references, which lists would show as ids. */
+function titleOf({ content, embeds }: PartBody): string {
+  const shown = [content, embeds?.[0]?.title, embeds?.[0]?.description];
+  for (const line of shown.flatMap((text) => (typeof text === "string" ? text.split("\n") : []))) {
+    const words = line.replaceAll(REFERENCE, "").trim();
+    const { text } = readRich(words, "markdown", { canLink: () => true });
+    const title = [...text.replace(/\s+/g, " ").trim()].slice(0, MAX_THREAD_NAME / 2).join("");
+    if (/[\p{L}\p{N}]/u.test(title)) return title;
+  }
+  return NEUTRAL_TITLE;
+}
+
+const forumTags = z.object({
+  available_tags: z.array(z.object({ id: z.string(), moderated: z.boolean().optional() })),
+});
+
+/** With the first tag that everybody may set; moderated ones need a permission. */
+async function postTagged(context: PostContext, forumId: string, upload: Upload, name: string): Promise<SendResult> {
+  try {
+    const known = forumTags.parse(await context.caller.get(Routes.channel(forumId))).available_tags;
+    const tag = known.find(({ moderated }) => !moderated) ?? known[0];
+    if (!tag) return { kind: "permanent", error: "the forum requires a tag and defines none" };
+    return await postInForum(context, forumId, upload, { name, tags: [tag.id] });
+  } catch (error) {
+    // Nothing was posted yet.
+    return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: upload.isPlain });
+  }
+}
