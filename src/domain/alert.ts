@@ -242,8 +242,8 @@ export interface NoticeWords {
   step?: number;
   /** The people of a page in a private chat, by name. */
   sentTo?: string;
-  /** It was due in the quiet hours of its chat, and its sentences say so. */
-  hasWaited?: boolean;
+  /** When it was due, in the quiet hours of its chat: its sentences say that it waited. */
+  waitedSince?: number | undefined;
   /** It is posted here because another chat did not take it in time, or because that is not known. */
   copy?: NoticeCopy;
 }
@@ -363,6 +363,8 @@ export interface AlertStore {
 
   /** Notices that are not enqueued yet, oldest first. */
   notices(destination: string, limit: number): Promise<Notice[]>;
+  /** Those that were due there then, without those that were dropped; oldest first. */
+  noticesDueAt(destination: string, dueAt: number): Promise<Notice[]>;
   /** Decides which delivery says them; undefined: none (they say nothing new). */
   assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
   /** They are with the outbox, and looked after until they are settled. */

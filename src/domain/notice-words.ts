@@ -12,10 +12,10 @@ export const noticeSentences = ({ sentences, copy }: NoticeWords): readonly stri
 ];
 
 /** Without where and when it is said. */
-export const noticeWords = ({ sentences, step, sentTo, hasWaited, copy }: NoticeWords): NoticeWords => ({
+export const noticeWords = ({ sentences, step, sentTo, waitedSince, copy }: NoticeWords): NoticeWords => ({
   sentences,
   step,
   sentTo,
-  hasWaited,
+  waitedSince,
   copy,
 });

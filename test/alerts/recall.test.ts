@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { parseAddress } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
-import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const PRIVATE: Readonly<Record<string, string>> = { "dm-ann": "loop:7", "dm-ben": "loop:8" };
 const DM_ANN = "loop:bot:dm-ann";
@@ -52,7 +52,8 @@ it("the same people are called in the same words", async () => {
   expect(whom(on)).toEqual(["<@7|ann>"]);
   expect(pages(on)[0]?.text).not.toContain("have changed");
   const posted = (await on.alerts.history(id)).filter(({ event }) => event === "posted");
-  expect(posted.map(({ reason }) => reason)).toEqual([expect.stringContaining("it mentions ann")]);
+  const due = new Date(START + 15_000).toISOString();
+  expect(posted.map(({ reason }) => reason)).toEqual([expect.stringMatching(`it was due ${due}; it mentions ann`)]);
 });
 
 it("a rota that is corrected in the quiet hours", async () => {

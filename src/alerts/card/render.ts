@@ -2,6 +2,7 @@
 import type { Alert, AlertCard } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { labelsOf } from "../matchers.js";
+import { isOfWoken } from "../steps/breach.js";
 import type { Telling } from "../tell/telling.js";
 import { waitingPages } from "../tell/waiting-pages.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
@@ -9,16 +10,37 @@ import { alertDetails } from "./details.js";
 import { listCard, markOfCard } from "./list-card.js";
 import { movedCard, supersededCard } from "./moved-card.js";
 import { standingOf } from "./standing.js";
+import { inline, NAMED, TITLE_MAX } from "./words.js";
 
 export async function renderCard(card: AlertCard, telling: Telling): Promise<OutboundMessage> {
   const alerts = await telling.store.list({ cardId: card.id, limit: 20 });
-  if (card.kind !== "alert") return (await onlyOne(card, alerts, telling)) ?? listCard(card, telling);
+  if (card.kind !== "alert") {
+    const message = (await onlyOne(card, alerts, telling)) ?? (await listCard(card, telling));
+    const text = `${message.card?.text ?? ""}${await apartText(card, telling)}`;
+    return { ...message, card: { ...message.card, text } };
+  }
   // The newest episode is what it is about.
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
   const [moved] = await telling.store.movedFrom(card.id, 1);
   if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo, telling);
   if (alert === undefined) return withoutAlert(card, telling);
   return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
+}
+
+/** For a catch-up: what waited for the same end of quiet hours about alerts with other cards. */
+async function apartText({ id, kind, destination, key }: AlertCard, { store }: Telling): Promise<string> {
+  const waited = kind === "catch-up" ? await store.noticesDueAt(destination, Number(key)) : [];
+  const titles = new Set<string>();
+  for (const notice of waited) {
+    const alert = await store.get(notice.alertId);
+    const isHere = (await store.placesOf(notice.alertId)).some(({ cardId }) => cardId === id);
+    const isPosted = notice.deliveryId !== undefined || alert?.state === "firing";
+    if (alert && !isHere && (isPosted || isOfWoken(notice, alert))) titles.add(inline(alert.signal.title, TITLE_MAX));
+  }
+  if (titles.size === 0) return "";
+  const more = titles.size > NAMED ? ` and ${titles.size - NAMED} more` : "";
+  const named = [...titles].slice(0, NAMED).join(", ");
+  return `\n\nSeparate messages follow about alerts that already have a card: ${named}${more}.`;
 }
 
 /** The alert left this card, and was then put into another. */

@@ -13,7 +13,7 @@ const OVER: Partial<Record<AlertState, string>> = {
   inhibited: "🔇",
 };
 
-const TITLE_MAX = 200;
+export const TITLE_MAX = 200;
 /** A message about more alerts than these names these, and says how many more there are. */
 export const NAMED = 5;
 

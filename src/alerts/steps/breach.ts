@@ -1,14 +1,16 @@
 /**
- * A warning that breaks, an alert whose snooze ended, and one that fires and joins a card of many, are posted as a new message: their
- * card is only edited, which notifies no one. It is the first notice of the breach, and may be the only one after a snooze.
+ * A warning that breaks, an alert whose snooze ended, one that fires and joins a card of many, and a clock that is overdue again on its
+ * former card, are posted as a new message: their card is only edited, which notifies no one. It is the first notice of the breach, and
+ * may be the only one after a snooze. In quiet hours it waits for their end.
  */
-import type { Alert, NewNotice } from "../../domain/alert.js";
+import type { Alert, NewNotice, Notice } from "../../domain/alert.js";
 import { noticeText } from "../../domain/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import type { AlertsConfig } from "../config.js";
 import { accountsOf, knownAs } from "../people.js";
 import type { Plan } from "../plan.js";
 import { isAtLeast } from "../quiet-hours.js";
+import { WAITED } from "./escalate.js";
 import { quietEnd } from "./quiet-hours.js";
 
 const LOUD = "high";
@@ -21,8 +23,10 @@ export function breach(plan: Plan, alerting: Pick<Alerting, "config">): void {
     const what = there.has(destination) ? news : destination === joinedAt ? breachOf(plan) : undefined;
     // An escalation at the same moment is a new message already, and so is a card that is not posted yet.
     const isPosted = notices.some((notice) => notice.destination === destination);
-    if (what === undefined || isPosted || quietEnd(plan, destination, alerting) !== undefined) continue;
-    notices.push({ alertId: alert.id, destination, kind: "reminder", ...what, dueAt: now });
+    if (what === undefined || isPosted) continue;
+    const end = quietEnd(plan, destination, alerting);
+    const waiting = end === undefined ? {} : { sentences: [...what.sentences, WAITED], waitedSince: now };
+    notices.push({ alertId: alert.id, destination, kind: "reminder", ...what, ...waiting, dueAt: end ?? now });
   }
 }
 
@@ -49,8 +53,14 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
 function breachOf({ alert, now }: Plan): Words | undefined {
   if (alert.state !== "firing" || !isAtLeast(alert.severity, LOUD)) return undefined;
   const text = alert.signal.clock === undefined ? "It fires now" : "Overdue now";
-  return { key: `breach:${alert.firedAt ?? now}`, sentences: [text], mentions: [] };
+  return { key: `${BREACH}${alert.firedAt ?? now}`, sentences: [text], mentions: [] };
 }
+
+const BREACH = "breach:";
+
+/** A page about the alert is posted in the same chat at the same time, and notifies its readers of the breach. */
+export const isInPage = ({ alertId, key }: Notice, posted: readonly Notice[]) =>
+  key.startsWith(BREACH) && posted.some((one) => one.alertId === alertId && one.kind === "escalation");
 
 const WOKEN = "wake:acked:";
 const wokenKey = (at: number) => `${WOKEN}${at}`;

@@ -299,10 +299,10 @@ function take(
       ? { sentences: [...changed, ...news] }
       : { sentences: [first, ...lost, ...news, ...last], step: number };
     if (words.sentences.length === 0) continue;
-    const hasWaited = quietEnd(plan, destination, alerting) !== undefined;
+    const waitedSince = quietEnd(plan, destination, alerting) === undefined ? undefined : now - lateMs;
     const known = page.flatMap((one) => (one.destination === destination ? one.mentions : []));
     const whom = mentionedAt(destination, mentioned, alerting).filter((one) => !known.includes(storedAs(one)));
-    notify(plan, destination, { key: keyThere, group, mentioned: whom, words: { ...words, hasWaited } }, alerting);
+    notify(plan, destination, { key: keyThere, group, mentioned: whom, words: { ...words, waitedSince } }, alerting);
   }
   for (const { destination, name } of reach.direct) {
     const sentTo = namesOf([{ ref: name, name }], alerting);

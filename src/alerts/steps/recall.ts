@@ -60,8 +60,8 @@ export async function recall(
   const first = titleOf(then.number, names, route, routes);
   const changed = names === "" ? [] : [changedText(names)];
   const isLast = urging.steps === Number(place) && nextStepOf(alert, route) === undefined;
-  const { hasWaited = false } = notice;
-  const last = [...(hasWaited ? [WAITED] : []), ...(isLast ? [LAST] : [])];
+  const { waitedSince } = notice;
+  const last = [...(waitedSince !== undefined ? [WAITED] : []), ...(isLast ? [LAST] : [])];
   const end = reach.isUnreached ? UNREACHED : "";
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
@@ -76,7 +76,7 @@ export async function recall(
     notify(
       plan,
       destination,
-      { key, group, mentioned: whom, words: { sentences, step: then.number, hasWaited }, dueAt },
+      { key, group, mentioned: whom, words: { sentences, step: then.number, waitedSince }, dueAt },
       alerting,
     );
   }
@@ -84,7 +84,7 @@ export async function recall(
     const sentTo = namesOf([{ ref, name: ref }], alerting);
     const facts = sentencesFor(undefined, step, reach, alerting, now);
     const sentences = [first, ...changed, ...facts, ...last, directlyTo(sentTo, alerting)];
-    const words = { sentences, step: then.number, sentTo, hasWaited };
+    const words = { sentences, step: then.number, sentTo, waitedSince };
     notify(plan, destination, { key: keyOf(destination), group, mentioned: [], words, dueAt }, alerting);
   }
   const isKnown = plan.notices.every(({ destination, key }) =>

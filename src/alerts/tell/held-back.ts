@@ -49,12 +49,13 @@ export async function recordPosted(
 ): Promise<void> {
   const { store, run } = telling;
   for (const notice of notices) {
-    const { alertId: id, destination, dueAt } = notice;
+    const { alertId: id, destination, waitedSince, dueAt: atEnd } = notice;
+    const dueAt = waitedSince ?? atEnd;
     const alert = await store.get(id);
     const hold = alert && (await holdOf(notice, alert, telling));
     const history = await store.history(id, HISTORY_MAX);
     const lost = history.findLast((event) => isLossOf(event, notice));
-    const isLate = settledAt - dueAt >= LATE_PAGE_MS || notice.hasWaited;
+    const isLate = settledAt - dueAt >= LATE_PAGE_MS || waitedSince !== undefined;
     const lateSince = isLate ? dueAt : 0;
     const since = Math.max(lost?.at ?? 0, hold && hold.until <= enqueuedAt ? hold.until : 0, lateSince);
     if (since === 0) continue;

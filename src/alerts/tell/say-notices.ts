@@ -14,7 +14,7 @@ import { standingOf } from "../card/standing.js";
 import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { quietUntil } from "../quiet-hours.js";
-import { isOfWoken, wokenText } from "../steps/breach.js";
+import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
 import { lostPrivately } from "../steps/fallback.js";
 import { isRepeated, newestReminders, remindedAt } from "../steps/remind.js";
@@ -99,7 +99,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     }
     if (await callPresent(fresh, telling)) continue;
     const sayings = await sayingsOf(fresh, destination, telling);
-    const timely = sayings.filter((one) => isTimely(one, now));
+    const timely = sayings.filter((one) => isTimely(one, now) && !isInPage(one.notice, fresh));
     await drop(
       fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id)),
       telling,

@@ -25,6 +25,7 @@ export function createNotices({
 }: Connection): Pick<
   AlertStore,
   | "notices"
+  | "noticesDueAt"
   | "assignNotices"
   | "noticesSent"
   | "requeueNotices"
@@ -39,6 +40,10 @@ export function createNotices({
   const waiting = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_sent ORDER BY id LIMIT ?`,
+  );
+  const dueAt = database.prepare<[string, number], NoticeRecord>(
+    `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
+     WHERE destination = ? AND due_at = ? AND (delivery_id IS NOT NULL OR NOT is_sent) ORDER BY id`,
   );
   const assign = database.prepare<[string | null, number, number, number]>(
     "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
@@ -77,6 +82,7 @@ export function createNotices({
   const settle = database.prepare<[number]>("UPDATE alert_notices SET is_settled = 1 WHERE id = ?");
   return {
     notices: (destination, limit) => read(() => waiting.all(destination, limit).map(noticeOf)),
+    noticesDueAt: (destination, at) => read(() => dueAt.all(destination, at).map(noticeOf)),
     assignNotices: (ids, deliveryId) =>
       write(() => {
         const isDropped = deliveryId === undefined ? 1 : 0;
