@@ -89,7 +89,7 @@ const route = z.strictObject({
     ),
   hold: duration("0s").describe("How long a problem must last before it is reported (against flapping)."),
   reopen_within: duration("10m").describe(
-    "A problem that comes back within this time changes its old card instead of posting a new one.",
+    "A problem that comes back within this time changes its old card instead of posting a new one. That notifies no one, except when a target is missed again with severity high or critical: then a new message follows.",
   ),
   ack_for: duration("8h").describe(
     "How long an acknowledgement holds. After it, reminders of an alert that still fires start again; they also do when an acknowledged warning becomes overdue. 0s: it holds without end.",
@@ -133,7 +133,7 @@ const destination = z.strictObject({
   quiet: quiet
     .optional()
     .describe(
-      "Quiet hours: alerts that arrive then are sent in one message when they end. Escalations wait as well, and the card elsewhere shows it.",
+      "Quiet hours: alerts that arrive then are sent in one message when they end. Escalations wait as well, and the card elsewhere shows it. When an alert that has a card becomes overdue in the quiet hours, or its snooze ends then, a message follows when they end.",
     ),
   timezone: zone("times written out, where the platform cannot show the reader's"),
   per_minute: z.int().min(1).default(10).describe("New messages about alerts at most; what is more shares one card."),

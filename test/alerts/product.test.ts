@@ -322,6 +322,10 @@ describe("a customer's message that the default route copies", () => {
     );
     expect(card.text).toContain("It was overdue before, was given more time once, and is overdue again.");
     expect(card.text).not.toContain("It has happened");
+    const id = card.card?.footer ?? "";
+    const isNews = ({ card: none, text }: Shown) =>
+      none === undefined && text.includes(id) && text.includes("Overdue now");
+    await until(async () => (await inRoom("general")).some(isNews), "the message that it is overdue again");
     const details = await line("/alerts show last");
     expect(JSON.stringify(details)).toMatch(/<t:\d+:T>[^<]* overdue|\d\d:\d\d:\d\d[^<]* overdue/);
   });

@@ -94,11 +94,11 @@ class Page {
     return endedAt <= this.#now && endedAt + withinMs > this.#now;
   }
 
-  /** No new message shows it: the card of many stands there already. What comes back soon is an edit for every card. */
+  /** No new message shows it, because its card stands there already. What comes back soon may be flapping, and is announced only when it has a clock. */
   async isOnlyEdited(card: AlertCard, alert: Alert): Promise<boolean> {
-    if (card.kind === "alert" || this.made.includes(card)) return false;
+    if (this.made.includes(card)) return false;
     const isPosted = card.isPosted || (await this.#telling.deliveryOf(card.deliveryId)) !== undefined;
-    return isPosted && !(await this.#isBack(alert, card));
+    return isPosted && (alert.signal.clock !== undefined || !(await this.#isBack(alert, card)));
   }
 
   async #common(kind: "rest" | "catch-up", key: string, group: string): Promise<AlertCard> {
