@@ -61,8 +61,8 @@ export interface CommandDeps {
   status(): GatewayStatus | Promise<GatewayStatus>;
   /** An operator sends a held or dead delivery after all, and the outbox looks at it now. False when it is neither. */
   release(deliveryId: string, confirmed: boolean): Promise<boolean>;
-  /** Deletes deliveries that will not be sent; hooks are notified of those that were held. Resolves with the ids of those that it deleted. */
-  discard(deliveryIds: readonly string[]): Promise<string[]>;
+  /** Deletes deliveries that will not be sent, and dead messages of the inbox (`m5`); hooks are notified of deliveries that were held. Resolves with the ids of those that it deleted. */
+  discard(ids: readonly string[]): Promise<string[]>;
   /** Cancels a delivery that waits for its turn. False when it does not wait any more. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** Ends a delivery that is not done yet; parts that were sent stay. Undefined when it is not open any more. */

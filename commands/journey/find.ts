@@ -12,6 +12,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
+import { correctionsOf, editsOf, lastChangesOf, laterChanges } from "./corrections.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
 import { changesOf, isInCommandLane, type Surroundings, surroundingsOf } from "./surroundings.js";
 
@@ -23,8 +24,6 @@ const MAX_READS = 50;
 /** How many deliveries are read at once for posts of hooks, and how often: back to the message, and not further than this. */
 const LAST_DELIVERIES = 500;
 const MAX_DELIVERY_READS = 10;
-/** Edits of a message of the gateway that its path shows. */
-const LAST_EDITS = 3;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
@@ -39,7 +38,7 @@ interface Path {
   row: InboxRow | undefined;
   /** The gateway's own message, when that was named. */
   own: Delivery | undefined;
-  /** What was sent because of `row`: the answers, then what hooks posted, each oldest first; `own` and its last edits when that was named. */
+  /** What was sent because of `row`: the answers, its corrections and deletion, then what hooks posted, each oldest first; `own` and its last edits when that was named. */
   deliveries: readonly Delivery[];
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
@@ -196,9 +195,15 @@ async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
 
 async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined): Promise<Found> {
   if (row === undefined) return { kind: "none" };
-  const answers = await deps.store.outbox.answersTo(`m${row.id}`);
   // What hooks post when it is edited is posted because of the message, too.
   const changes = await changesOf(deps, row, undefined);
+  const answered = await deps.store.outbox.answersTo(`m${row.id}`);
+  const notes = answered.filter(({ isCourtesy }) => isCourtesy);
+  const answers = [
+    ...answered.filter((one) => !notes.includes(one)),
+    ...(await correctionsOf(deps, changes, answered)),
+    ...notes,
+  ];
   const deliveries = [...answers, ...(await postsOf(deps, [row, ...changes], answers))];
   const made = await madeBecauseOf(deps, [row, ...changes]);
   const roots = new Set([
@@ -218,7 +223,8 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   const known = new Set(deliveries.map(({ id }) => id));
   const fired = dispatches.map(({ id }) => rootOf(id)).filter((id) => id.startsWith("d_"));
   const gone: Gone[] = [];
-  for (const id of new Set([...(row.deliveryIds ?? []), ...made, ...fired]))
+  const handled = [row, ...lastChangesOf(changes)].flatMap(({ deliveryIds = [] }) => deliveryIds);
+  for (const id of new Set([...handled, ...made, ...fired]))
     if (!known.has(id) && (await deps.store.outbox.get(id)) === undefined)
       gone.push({ id, purge: await purgeOf(deps, id, row.receivedAt) });
   return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone, roots: [...roots] } };
@@ -233,7 +239,9 @@ async function madeBecauseOf({ automations }: CommandDeps, rows: readonly InboxR
 /** A delivery of the message that the outbox does not have: it was deleted, or there never was one. */
 async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: string): Promise<Found> {
   const purge = await purgeOf(deps, id, row.receivedAt);
-  const dispatches = await dispatchesOf(deps, [`m${row.id}`, id], []);
+  const deliveries = await editsOf(deps, id);
+  const roots = [`m${row.id}`, id, ...deliveries.map((one) => one.id)];
+  const dispatches = await dispatchesOf(deps, roots, []);
   const wasThere =
     purge !== undefined || row.deliveryIds?.includes(id) || dispatches.some((one) => rootOf(one.id) === id);
   if (!wasThere) {
@@ -246,10 +254,10 @@ async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: st
       asked,
       row,
       own: undefined,
-      deliveries: [],
+      deliveries,
       dispatches,
       gone: [{ id, purge }],
-      roots: [`m${row.id}`, id],
+      roots,
     },
   };
 }
@@ -284,11 +292,10 @@ async function postsOf(
 
 async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {
   const row = await causeOf(deps, own.cause.id);
-  const edits = (await deps.store.outbox.list({ targetId: own.id, limit: LAST_EDITS })).reverse();
   const about = own.parts.flatMap(({ messageId }) =>
     messageId === undefined ? [] : [{ conversation: own.conversation, messageId }],
   );
-  const deliveries = [own, ...edits];
+  const deliveries = [own, ...(await editsOf(deps, own.id)), ...(await laterChanges(deps, own))];
   const roots = [...(row ? [`m${row.id}`] : []), ...deliveries.map(({ id }) => id)];
   const dispatches = await dispatchesOf(deps, roots, about.slice(0, 1));
   return { kind: "found", journey: { asked, row, own, deliveries, dispatches, gone: [], roots } };

@@ -26,7 +26,7 @@ import { journalLines } from "./journal-lines.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
 import { refusedLines, wasPausedText } from "./refused.js";
 import { ownWordText, runningText } from "./surroundings.js";
-import { behindText, deniedText, endText, goneText, lostAt, whyUnhandled } from "./why-not-reached.js";
+import { behindText, deniedText, endText, goneLines, lostAt, whyUnhandled } from "./why-not-reached.js";
 
 /** Deliveries and failures shown; `--json` has all. */
 const MAX_SHOWN = 4;
@@ -35,7 +35,7 @@ const MAX_BUTTONS = 3;
 
 /** `taskId`: the task, when what was named is a dispatch of a task that there is. */
 export async function showPath(deps: CommandDeps, journey: Journey, taskId?: string): Promise<CommandAnswer> {
-  const { id, row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
+  const { id, row, own, deliveries, dispatches, asked, decisions, origin } = journey;
   const now = deps.clock.now();
   const failures = failureLines(journey, now);
   const refused = refusedLines(journey, now);
@@ -58,6 +58,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...earlierEnds(journey, now),
       ...crashes,
       ...changeLines(deps, journey, now),
+      ...goneLines(journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
         at: delivery.settledAt ?? Number.POSITIVE_INFINITY,
         text: deliveryLine(deps, delivery, journey, now),
@@ -65,7 +66,6 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
     ]),
     ...(refused.length > MAX_SHOWN ? [`… and ${count(refused.length - MAX_SHOWN, "more skipped hook")}`] : []),
     ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
-    ...gone.map((one) => goneText(one, dispatches, now)),
     ...journey.unsaid.map((one) => unsaidText(one, now)),
   ];
   return answer({

@@ -1,6 +1,7 @@
 /** What stands around a message at this moment: the hooks at work on it, what it waits for, what operators decided, what sent it. */
 
 import { addressOf } from "../../src/domain/event.js";
+import { noteText } from "../../src/domain/given-up.js";
 import type { Cause } from "../../src/domain/journal.js";
 import { rootOf } from "../../src/domain/journal.js";
 import { isOpenly, openlyId } from "../../src/domain/openly.js";
@@ -184,8 +185,10 @@ async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefi
 }
 
 /** What a delivery of the gateway's own words stands for; undefined for an answer. */
-export function ownWordText({ id, cause }: Delivery, row: InboxRow | undefined): string | undefined {
+export function ownWordText({ id, cause, targetId = id }: Delivery, row: InboxRow | undefined): string | undefined {
   if (cause.kind !== "command" || row === undefined) return undefined;
+  const note = noteText(targetId);
+  if (note !== undefined) return note;
   const about = row.outcome === "unrouted" ? `a note that no hook answered ${code(`m${row.id}`)}` : "a note";
   const isAnswer = row.outcome === "command" || row.outcome === "form";
   if (isOpenly(id))

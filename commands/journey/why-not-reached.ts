@@ -166,9 +166,9 @@ export function whyUnhandled(journey: Journey, now: number): string | undefined 
 }
 
 /** The message itself was deleted. */
-function whyGone({ id, gone, dispatches }: Journey, now: number): string | undefined {
-  const own = gone.find((one) => one.id === rootOf(id) && one.id.startsWith("m"));
-  return own && goneText(own, dispatches, now);
+function whyGone(journey: Journey, now: number): string | undefined {
+  const own = journey.gone.find((one) => one.id === rootOf(journey.id) && one.id.startsWith("m"));
+  return own && goneText(own, journey.dispatches, now);
 }
 
 function unhandledText(
@@ -235,14 +235,32 @@ export function deniedText(reason: string | undefined): string {
   return meaning === undefined ? plain(reason) : `**${plain(reason)}** (${meaning})`;
 }
 
-/** What was deleted: how it had ended, and who deleted it. */
-export function goneText({ id, purge }: Gone, dispatches: readonly DispatchRecord[], now: number): string {
+/** The same of all that was deleted, at its time where that is on record. */
+export function goneLines(journey: Journey, now: number): { at: number; text: string }[] {
+  return journey.gone.map((one) => {
+    const at = one.purge?.at;
+    const text = goneText(one, journey.dispatches, now, journey.deliveries);
+    return at === undefined ? { at: Number.POSITIVE_INFINITY, text } : { at, text: `${clockTime(at, now)} ${text}` };
+  });
+}
+
+/** What was deleted: how it had ended, and who deleted it. `deliveries`: its corrections are among them. */
+export function goneText(
+  { id, purge }: Gone,
+  dispatches: readonly DispatchRecord[],
+  now: number,
+  deliveries: readonly Delivery[] = [],
+): string {
   const about = dispatches.filter((one) => rootOf(one.id) === id);
   const end = recordedEnd(about) ?? (purge?.was && endText(purge.was, about));
   const before = end === undefined ? "" : ` ${end}, and`;
   if (purge === undefined) return `${code(id)} was${before} deleted after the retention.`;
   const by = plain(purge.by.displayName ?? `${purge.by.platform}:${purge.by.userId}`, 64);
-  return `${code(id)} was${before} **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): nothing more of it is ${id.startsWith("m") ? "handled" : "sent"}.`;
+  const correction = deliveries.findLast(({ targetId, operation }) => targetId === id && operation === "edit");
+  const after = correction
+    ? `. Its correction ${code(correction.id)} is **${correction.status}**`
+    : `: nothing more of it is ${id.startsWith("m") ? "handled" : "sent"}`;
+  return `${code(id)} was${before} **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)})${after}.`;
 }
 
 /** How a delivery ended, by the last of its dispatches that says so. */

@@ -29,12 +29,17 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     if (delivery) return { kind: "delivery", delivery };
   }
   const purge = await purgeOf(deps, id, 0);
-  if (purge)
+  if (purge) {
+    const correction = (await store.outbox.list({ targetId: id, limit: 5 })).find((one) => one.operation === "edit");
+    const after = correction
+      ? ` Its correction ${correction.id} is ${correction.status}.`
+      : ` Nothing more of it is ${inboxId === undefined ? "sent" : "handled"}.`;
     throw new HookgateError({
       code: "PURGED",
-      message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}: nothing more of it is ${inboxId === undefined ? "sent" : "handled"}.`,
+      message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}.${after}`,
       hint: `/hooks why ${id} shows what is on record about it.`,
     });
+  }
   throw notFound(
     inboxId === undefined ? "delivery" : "inbox message",
     id,

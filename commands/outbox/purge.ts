@@ -50,10 +50,7 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   const isStale = hasChanged(context, all);
   if (amount > 0 && (isStale || context.options.yes !== true))
     return confirmPurge(what, kinds, chosen, { all, isStale });
-  const ids = [
-    ...(await deps.discard(letters.map(({ id }) => id))),
-    ...(await deps.store.inbox.discard(rows.map(({ id }) => id))).map((rowId) => `m${rowId}`),
-  ];
+  const ids = await deps.discard(all);
   await recordActed(deps, context, "purge", what, ids, [
     ...found.flatMap(({ one, letters }) => letters.map(({ id, reason }) => ({ id, status: one, reason }))),
     ...rows.map(({ id, reason }) => ({ id: `m${id}`, status: "dead" as const, reason })),
@@ -115,13 +112,9 @@ async function purgeOne(
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
   if (!isPurgeable) throw notPurgeable(`${id} is ${status} and is not deleted by hand.`);
   if (options.yes !== true) return confirmOne(deps, context, letter, id);
-  const [ids, was]: [string[], Omit<FormerEnd, "id">] =
-    letter.kind === "delivery"
-      ? [await deps.discard([letter.delivery.id]), letter.delivery]
-      : [
-          (await deps.store.inbox.discard([letter.row.id])).map((rowId) => `m${rowId}`),
-          { status: "dead", reason: letter.row.error },
-        ];
+  const ids = await deps.discard([id]);
+  const was: Omit<FormerEnd, "id"> =
+    letter.kind === "delivery" ? letter.delivery : { status: "dead", reason: letter.row.error };
   await recordActed(deps, context, "purge", id, ids, [{ id, status: was.status, reason: was.reason }]);
   return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
 }

@@ -378,7 +378,7 @@ export class Parts extends OnGround {
       status: () => this.gateway.status(),
       release: async (deliveryId, confirmed) =>
         (!confirmed && (await alerts.sendAnew(deliveryId))) || this.gateway.release(deliveryId, confirmed),
-      discard: (deliveryIds) => this.gateway.discard(deliveryIds),
+      discard: (ids) => this.gateway.discard(ids),
       withdraw: (deliveryId, reason) => this.gateway.withdraw(deliveryId, reason),
       cancelRest: (deliveryId, reason) => this.gateway.cancelRest(deliveryId, reason),
       revive: (inboxId) => this.gateway.revive(inboxId),

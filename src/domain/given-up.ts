@@ -2,6 +2,7 @@
  * How a delivery ended that did not plainly arrive, by the words of its reason: read here, and by the queries of `store/letters.ts`. Doubt stands
  * at the start of a reason, where no words of a hook or a platform can be.
  */
+import { answerId } from "./journal.js";
 import { MAY_HAVE_BEEN_SENT } from "./letters.js";
 import { partCountText } from "./part-count.js";
 import type { Delivery, DeliveryPart } from "./store.js";
@@ -36,6 +37,22 @@ export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: Deli
 /** A person has seen that it arrived: the platform never said under which id. */
 export const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart): boolean =>
   status === "sent" && operation === "create" && messageId === undefined;
+
+/** The id of the note that a message was given up before it was handled. `round`: a second try by an operator may answer it, or end in another note. */
+export const givenUpNoteId = (causeId: string, round: number): string => answerId(causeId, `g${round}`);
+
+export const isGivenUpNote = (deliveryId: string): boolean => /^d_m\d+g\d+$/.test(deliveryId);
+
+/** The id of the note that a change of the message `m<rowId>` was not passed on, because an operator deleted the message. */
+export const goneNoteId = (rowId: number, change: "edited" | "deleted"): string =>
+  answerId(`m${rowId}`, change === "edited" ? "u" : "v");
+
+/** What a note of the gateway about a dead or deleted message stands for; undefined for any other delivery. */
+export function noteText(deliveryId: string): string | undefined {
+  if (isGivenUpNote(deliveryId)) return "a notice that the message was given up";
+  const [, mark] = /^d_m\d+([uv])$/.exec(deliveryId) ?? [];
+  return mark && `a notice that the ${mark === "u" ? "correction" : "deletion"} was not passed on`;
+}
 
 /** Why an edit is held: releasing the message that it changes releases it too. */
 export const heldWith = (targetId: string): string => `what it changes is held: ${targetId}`;

@@ -110,6 +110,8 @@ export interface InboxStore {
   lastId(): Promise<number>;
   /** The row of a message, by its platform id. */
   find(at: Address, eventId: string): Promise<InboxRow | undefined>;
+  /** The id of the row of a message that was deleted, by its platform id, while its event is known (`dedup_for`). */
+  formerId(at: Address, eventId: string): Promise<number | undefined>;
   /** The edits, reactions and deletions of a message, by its platform id, oldest first. */
   changesOf(at: Address, messageId: string): Promise<InboxRow[]>;
   /** The rows of this platform id in all chats: an id is unique in its chat only. */

@@ -152,10 +152,10 @@ export interface Gateway {
   /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
   release(deliveryId: string, confirmed?: boolean): Promise<boolean>;
   /**
-   * Deletes deliveries that will not be sent; `delivery_failed` fires for those that were held. `reason`: absent when an operator discards them.
-   * Resolves with the ids of those that it deleted. What is on its way, or was sent, stays.
+   * Deletes deliveries that will not be sent, and dead messages of the inbox (`m5`); `delivery_failed` fires for deliveries that were held.
+   * `reason`: absent when an operator discards them. Resolves with the ids of those that it deleted. What is on its way, or was sent, stays.
    */
-  discard(deliveryIds: readonly string[], reason?: string): Promise<string[]>;
+  discard(ids: readonly string[], reason?: string): Promise<string[]>;
   /** Cancels a delivery of which nothing was sent or is being sent; `delivery_failed` fires. False when it was too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** An operator ends an open delivery, also one that is partly sent; `delivery_failed` fires. Undefined when it is not open any more. */

@@ -320,8 +320,8 @@ class RunningGateway implements Gateway {
     await this.release(deliveryId, true);
   }
 
-  discard(deliveryIds: readonly string[], reason = DISCARDED): Promise<string[]> {
-    return discard(deliveryIds, reason, this.#out);
+  discard(ids: readonly string[], reason = DISCARDED): Promise<string[]> {
+    return discard(ids, reason, this.#out);
   }
 
   withdraw(deliveryId: string, reason: string): Promise<boolean> {

@@ -1,12 +1,15 @@
 /** Keys of events whose rows retention removed while their platform may still hand them over again. Mostly there are none. */
+import type { Address } from "../domain/address.js";
 import type { InboundEvent } from "../domain/event.js";
 import { addressOf } from "../domain/event.js";
 import type { Connection } from "./connection.js";
 
 export interface InboxSeen {
-  /** The id that the event's row had. Like the other, inside an open transaction. */
+  /** The id that the event's row had. Inside an open transaction. */
   find(event: InboundEvent): number | undefined;
-  /** Keeps the key of a row that is about to go, if it came in since then. */
+  /** The same, outside of a transaction, too. */
+  idOf(at: Address, eventId: string): number | undefined;
+  /** Keeps the key of a row that is about to go, if it came in since then. Inside an open transaction. */
   remember(inboxId: number, since: number): void;
 }
 
@@ -27,12 +30,11 @@ export function createInboxSeen({ database, onTransaction }: Connection): InboxS
     end() {},
   });
 
+  const idOf = ({ platform, botId, chatId }: Address, eventId: string) =>
+    find.get(chatId, eventId, botId, platform)?.id;
   return {
-    find(event) {
-      if (isEmpty) return undefined;
-      const { platform, botId, chatId } = addressOf(event);
-      return find.get(chatId, event.eventId, botId, platform)?.id;
-    },
+    find: (event) => (isEmpty ? undefined : idOf(addressOf(event), event.eventId)),
+    idOf,
     remember(inboxId, since) {
       isEmpty = false;
       remember.run(inboxId, since);

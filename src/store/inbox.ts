@@ -209,6 +209,7 @@ export function createInbox(
     lastId: () => read(() => lastId.get()?.id ?? 0),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
+    formerId: (at, eventId) => read(() => seen.idOf(at, eventId)),
     changesOf: ({ chatId, botId, platform }: Address, id) =>
       read(() => {
         const [edits, reactions] = [

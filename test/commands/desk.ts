@@ -74,6 +74,7 @@ export async function openDesk(): Promise<Desk> {
     liftPauses: async () => [],
     discard: async (ids) => {
       await store.outbox.purge({ ids: [...ids] });
+      await store.inbox.discard(ids.flatMap((id) => (/^m\d/.test(id) ? [Number(id.slice(1))] : [])));
       return [...ids];
     },
     withdraw: (id, reason) => store.outbox.withdraw(id, reason, clock.now(), false),

@@ -157,6 +157,43 @@ describe("the notice about an answer that was not passed on", () => {
     },
   );
 
+  it("says that an operator deleted a vetoed answer, unless a correction of it was posted", async () => {
+    const { rig, near, answer, correct, lines } = await startDesk(CLOSED);
+    await answer("the secret answer");
+    await answer("another secret", { messageId: "f2" });
+    await correct("the corrected answer");
+    expect(await rig.gateway.discard(["d_m2f", "d_m3f"])).toHaveLength(2);
+    await rig.idle();
+    expect(lines()).toEqual([
+      "The corrected message was passed on.",
+      "This message was not passed on. An operator deleted it from the outbox.",
+    ]);
+    await correct("the better answer");
+    expect(near.texts("dm-5")).toEqual(["**Ada**: the better answer"]);
+  });
+
+  it("says of a deleted answer in doubt that a correction and a deletion of it are not passed on, once", async () => {
+    const { rig, near, answer, correct, lines } = await startDesk(CLOSED);
+    near.script = () => IN_DOUBT;
+    await answer("the answer");
+    const [held] = await rig.store.outbox.list({ status: "held", limit: 1 });
+    const { id = "", status = "held", reason } = held ?? {};
+    await rig.gateway.discard([id]);
+    const operator = { platform: "web", userId: "1", role: "owner" } as const;
+    const details = { ids: [id], was: [{ status, reason, ids: [id] }] };
+    await rig.store.audit.record({ at: 0, operator, action: "purge", target: id, details, outcome: "done" });
+    await correct("the corrected answer");
+    await correct("the better answer");
+    const address = { platform: "far", botId: "bot", chatId: "desk" };
+    await rig.receive({ kind: "deleted", eventId: "delete:f1", address, messageId: "f1", at: 0 });
+    await rig.idle();
+    expect(lines()).toEqual([
+      "It is not known whether this was passed on. An operator deleted it from the outbox.",
+      expect.stringMatching(/^\*\*The correction of your message was not passed on: .*\n.*text before the correction/),
+      expect.stringMatching(/^\*\*The deletion of your message was not passed on: .*\n.*its copy may still be shown/),
+    ]);
+  });
+
   it("is one for each correction: a later one that is refused has its own", async () => {
     const { near, answer, correct, lines } = await startDesk(CLOSED);
     await answer("the answer");
@@ -199,6 +236,48 @@ describe("an answer that is given up before it is handled", () => {
     for (const messageId of ["f1", "f2"]) await closed.answer("a crash", { userId, messageId });
     expect(closed.lines()).toEqual([text, text.replaceAll("m2", "m3")]);
     expect(closed.far.messages.slice(1).map(({ body }) => body.replyToId)).toEqual(["f1", "f2"]);
+  });
+
+  it.each([
+    ["an operator", "7"],
+    ["a person without a role", "8"],
+  ])("has its notice changed when it is posted after all: %s", async (_, userId) => {
+    for (const direct of [undefined, CLOSED]) {
+      const { rig, near, far, answer, correct, lines } = await startDesk(direct);
+      const notices = () => (direct ? lines() : far.texts(`dm-${userId}`));
+      await answer("a crash", { userId });
+      expect(notices()).toHaveLength(1);
+      await rig.gateway.revive(2);
+      await rig.idle();
+      expect(notices()).toHaveLength(2);
+      await correct("the answer", { userId });
+      near.script = () => REFUSED;
+      await rig.gateway.revive(2);
+      await rig.idle();
+      near.script = () => undefined;
+      await rig.gateway.release("d_m2f");
+      await rig.idle();
+      expect(near.texts("dm-5")).toEqual(["**Ada**: the answer"]);
+      const posted = direct ? "This message was passed on." : "**Your message was posted in loop:bot:dm-5.**";
+      expect(notices()).toEqual([posted, posted, posted]);
+    }
+  });
+
+  it.each([
+    ["an operator", "7"],
+    ["a person without a role", "8"],
+  ])("has its notice changed when an operator deletes it: %s", async (_, userId) => {
+    for (const direct of [undefined, CLOSED]) {
+      const { rig, far, answer, lines } = await startDesk(direct);
+      await answer("a crash", { userId });
+      expect(await rig.gateway.discard(["m2", "m9"])).toEqual(["m2"]);
+      await rig.idle();
+      expect(direct ? lines() : far.texts(`dm-${userId}`)).toEqual([
+        direct
+          ? "This message was not handled. An operator deleted it from the outbox."
+          : expect.stringContaining("**Your message was not handled: an operator deleted it from the outbox.**"),
+      ]);
+    }
   });
 
   it("tells a customer nothing, nor a colleague who answers no message", async () => {

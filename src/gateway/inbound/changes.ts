@@ -14,6 +14,7 @@ import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { recordMove } from "../outbound/follow-move.js";
 import { copiesOf, correctedCopy, withAddressing } from "./forward.js";
+import { goneNotes } from "./gone-original.js";
 import { type Handling, settled } from "./handling.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
@@ -51,7 +52,8 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
     };
     edits.push(withCopySight(row, message, newDelivery(row, `e${i}`, facts, inbound), inbound));
   }
-  return settled(copies.length > 0 ? "forwarded" : "noted", edits);
+  if (copies.length === 0) return settled("noted", await goneNotes(row, message, "edited", inbound));
+  return settled("forwarded", edits);
 }
 
 export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: Inbound): Promise<Handling> {
@@ -81,7 +83,8 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
     };
     removals.push(newDelivery(row, `x${i}`, facts, inbound));
   }
-  return settled(copies.length > 0 ? "forwarded" : "noted", removals);
+  if (copies.length === 0) return settled("noted", await goneNotes(row, message, "deleted", inbound));
+  return settled("forwarded", removals);
 }
 
 /** A dead message is handled again as its author left it, or not at all. Before hooks are asked: a failing one does not keep the old words. */

@@ -33,6 +33,9 @@ import { withCopySight } from "./sights-of.js";
 
 const MARK = "f";
 
+/** The id of the copy of a message. */
+export const copyId = (row: Pick<LaneRow, "id">): string => answerId(causeId(row), MARK);
+
 /** The address is the message's own conversation. */
 export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): boolean {
   return formatAddress(completeAddress(to, inbound)) === formatAddress(messageAddress(message));
@@ -221,12 +224,14 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
   const ids = new Set<string>();
   for (const link of await links.find(at, messageId)) if (!link.isOrigin) ids.add(link.deliveryId);
   const original = await inbox.find(at, messageId);
-  if (original) ids.add(answerId(causeId(original), MARK));
+  if (original) ids.add(copyId(original));
   const copies = new Map<string, Delivery>();
   for (const id of ids) {
     const found = await outbox.get(id);
     // A part that an edit added is a copy too; the edit's own target is what to address.
-    const root = found?.operation === "edit" && found.targetId !== undefined ? await outbox.get(found.targetId) : found;
+    const target = found?.operation === "edit" ? await outbox.get(found.targetId ?? "") : found;
+    // An operator may have deleted what it corrected: then it posted all that is there.
+    const root = target ?? (found?.parts.every(({ operation }) => operation === "create") ? found : undefined);
     if (root?.mirrors) copies.set(root.id, root);
   }
   return [...copies.values()];
@@ -250,7 +255,7 @@ async function answerOf(message: InboundMessage, { store }: Inbound): Promise<Or
   const answer = await store.inbox.find(messageAddress(message), message.replyToId);
   if (answer?.outcome !== "returned" || !("message" in answer.event)) return undefined;
   if (answer.event.message.userId !== message.userId) return undefined;
-  const copy = await store.outbox.get(answerId(causeId(answer), MARK));
+  const copy = await store.outbox.get(copyId(answer));
   if (!copy) return undefined;
   const messageId = copy.parts.find((part) => part.messageId)?.messageId;
   return { address: copy.address, messageId, isPrivate: !namesPlace(copy) };

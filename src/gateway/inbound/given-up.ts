@@ -1,7 +1,8 @@
 /** A message that became a dead letter: its author waits for an answer that does not come by itself. */
 import { formatAddress } from "../../domain/address.js";
+import { givenUpNoteId } from "../../domain/given-up.js";
 import { hasRole, type Role } from "../../domain/identity.js";
-import { answerId } from "../../domain/journal.js";
+import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
@@ -15,30 +16,39 @@ export async function givenUpNote(row: LaneRow, inbound: Inbound): Promise<NewDe
   const event = afterMove(row.event, inbound);
   if (!("message" in event) || event.kind === "edited") return undefined;
   const { message } = event;
-  const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
   const { role } = senderOf(message, inbound).operator;
-  const origin = interaction ? undefined : await originOf(message, inbound);
-  const isAnswer = origin !== undefined && (await isOurs(message, role, origin, inbound));
+  const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
+  const isAnswer = interaction === undefined && (await isAnswerOf(message, role, inbound));
   if (!interaction && !isAnswer && !isNotified(message, role, inbound)) return undefined;
-  const notice = note(row, message, interaction, textFor(row, role, isAnswer), inbound);
-  // A second try by an operator may answer it, or end in another note.
-  const delivery = { ...notice, id: answerId(causeId(row), `${MARK}${row.round}`) };
-  if (interaction) return delivery;
-  const at = messageAddress(message);
-  if (message.isDm)
-    return {
-      ...delivery,
-      message: { ...notice.message, text: notice.message?.text ?? "", replyToId: referenceTo(row, message) },
-    };
-  const text = notice.message?.text ?? "";
-  if (!isAnswer) return orOpenly(row, delivery, message, at, inbound, text);
-  // An answer without a mark reads as passed on. The hook that failed would withhold this, too.
-  const told = { ...delivery, skipsHooks: true };
-  const openly = { address: at, message: { text, replyToId: referenceTo(row, message) }, isForEach: true };
-  return formatAddress(told.address) === formatAddress(at) ? told : { ...told, openly };
+  const text = textFor(row, role, isAnswer);
+  const id = givenUpNoteId(causeId(row), row.round);
+  if (interaction) return { ...note(row, message, interaction, text, inbound), id };
+  return { ...authorNote(row, message, { text, isAnswer }, inbound), id };
 }
 
-const MARK = "g";
+/** One of us answers a customer with it. */
+export async function isAnswerOf(message: InboundMessage, role: Role | undefined, inbound: Inbound): Promise<boolean> {
+  const origin = await originOf(message, inbound);
+  return origin !== undefined && (await isOurs(message, role, origin, inbound));
+}
+
+/** For the author of a message, privately or else where it was written. */
+export function authorNote(
+  row: LaneRow,
+  message: InboundMessage,
+  { text, isAnswer }: { text: string; isAnswer: boolean },
+  inbound: Inbound,
+): NewDelivery {
+  const notice = note(row, message, undefined, text, inbound);
+  const at = messageAddress(message);
+  const reply = { text, replyToId: referenceTo(row, message) };
+  if (message.isDm) return { ...notice, message: { ...notice.message, ...reply } };
+  if (!isAnswer) return orOpenly(row, notice, message, at, inbound, text);
+  // An answer without a mark reads as passed on. The hook that failed would withhold this, too.
+  const told = { ...notice, skipsHooks: true };
+  const openly = { address: at, message: reply, isForEach: true };
+  return formatAddress(told.address) === formatAddress(at) ? told : { ...told, openly };
+}
 
 function textFor(row: LaneRow, role: Role | undefined, isAnswer: boolean): string {
   const id = causeId(row);

@@ -1,11 +1,13 @@
 /** A person was notified that their words were not passed on, and now they are: the notice says so, or is not sent. */
 import { formatAddress } from "../../domain/address.js";
+import { isGivenUpNote, isWithheldByHook } from "../../domain/given-up.js";
+import type { Cause } from "../../domain/journal.js";
 import { openlyId } from "../../domain/openly.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { type Delivery, isUnderWay, type NewDelivery } from "../../domain/store.js";
-import { askerOf, noticeId, noticeOf, passesOn, purgedTexts } from "./notify-asker.js";
+import { askerOf, NEVER_HANDLED, noticeId, noticeOf, passesOn, purgedTexts } from "./notify-asker.js";
 import type { Outbound } from "./sending.js";
-import { withdraw } from "./withdraw.js";
+import { DELETED_BEFORE, withdraw } from "./withdraw.js";
 
 /** Far more than a person makes. */
 const MAX_CORRECTIONS = 100;
@@ -13,46 +15,77 @@ const MAX_CORRECTIONS = 100;
 /** Before it counts as sent: a crash between both leaves no notice as it was. */
 export async function correctNotices(delivery: Delivery, out: Outbound): Promise<void> {
   const asker = askerOf(delivery);
-  // What is sent at its first try, and corrects nothing, was not missed before.
-  const wasTried = delivery.round > 1 || delivery.operation === "edit";
-  if (asker === undefined || delivery.operation === "delete" || !wasTried || !passesOn(delivery)) return;
+  if (asker === undefined || delivery.operation === "delete" || !passesOn(delivery)) return;
   const place = out.offers.placeName(delivery.address) ?? formatAddress(delivery.address);
   const [posted, openly] =
     delivery.operation === "edit"
       ? [`**Your corrected message is shown in ${place}.**`, "The corrected message was passed on."]
       : [`**Your message was posted in ${place}.**`, "This message was passed on."];
-  for (const missed of await missedBefore(delivery, out))
-    for (const [notice, text] of await noticesOf(missed, asker, [posted, openly], out)) {
-      if (isUnderWay(notice) && (await withdraw(notice.id, "the message was passed on after all", out))) continue;
-      await correct(notice, text, "passed on", delivery, out);
-    }
+  const missed = await missedBefore(delivery, out);
+  const causes = new Set([delivery, ...missed].map(({ cause }) => cause.id));
+  const notices = [
+    ...(await Promise.all(missed.map((one) => out.store.outbox.get(noticeOf(one, asker))))),
+    ...(await Promise.all([...causes].map((id) => givenUpNotes(id, out)))).flat(),
+  ];
+  for (const [notice, text] of await withLines(notices, [posted, openly], out)) {
+    if (isUnderWay(notice) && (await withdraw(notice.id, "the message was passed on after all", out))) continue;
+    await correct(notice, text, "passed on", delivery.cause, out);
+  }
 }
 
 /** An operator deleted it: no command that an earlier notice names sends it any more. */
 export async function noticePurged(delivery: Delivery, out: Outbound): Promise<void> {
   const asker = askerOf(delivery);
-  // Any other one has words that its author withdrew, or that a later correction shows.
-  const isWaited = delivery.status === "held" || delivery.status === "dead";
-  if (asker === undefined || !isWaited || !passesOn(delivery)) return;
-  for (const [notice, text] of await noticesOf(delivery, asker, purgedTexts(delivery, out), out)) {
+  if (asker === undefined || !passesOn(delivery) || !(await isMissing(delivery, out))) return;
+  const notice = await out.store.outbox.get(noticeOf(delivery, asker));
+  await correctPurged([notice], purgedTexts(delivery, out), out);
+}
+
+/** An operator deleted this message of the inbox (`m5`), which was given up. */
+export async function noticeNeverHandled(causeId: string, out: Outbound): Promise<void> {
+  await correctPurged(await givenUpNotes(causeId, out), NEVER_HANDLED, out);
+}
+
+async function correctPurged(
+  notices: readonly (Delivery | undefined)[],
+  texts: readonly [string, string],
+  out: Outbound,
+): Promise<void> {
+  for (const [notice, text] of await withLines(notices, texts, out)) {
     const isCorrected = isUnderWay(notice) && (await out.store.outbox.correct(notice.id, { ...notice.message, text }));
-    if (!isCorrected) await correct(notice, text, "purged", delivery, out);
+    if (!isCorrected) await correct(notice, text, "purged", notice.cause, out);
   }
 }
 
-/** The private notice and the line that stands in for it, with what each is to say. */
-async function noticesOf(
-  missed: Delivery,
-  asker: string,
+/** It waited for an operator, or hooks withheld it. Any other one has words that its author withdrew, or that a later correction shows. */
+async function isMissing(delivery: Delivery, { store }: Outbound): Promise<boolean> {
+  const { id: targetId, status, reason } = delivery;
+  if (status === "held" || status === "dead") return true;
+  if (!isWithheldByHook(delivery) || reason === DELETED_BEFORE) return false;
+  const changes = await store.outbox.list({ targetId, limit: MAX_CORRECTIONS });
+  return !changes.some((one) => one.status === "sent" || isUnderWay(one));
+}
+
+/** The notices that this message was given up before it was handled: one for each time. */
+async function givenUpNotes(causeId: string, { store }: Outbound): Promise<Delivery[]> {
+  return (await store.outbox.answersTo(causeId)).filter(({ id }) => isGivenUpNote(id));
+}
+
+/** Private notices and the lines that stand in for them, with what each is to say. */
+async function withLines(
+  notices: readonly (Delivery | undefined)[],
   [privately, openly]: readonly [string, string],
   { store }: Outbound,
 ): Promise<[Delivery, string][]> {
-  const notice = await store.outbox.get(noticeOf(missed, asker));
-  const lineId = notice && openlyId(notice);
-  const line = lineId === undefined ? undefined : await store.outbox.get(lineId);
   const found: [Delivery, string][] = [];
-  if (notice) found.push([notice, privately]);
-  if (line) found.push([line, openly]);
+  for (const notice of notices) {
+    if (!notice) continue;
+    const lineId = openlyId(notice);
+    const line = lineId === undefined ? undefined : await store.outbox.get(lineId);
+    found.push([notice, privately]);
+    // One that stands for several is about the first.
+    if (line?.cause.id === notice.cause.id) found.push([line, openly]);
+  }
   return found;
 }
 
@@ -72,7 +105,7 @@ async function correct(
   notice: Delivery,
   text: string,
   since: "passed on" | "purged",
-  { cause }: Delivery,
+  cause: Cause,
   out: Outbound,
 ): Promise<void> {
   if (!isUnderWay(notice) && notice.status !== "sent") return;

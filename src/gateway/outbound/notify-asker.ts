@@ -118,6 +118,12 @@ export function purgedTexts(delivery: Delivery, { offers }: Outbound): readonly 
   ];
 }
 
+/** The same, of a message of the inbox that was given up. */
+export const NEVER_HANDLED: readonly [string, string] = [
+  "**Your message was not handled: an operator deleted it from the outbox.**\nIt is not tried again. If you still need an answer, or want it passed on, write another message.",
+  "This message was not handled. An operator deleted it from the outbox.",
+];
+
 /** For a person without a role, who may give no command and is shown no reason. */
 const OPERATORS_SEE = "The operators can see why.";
 

@@ -1,0 +1,44 @@
+/** A person changes a message after an operator deleted it, or its copy, from the queues: nothing of that is passed on, and its author is notified. */
+import { goneNoteId, isUntold, saysInDoubt } from "../../domain/given-up.js";
+import type { InboundMessage } from "../../domain/message.js";
+import { purgeOf } from "../../domain/purges.js";
+import type { NewDelivery } from "../../domain/store.js";
+import type { LaneRow } from "../conversation.js";
+import { copyId } from "./forward.js";
+import { authorNote, isAnswerOf } from "./given-up.js";
+import { type Inbound, messageAddress } from "./receiving.js";
+import { isNotified } from "./reply.js";
+import { senderOf } from "./sender.js";
+
+/** Once for each message; of a deletion only when the copy may be shown. For a message that has no copy any more. */
+export async function goneNotes(
+  row: LaneRow,
+  message: InboundMessage,
+  change: "edited" | "deleted",
+  inbound: Inbound,
+): Promise<NewDelivery[]> {
+  const { inbox } = inbound.store;
+  const at = messageAddress(message);
+  const original = await inbox.find(at, message.messageId);
+  const rowId = original?.id ?? (await inbox.formerId(at, message.messageId));
+  if (rowId === undefined) return [];
+  const goneId = original ? copyId({ id: rowId }) : `m${rowId}`;
+  if (original && !original.deliveryIds?.includes(goneId)) return [];
+  const { role } = senderOf(message, inbound).operator;
+  const isAnswer = await isAnswerOf(message, role, inbound);
+  if (!isAnswer && !(original ? role !== undefined : isNotified(message, role, inbound))) return [];
+  const purge = await purgeOf(inbound, goneId, 0);
+  const mayBeShown = saysInDoubt(purge?.was?.reason) || isUntold(purge?.was?.reason);
+  if (purge === undefined || (change === "deleted" && !mayBeShown)) return [];
+  const notice = authorNote(row, message, { text: textFor(change, mayBeShown), isAnswer: true }, inbound);
+  return [{ ...notice, id: goneNoteId(rowId, change) }];
+}
+
+function textFor(change: "edited" | "deleted", mayBeShown: boolean): string {
+  if (change === "deleted")
+    return "**The deletion of your message was not passed on: an operator deleted the message from the outbox.**\nIt is not known whether the message was posted: its copy may still be shown.";
+  const what = "**The correction of your message was not passed on: an operator deleted the message from the outbox.**";
+  return mayBeShown
+    ? `${what}\nIt is not known whether the message was posted: the text before the correction may still be shown. Later corrections are not passed on.`
+    : `${what}\nLater corrections are not passed on. To answer, write another message.`;
+}

@@ -1,0 +1,104 @@
+/** Answers that an operator deleted from the outbox: their authors learn that corrections of them are not passed on. */
+import { expect, it } from "vitest";
+import { afterTest } from "../support/clean-up.js";
+import { until } from "../support/until.js";
+import { invoke, startStack } from "./stack.js";
+
+const GUARDS = [
+  {
+    id: "in-guard",
+    on: "inbound_claim",
+    match: { when: 'payload.message.text.contains("poison")' },
+    on_failure: "closed",
+    run: { shell: { sh: "exit 1" } },
+  },
+  {
+    id: "out-guard",
+    on: "message_sending",
+    match: { when: 'payload.message.text.contains("secret")' },
+    run: { shell: { sh: "echo no secrets please >&2; exit 2" } },
+  },
+];
+
+/** A customer on Telegram has written, and the copy is in a channel of Discord. */
+async function startDesk() {
+  const stack = await startStack({
+    withFlow: false,
+    config: ({ discord }) => ({
+      gateway: { default_route: { forward: `discord::${discord.channelId}` }, inbox_attempts: 1 },
+      hooks: GUARDS,
+    }),
+  });
+  afterTest(() => stack.stop());
+  const { gateway, platforms } = stack;
+  const { discord, telegram } = platforms;
+  const [desk] = discord.places;
+  await telegram.say(telegram.places[1], "guest", "help");
+  const copy = await until(
+    async () => (await discord.seen(desk)).find(({ text }) => text.includes("help")),
+    "the copy at the desk",
+  );
+  const ask = async (line: string) => (await invoke(gateway.url, line)).text.replace(/[\\`*]/g, "");
+  return {
+    ask,
+    answer: (text: string) => discord.say(desk, "owner", text, { replyToId: copy.id }),
+    correct: (id: string, text: string) => discord.edit(desk, "owner", id, text),
+    remove: (id: string) => discord.remove?.(desk, "owner", id),
+    customer: async () => (await telegram.seen(telegram.places[1])).map(({ text }) => text),
+    notice: (part: string, count = 1) =>
+      until(async () => {
+        const found = (await discord.seenPrivately("owner")).filter(({ text }) => text.includes(part));
+        return found.length === count;
+      }, `${count} of "${part}"`),
+  };
+}
+
+it("a correction after the purge is not dropped silently: of an answer that was vetoed, or given up in the inbox", async () => {
+  const { ask, answer, correct, customer, notice } = await startDesk();
+  const dead = await answer("poison answer");
+  await notice("Your message was not handled: it was given up");
+  const vetoed = await answer("secret answer");
+  await notice("it was cancelled.");
+  expect(await ask("/outbox purge all yes=true")).toContain("2 messages deleted");
+  await notice("Your message was not handled: an operator deleted it from the outbox.");
+  await notice("an operator deleted it from the outbox.", 2);
+  for (const [count, id] of [dead, vetoed].entries()) {
+    await correct(id, "a fine answer");
+    await notice("The correction of your message was not passed on: an operator deleted the message", count + 1);
+  }
+  expect(await customer()).toEqual([]);
+  const path = await ask(`/hooks why ${vetoed}`);
+  expect(path).toMatch(/edited \(m\d+\)[\s\S]*d_m\d+u \(a notice that the correction was not passed on\) sen/);
+});
+
+it("why and run have what became of a correction and of a deletion, by each id of the message, before and after a purge", async () => {
+  const { ask, answer, correct, remove, customer, notice } = await startDesk();
+  const id = await answer("secret answer");
+  await notice("it was cancelled.");
+  await correct(id, "clean answer");
+  await notice("Your corrected message is shown");
+  expect(await customer()).toEqual([expect.stringContaining("clean answer")]);
+  const [row] = /m\d+/.exec(await ask(`/hooks why ${id}`)) ?? [];
+  const [edit] = /m\d+(?=\))/.exec(await ask(`/hooks why ${id}`)) ?? [];
+  const ids = [id, row, edit, `d_${row}f`, `d_${edit}e0`];
+  for (const one of ids)
+    for (const line of [`/hooks why message=${one}`, `/run ${one}`])
+      expect(await ask(line), line).toMatch(new RegExp(`d_${edit}e0,? (sent as|which the gateway sent|.*: \\*?sent)`));
+
+  await ask("/outbox purge all yes=true");
+  for (const one of ids) {
+    const path = await ask(`/hooks why message=${one}`);
+    expect(path, one).toContain(`edit d_${edit}e0 sent as`);
+    expect(path, one).not.toContain("nothing more of it is sent");
+  }
+  expect(await ask(`/hooks why ${id}`)).toMatch(
+    /edited \(m\d+\)[\s\S]*\d\d:\d\d:\d\d d_m\d+f was cancelled by out-guard: no secrets please, and purged by .*\. Its correction d_m\d+e0 is sent\./,
+  );
+  expect(await ask(`/outbox show d_${row}f`)).toContain(`Its correction d_${edit}e0 is sent.`);
+
+  await correct(id, "a better answer");
+  await until(async () => (await customer()).some((text) => text.includes("a better answer")), "the second correction");
+  await remove(id);
+  await until(async () => (await customer()).length === 0, "the deletion");
+  expect(await ask(`/hooks why ${id}`)).toMatch(/deleted \(m\d+\)[\s\S]*delete d_m\d+x0 sent/);
+});
