@@ -15,6 +15,7 @@ import { longPast } from "../automations/triggers/timed.js";
 import { notThereYet, unreadFolders } from "../automations/triggers/watches.js";
 import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import { readableRoomNotes } from "../config/readable-rooms.js";
+import { unansweredWarnings } from "../config/warnings.js";
 import { runDry } from "../hooks/dry-run.js";
 import { HookRegistry } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
@@ -93,6 +94,8 @@ async function staged(
     ])
       warning(`hook ${definition.id}: ${message}.`);
   }
+  for (const unanswered of unansweredWarnings(config, definitions.filter(({ enabled }) => enabled).length))
+    warning(unanswered);
   for (const readable of readableRoomNotes(config)) note(readable);
   for (const aside of asideNotes(loaded.file)) note(aside);
   for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);

@@ -73,6 +73,16 @@ function uncopied({ gateway: { default_route: route }, ...config }: Config): str
   ];
 }
 
+/** Where nothing answers: no hook, no plugin, no default route. Everyone may write, and people without a role get no note. */
+export function unansweredWarnings({ gateway, plugins, ...config }: Config, enabledHooks: number): string[] {
+  // Those who may write in the web chat are listed by name.
+  const open = (["discord", "telegram"] as const).filter((platform) => config[platform].access.dms === "everyone");
+  if (open.length === 0 || enabledHooks + plugins.length > 0 || gateway.default_route !== "none") return [];
+  return [
+    `${open.map((one) => `${one}.access.dms`).join(" and ")}: everyone may write to the bot, but nothing answers direct messages, because there is no hook, no plugin and no gateway.default_route. Set gateway.default_route to copy them to a chat where people answer, or add a hook.`,
+  ];
+}
+
 /** What decides which programs run, and other users may change. Plugins are a matter of their own: they may be packages. */
 export function changeableFiles(file: string | undefined): string[] {
   const folder = file === undefined ? undefined : dirname(file);

@@ -575,6 +575,24 @@ test("a file of hooks that was put aside is a note, and what lies beside hooks i
   ]);
 });
 
+test("direct messages that everyone may write and nothing answers are a warning", async () => {
+  const access = { dms: "everyone" };
+  const env = { DISCORD_TOKEN: "x", TELEGRAM_TOKEN: "1:x" };
+  const check = async (more: Json) => {
+    write({ config: { discord: { access }, telegram: { access }, ...more } });
+    const { code, err } = await runCli(["check"], { cwd: folder, env });
+    expect(code).toBe(0);
+    return err;
+  };
+  expect(await check({})).toMatch(
+    /^warning: discord\.access\.dms and telegram\.access\.dms: everyone may write to the bot, but nothing answers/m,
+  );
+  expect(await check({ gateway: { default_route: { forward: "telegram::1001" } } })).toBe("");
+  const hook = { id: "hello", on: "inbound_claim", run: { shell: { command: ["true"] } } };
+  expect(await check({ hooks: [hook] })).not.toContain("nothing answers");
+  expect(await check({ hooks: [{ ...hook, enabled: false }] })).toContain("nothing answers");
+});
+
 test("a room of the web chat that gets the words of customers and that people without a role read is a note", async () => {
   const person = (id: number, name: string) => ({ id, name, token_env: `TOKEN_${name.toUpperCase()}` });
   const web = {
