@@ -25,6 +25,8 @@ export interface SendContext {
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
   freshLink: GatewayPort["freshLink"];
+  /** Telegram refused the token, and did so again when it was asked. */
+  tokenRefused(thrown: unknown): void;
   logger: Logger;
 }
 
@@ -67,8 +69,11 @@ export async function send(context: SendContext, operation: SendOperation, signa
       return { kind: "retry", error: thrown.message, afterMs: thrown.afterMs, scope: "file" };
     const failure = readFailure(thrown);
     // One chat's trouble, as long as the token is accepted elsewhere.
-    if (isTokenRefused(failure) && !(await isTokenWrong(context.caller, signal)))
-      return { kind: "retry", error: describeFailure(failure), scope: "chat" };
+    if (isTokenRefused(failure)) {
+      if (!(await isTokenWrong(context.caller, signal)))
+        return { kind: "retry", error: describeFailure(failure), scope: "chat" };
+      context.tokenRefused(thrown);
+    }
     const attempt: Attempt = { kind: operation.kind, chatId: operation.address.chatId };
     if (operation.kind !== "delete") attempt.hasFile = operation.part.body.file !== undefined;
     if (operation.kind !== "create") attempt.messageId = operation.messageId;

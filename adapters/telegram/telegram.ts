@@ -98,12 +98,12 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     async run(context, signal) {
       const caller = openCaller(options, aborts);
       try {
-        await serve(options, context, caller, signal, contest, (intake) => {
+        await serve(options, context, caller, signal, contest, (intake, tokenRefused) => {
           const { clock, logger } = context;
           const { freshLink } = context.gateway;
           const { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing } = options;
           const files = { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing, freshLink };
-          const sending = { caller, floods, clock, ...files, logger };
+          const sending = { caller, floods, clock, ...files, tokenRefused, logger };
           running = {
             caller,
             intake,
@@ -185,7 +185,7 @@ async function serve(
   caller: Caller,
   signal: AbortSignal,
   contest: Contest,
-  start: (intake: Intake) => void,
+  start: (intake: Intake, tokenRefused: (thrown: unknown) => void) => void,
 ): Promise<void> {
   const { gateway, cursors, clock, logger } = context;
   gateway.state({ phase: "connecting" });
@@ -212,8 +212,9 @@ async function serve(
     phase === "reconnecting"
       ? gateway.state({ phase, ...known, reason: reason ?? "", hint, isSending: true })
       : state(phase, reason, hint);
-  const webhooks = { caller, cursors, clock, logger, state: receiving };
-  start(intake);
+  const refused = new AbortController();
+  const webhooks = { caller, cursors, clock, logger, state: receiving, refused: refused.signal };
+  start(intake, (thrown) => refused.abort(thrown));
   try {
     if (!options.webhook) await dropOwnWebhook(webhooks);
     else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;

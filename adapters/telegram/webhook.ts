@@ -60,6 +60,8 @@ export interface WebhookContext {
   cursors: CursorStore;
   clock: Clock;
   logger: Logger;
+  /** Aborted with the answer when a send found that the token is refused. */
+  refused: AbortSignal;
   state(phase: AdapterState["phase"], reason?: string, hint?: string): void;
 }
 
@@ -138,14 +140,15 @@ export async function watchWebhook(
   options: WebhookOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { caller, clock, logger, state } = context;
+  const { caller, clock, logger, state, refused } = context;
   let isTroubled = false;
   let lostAt = Number.NEGATIVE_INFINITY;
   let pauseMs = WATCH_EVERY_MS;
   while (!signal.aborted) {
-    await wait(clock, pauseMs, signal).catch(() => {}); // the loop sees the abort
+    await wait(clock, pauseMs, AbortSignal.any([signal, refused])).catch(() => {}); // seen below
     pauseMs = WATCH_EVERY_MS;
     if (signal.aborted) return;
+    if (refused.aborted) throw refused.reason;
     let toSet: Trouble | undefined;
     try {
       const info = await caller.call("getWebhookInfo", {}, signal);

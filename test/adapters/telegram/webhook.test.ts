@@ -245,6 +245,14 @@ describe("webhook", () => {
     expect(await ended).toMatchObject({ code: "TELEGRAM_TOKEN_REFUSED", retryable: false });
   });
 
+  it("goes offline as soon as a send finds its token withdrawn", async () => {
+    const { fake, ended, say } = await startWebhook({ clock: new ManualClock(Date.now()) });
+    const action = { kind: "refuse", status: 401, description: "Unauthorized" } as const;
+    fake.fail({ method: "sendMessage|getMe", times: 100, action });
+    expect(await say({ text: "x" })).toMatchObject([{ kind: "retry", scope: "bot" }]);
+    expect(await ended).toMatchObject({ code: "TELEGRAM_TOKEN_REFUSED", retryable: false });
+  });
+
   it("cannot be configured without an address and a secret", () => {
     const config = telegramConfig.parse({ mode: "webhook" });
     expect(() => telegramOptions(config, { token: "1:a" })).toThrow(/telegram.webhook.url and TELEGRAM_WEBHOOK_SECRET/);
