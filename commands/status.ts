@@ -172,7 +172,8 @@ async function examine(deps: CommandDeps): Promise<Health> {
     problems: problems.map(({ text }) => text),
     needRestart: deps.needRestart?.() ?? [],
     storeError,
-    storeRemarks: deps.store.health().remarks,
+    // A damaged journal is among them, too.
+    storeRemarks: deps.store.health().remarks.filter((one) => !remark?.includes(one)),
     journalRemark: remark,
     attention: gateway.outbox.held + gateway.outbox.dead + gateway.inbox.dead,
     held,

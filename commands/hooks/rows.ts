@@ -1,9 +1,9 @@
 /** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
 
 import type { AutomationRun, AutomationRunStatus } from "../../src/domain/automation.js";
-import type { HookStats, Outcome } from "../../src/domain/journal.js";
+import type { HookStats, Journal, Outcome } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
-import { errorMessage } from "../../src/lib/errors.js";
+import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
@@ -58,16 +58,32 @@ export interface HookRows {
 
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
-  const { stats, remark } = await readStats(deps);
-  const crashes = await readCrashes(deps);
-  const rows = await Promise.all(deps.registry.list().map((hook) => readRow(deps, rowOf(hook, stats), crashes)));
-  return { rows, remark: remark || undefined };
+  return readRows(deps, deps.registry.list());
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
-  const { stats, remark } = await readStats(deps);
-  const row = await readRow(deps, rowOf(hook, stats), await readCrashes(deps, hook.id));
-  return { row, remark: remark || undefined };
+  const { rows, remark } = await readRows(deps, [hook], hook.id);
+  return { row: rows[0] as HookRow, remark };
+}
+
+async function readRows(all: CommandDeps, hooks: readonly HookInfo[], hookId?: string): Promise<HookRows> {
+  const { stats, remark } = await readStats(all);
+  let unread: string | undefined;
+  const deps = withoutFailures(all, (error) => {
+    unread = unreadText(error);
+  });
+  const crashes = await readCrashes(deps, hookId);
+  const rows = await Promise.all(hooks.map((hook) => readRow(deps, rowOf(hook, stats), crashes)));
+  return { rows, remark: remark ?? unread };
+}
+
+/** Of a damaged journal nothing is on record. */
+function withoutFailures(deps: CommandDeps, onFailure: (error: unknown) => void): CommandDeps {
+  const { journal } = deps.store;
+  const none = (error: unknown) => void onFailure(error);
+  const get: Journal["get"] = (id) => journal.get(id).catch(none);
+  const getByRun: Journal["getByRun"] = (id) => journal.getByRun(id).catch(none);
+  return { ...deps, store: { ...deps.store, journal: { ...journal, get, getByRun } } };
 }
 
 /** What ends of the process cut off. */
@@ -101,8 +117,13 @@ async function readStats(deps: CommandDeps): Promise<Stats> {
   try {
     return { stats: await deps.store.journal.stats(), remark };
   } catch (error) {
-    return { stats: undefined, remark: `The journal cannot be read: ${errorMessage(error)}` };
+    return { stats: undefined, remark: unreadText(error) };
   }
+}
+
+function unreadText(error: unknown): string {
+  const hint = error instanceof HookgateError && error.hint ? `. ${error.hint}` : "";
+  return `The journal cannot be read: ${errorMessage(error)}${hint}`;
 }
 
 /** The journal has runs that ended: what the end of the process cut off is known of the stored runs alone. By hook, the newest first. */

@@ -43,6 +43,7 @@ export async function assembleHttp(deps: Deps): Promise<HttpServer> {
     config: config.http,
     gateway: deps.gateway,
     checkStore: () => store.check(),
+    storeWarnings: () => store.health().remarks.length,
     hasStarted: deps.hasStarted,
     problems: deps.problems,
     offeredTo: deps.offeredTo,

@@ -26,6 +26,8 @@ export interface HttpDeps {
   gateway: Pick<Gateway, "invoke" | "status" | "identify" | "listens" | "takesCopies" | "answersTo">;
   /** Rejects with the error that writes would meet. */
   checkStore(): Promise<void>;
+  /** How many losses of the store do not stop the gateway. */
+  storeWarnings(): number;
   /** All is up: triggers watch, timers run. */
   hasStarted(): boolean;
   /** How many problems the configuration in force has, a rejected newer one included. */

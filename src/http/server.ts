@@ -40,6 +40,7 @@ export interface HttpServerOptions
     | "config"
     | "gateway"
     | "checkStore"
+    | "storeWarnings"
     | "hasStarted"
     | "problems"
     | "isWebBroken"
@@ -123,6 +124,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     config,
     gateway: options.gateway,
     checkStore: options.checkStore,
+    storeWarnings: options.storeWarnings,
     hasStarted: options.hasStarted,
     problems: options.problems,
     web: options.web?.port,

@@ -108,9 +108,11 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
     return error ?? damage;
   };
   const lostHistory = (): string[] => {
-    return !opened || identityOf(files.journal) === opened.journal
-      ? []
-      : [`the history ${files.journal} was deleted or replaced while the gateway runs: a restart starts an empty one`];
+    if (!opened) return [];
+    const isThere = identityOf(files.journal) === opened.journal;
+    if (isThere && sizeOf(files.journal) > 0) return [];
+    const how = isThere ? "emptied" : "deleted or replaced";
+    return [`the history ${files.journal} was ${how} while the gateway runs: a restart starts an empty one`];
   };
 
   return {

@@ -799,6 +799,26 @@ describe("a damaged history", () => {
     await gateway.post("second");
     await until(async () => (await gateway.texts()).includes("echo second"), "the reply");
   });
+
+  it.each([
+    ["at its head", 0],
+    ["in the middle", 20_480],
+  ])("is a warning, and hides nothing else, when it is overwritten %s while the gateway runs", async (_, at) => {
+    const gateway = await usedInstallation();
+    await gateway.start();
+    await gateway.ready();
+    overwrite(gateway.journal, at, randomBytes(statSync(gateway.journal).size - at));
+    await gateway.post("second");
+    await until(async () => (await gateway.texts()).includes("echo second"), "the reply");
+    const status = await gateway.cli("status");
+    expect(status.out).toMatch(/Queues(.|\n)*Store +writable(.|\n)*the history \S+ is damaged/);
+    expect(status.out.match(/is damaged/g)).toHaveLength(1);
+    expect((await gateway.cli("hooks")).out).toContain("reply");
+    const doctor = (await gateway.cli("doctor")).out;
+    expect(doctor).toContain("delete data/hookgate-journal.db and");
+    expect(doctor).not.toContain("another version");
+    expect(await (await fetch(`${gateway.url}/readyz`)).text()).toContain('"state":"degraded"');
+  });
 });
 
 describe("a log that a crash left", () => {

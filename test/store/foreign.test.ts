@@ -215,6 +215,17 @@ describe("the log that a crash left", () => {
 });
 
 describe("files of a store that is open", () => {
+  test.each<[string, string, (journal: string) => void]>([
+    ["emptied in place", "was emptied while the gateway runs", (journal) => truncateSync(journal)],
+    ["deleted", "was deleted or replaced while the gateway runs", (journal) => rmSync(journal)],
+  ])("the history is %s: a warning, and no problem", async (_what, words, damage) => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const store = await openTestStore({ file });
+    expect(store.health()).toEqual({ problem: undefined, remarks: [] });
+    damage(file.replace(".db", "-journal.db"));
+    expect(store.health()).toEqual({ problem: undefined, remarks: [expect.stringContaining(words)] });
+  });
+
   test.each<[string, string, string, (file: string) => Promise<void> | void]>([
     [
       "the database is overwritten with another gateway's",

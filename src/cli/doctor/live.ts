@@ -31,6 +31,7 @@ const statusData = z.object({
     ok: z.boolean(),
     error: z.string().optional(),
     remarks: z.array(z.string()).default([]),
+    journal: z.string().optional(),
   }),
 });
 
@@ -102,7 +103,8 @@ function findingsOf({
         detail: `${phase}${reason ? `: ${reason}` : ""}`,
       });
   if (!store.ok) findings.push({ name: "store", state: "bad", detail: store.error ?? "it cannot be written" });
-  for (const detail of store.remarks) findings.push({ name: "store", state: "warning", detail });
+  for (const detail of [...store.remarks, ...(store.journal ? [store.journal] : [])])
+    findings.push({ name: "store", state: "warning", detail });
   for (const { module, reason } of plugins)
     if (reason !== undefined) findings.push({ name: "plugins", state: "bad", detail: `${module}: ${reason}` });
   if (problems.length > 0)

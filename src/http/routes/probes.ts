@@ -17,7 +17,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, new messages are held back because too many wait to be handled (`heldBack`), or the configuration has problems (`/hooks broken` lists them).",
+      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, new messages are held back because too many wait to be handled (`heldBack`), `/status` warns about the store, the log cannot be written, or the configuration has problems (`/hooks broken` lists them).",
     async handle(deps, { reply }) {
       const answer = await readiness(deps);
       reply.code(answer.ready ? 200 : 503);
@@ -45,9 +45,11 @@ const CONNECTING_MS = 5_000;
 /** Away, or online with a remark that an operator must act on. */
 const isTroubled = ({ phase, hint }: AdapterState) => (phase === "online" ? hint !== undefined : phase !== "off");
 
-async function readiness({ checkStore, hasStarted, problems, gateway, stopping, clock }: HttpDeps) {
-  const store = await checkStore().then(
-    () => ({ state: "ok" }),
+async function readiness(deps: HttpDeps) {
+  const { hasStarted, problems, gateway, stopping, clock } = deps;
+  const warnings = deps.storeWarnings();
+  const store = await deps.checkStore().then(
+    () => ({ state: "ok", warnings: warnings || undefined }),
     (error: unknown) => ({
       state: "failed",
       // Anyone may ask: no path and no cause, which the log has.
@@ -62,7 +64,7 @@ async function readiness({ checkStore, hasStarted, problems, gateway, stopping, 
   );
   const ready = store.state === "ok" && hasStarted() && running && reachable && !isConnecting && !stopping.aborted;
   const configuration = { problems: await problems() };
-  const isDegraded = configuration.problems > 0 || heldBack !== undefined || adapters.some(isTroubled);
+  const isDegraded = configuration.problems + warnings > 0 || heldBack !== undefined || adapters.some(isTroubled);
   return {
     ready,
     state: ready ? (isDegraded ? "degraded" : "ready") : "not ready",

@@ -9,7 +9,7 @@ import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
-import { storeError } from "../errors.js";
+import { historyError, storeError } from "../errors.js";
 import { markDatabase } from "../identity.js";
 import { requireSound } from "../inspect.js";
 import { moveAside } from "../move-aside.js";
@@ -58,8 +58,9 @@ export async function openJournal(options: JournalOptions): Promise<StoredJourna
   const { file, clock } = options;
   if (options.readonly && !existsSync(file)) return emptyJournal();
   const reading = await openOrReplace(options);
-  const read: JournalReader = createJournalReader(reading, file);
-  const writing = options.readonly ? undefined : createWriting(options);
+  const onError = damageNote(options);
+  const read: JournalReader = createJournalReader(reading, file, onError);
+  const writing = options.readonly ? undefined : createWriting(options, onError);
   return {
     leavesOutRaw: true,
     record: (dispatch, names) => writing?.record(dispatch, names),
@@ -77,6 +78,16 @@ export async function openJournal(options: JournalOptions): Promise<StoredJourna
       reading.close();
       await writing?.close();
     },
+  };
+}
+
+/** Reports the first damage that a read or a write meets: it lasts until a restart. */
+function damageNote({ remark }: JournalOptions) {
+  let isNoted = false;
+  return ({ code, message, hint = "" }: { code: string; message: string; hint?: string | undefined }): void => {
+    if (code !== "STORE_CORRUPT" || isNoted) return;
+    isNoted = true;
+    remark?.(`${message}. ${hint}`);
   };
 }
 
@@ -134,9 +145,10 @@ async function openForReading({ file, readonly, mark }: JournalOptions): Promise
   }
 }
 
-function createWriting(options: JournalOptions) {
+function createWriting(options: JournalOptions, onError: ReturnType<typeof damageNote>) {
   const { file, clock, logger, secrets = [], inProcess, maxPending = MAX_PENDING, onWorker } = options;
   const onReply = (reply: JournalReply) => {
+    if (reply.kind === "refused") onError(reply);
     if (reply.kind === "swept" || reply.kind === "sweep-failed") sweeps.onReply(reply);
     else sender.onReply(reply);
     if (reply.kind === "ready") sweeps.onReady();
@@ -146,6 +158,7 @@ function createWriting(options: JournalOptions) {
     clock,
     logger,
     onReply,
+    onError: (error) => onError(historyError(error, file)),
     onWorker,
   };
   const link = inProcess ? createLocalLink(linkOptions) : createWorkerLink(linkOptions);

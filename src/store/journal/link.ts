@@ -23,6 +23,8 @@ export interface LinkOptions {
   clock: Clock;
   logger: Logger;
   onReply(reply: JournalReply): void;
+  /** What ended the writer. */
+  onError(error: Error): void;
   onWorker?: ((worker: Worker) => void) | undefined;
 }
 
@@ -77,6 +79,7 @@ class WorkerLink implements WriterLink {
       this.#options.onReply(reply);
     });
     worker.on("error", (error) => {
+      this.#options.onError(error);
       this.#options.logger.error({ err: error }, `the journal's writer failed: ${errorMessage(error)}`);
     });
     worker.on("exit", (code) => this.#onDeath(code));

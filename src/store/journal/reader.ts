@@ -10,6 +10,7 @@ import {
 } from "../../domain/journal.js";
 import { Pack } from "../../fast/pack/pack.js";
 import { type Header, hasFailed } from "../../fast/pack/records.js";
+import type { HookgateError } from "../../lib/errors.js";
 import { historyError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
@@ -20,14 +21,20 @@ export type JournalReader = Pick<Journal, "get" | "getByRun" | "list"> & {
   stats(now: number): Promise<Map<string, HookStats>>;
 };
 
-export function createJournalReader(database: Database, file: string): JournalReader {
+export function createJournalReader(
+  database: Database,
+  file: string,
+  onError: (error: HookgateError) => void,
+): JournalReader {
   const search = createSearch(database);
   const stats = createStats(database);
   const read = async <T>(job: () => T): Promise<T> => {
     try {
       return job();
     } catch (thrown) {
-      throw historyError(thrown, file);
+      const error = historyError(thrown, file);
+      onError(error);
+      throw error;
     }
   };
   const byId = (id: string) => search([idTrait(id)], (header) => header.id === id);
