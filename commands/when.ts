@@ -16,6 +16,8 @@ const CLOCK = /^(?:([a-z]{3,9})(?: at)?(?: |$))?(?:(\d{1,2})(?::(\d{2}))? ?(am|p
 /** For a day that is given without a time. */
 const MORNING = 9;
 const DAY_MS = 86_400_000;
+/** No date is later. */
+const LATEST = 8_640_000_000_000_000;
 
 /** What may be written, for usage texts. */
 export const WHEN_FORMS =
@@ -33,6 +35,7 @@ export function readWhen(given: unknown, now: number, timezone: string): When {
   if (text === "") throw badUsage("Missing: how long, or until when.", WHEN_FORMS);
   if (/^(the )?(next )?business( hour)?$/i.test(text)) return { kind: "business" };
   const ms = parseDuration(text);
+  if (ms !== undefined && now + ms > LATEST) throw badUsage(`"${text.slice(0, 80)}" is too long.`, WHEN_FORMS);
   if (ms !== undefined && ms > 0) return { kind: "length", ms };
   const at = parseInstant(text, timezone) ?? clockTime(text, now, timezone);
   if (at === undefined) throw badUsage(`"${text.slice(0, 80)}" is no time and no length of time.`, WHEN_FORMS);

@@ -65,6 +65,8 @@ describe("/api/v1/hooks", () => {
   it("refuses what is no payload and what it does not know", async () => {
     const { status, body } = await post(`/hooks/${HOOK}/fire`, { payload: { text: "no such field" } });
     expect([status, body.code]).toEqual([400, "BAD_USAGE"]);
+    const endless = await app.call(OWNER, "POST", "/api/command", { line: `/task add me x due=${"9".repeat(3000)}h` });
+    expect(endless.body.text).toMatch(/"9{80}" is too long\.\s+Write 30m, 2h/);
     const unknown = await post(`/hooks/${HOOK}/fire`, { payloads: {} });
     expect([unknown.status, unknown.body.code]).toEqual([400, "BODY_INVALID"]);
   });
@@ -85,6 +87,13 @@ describe("/api/v1/runs", () => {
     expect((await get(`/runs/${id}?reveal=true`)).body).toMatchObject({ id, redacted: false });
     expect((await post(`/runs/${id}/replay`)).body).toMatchObject({ replayOf: id, dryRun: true });
     expect((await get("/runs/f_nothing")).status).toBe(404);
+    await app.call(OWNER, "POST", "/api/rooms/general/messages", { text: "hello", nonce: "nonce-of-a-message-1" });
+    for (const message of ["m1", "1", "d_m1r"])
+      expect((await get(`/runs/${message}`)).body).toMatchObject({
+        code: "BODY_INVALID",
+        detail: `the address is not as expected: id: it is the id of a message or a delivery: take one from GET /api/v1/runs`,
+      });
+    expect((await post("/runs/m1/replay")).body.code).toBe("BODY_INVALID");
   });
 });
 

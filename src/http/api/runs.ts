@@ -3,7 +3,17 @@ import { z } from "zod";
 import { dispatch, hookRun, oneHookRun, page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
-const id = z.object({ id: z.string().min(1).max(200).describe("The id of a dispatch or of a run.") });
+/** `/run` also takes messages and deliveries, and answers with all that they led to. */
+const isOfMessage = (id: string): boolean => /^(m?\d+|d_[^:/]+)$/.test(id.trim());
+
+const id = z.object({
+  id: z
+    .string()
+    .min(1)
+    .max(200)
+    .refine((id) => !isOfMessage(id), "it is the id of a message or a delivery: take one from GET /api/v1/runs")
+    .describe("The id of a dispatch or of a run."),
+});
 
 const replayed = { replayOf: z.string(), changes: z.array(z.string()).describe("What is different from then.") };
 
