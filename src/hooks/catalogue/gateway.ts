@@ -103,7 +103,7 @@ export const inboundClaim = ownPoint({
         addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
     }),
   summary:
-    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others. Commands of Hookgate, such as /help, are answered before.",
+    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others. Commands of Hookgate, such as /help, are answered before. Hooks here are not asked about edits: to guard copies of edited messages, add a hook at `message_sending`.",
   example: { message },
   journalled: withoutRaw,
 });
