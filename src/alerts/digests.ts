@@ -37,6 +37,8 @@ export interface Digest {
 }
 
 interface Due {
+  /** The rota that `nextAt` is of. */
+  rota?: string | undefined;
   nextAt: number;
   lastAt: number;
 }
@@ -71,11 +73,12 @@ export function createDigests(
   async function processDigest(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
     const { timezone = localTimezone(), title } = digest;
-    const { key, next, duty } = timesOf(digest, parts, now);
+    const { key, rota, next, duty } = timesOf(digest, parts, now);
     const known = (await keyValue.get(SCOPE, key)) as Due | undefined;
     if (next === undefined) return undefined;
-    if (known === undefined) {
-      await keyValue.set(SCOPE, key, { nextAt: next, lastAt: now });
+    // A changed rota applies at once, and the digest goes on from the last one.
+    if (known === undefined || known.rota !== rota) {
+      await keyValue.set(SCOPE, key, { rota, nextAt: next, lastAt: known?.lastAt ?? now });
       return next;
     }
     if (known.nextAt > now) return known.nextAt;
@@ -102,7 +105,7 @@ export function createDigests(
         // The other chats get it all the same.
         if (nowhere(error) === undefined) throw error;
       }
-    await keyValue.set(SCOPE, key, { nextAt: next, lastAt: now });
+    await keyValue.set(SCOPE, key, { rota, nextAt: next, lastAt: now });
     return next;
   }
 
@@ -199,21 +202,22 @@ interface Duty {
   direct?: string[];
 }
 
-/** `key`: another time makes it another digest, so that a changed rota applies at once. `duty`: the person on call now. */
+/** `key`: another cron makes it another digest. `rota`: its settings, to compare. `duty`: the person on call now. */
 function timesOf(
   { cron = "", rota: name, title, timezone = localTimezone() }: DigestConfig,
   { config, nameOf }: Pick<Telling, "config" | "nameOf">,
   now: number,
-): { key: string; next: number | undefined; duty?: Duty } {
+): { key: string; rota?: string; next: number | undefined; duty?: Duty } {
   if (name === undefined) return { key: `${title}|${cron}|${timezone}`, next: nextCron({ cron, timezone }, now) };
   const rota = config.rotas[name];
   if (rota === undefined) return { key: title, next: undefined };
-  const key = `${title}|${name}|${createHash("sha256").update(JSON.stringify(rota)).digest("base64url").slice(0, 12)}`;
+  const digest = createHash("sha256").update(JSON.stringify(rota)).digest("base64url").slice(0, 12);
   const person = onCall(rota, now);
   const accounts = named(accountsOf(person === undefined ? [] : [person], config, now), { nameOf });
   const mentions = accounts.map(({ ref, name: shown }) => `${ref}|${shown}`);
   return {
-    key,
+    key: `${title}|${name}`,
+    rota: digest,
     next: nextShift(rota, now),
     duty: person === undefined ? undefined : { rota: name, person: nameOf(person), mentions },
   };

@@ -250,9 +250,13 @@ describe("a digest at the start of a shift", () => {
     await on.crash();
     await on.advance(2 * HOUR);
     expect(on.posted(OPS).map(({ text }) => /(\w+)>? is on duty/.exec(text)?.[1])).toEqual(["ann", "ben"]);
+    await on.raise({ fingerprint: "late" });
+    await on.raise({ fingerprint: "late", state: "resolved", reason: "answered" });
+    await on.advance(MINUTE);
     await on.reload(config([shift("13:30", "20:00", "ann")]));
     await on.advance(HOUR);
     expect(on.posted(OPS)).toHaveLength(3);
+    expect(on.posted(OPS)[2]?.text).toContain(": 1 raised, 1 ended.");
   });
 
   it("notifies in a private chat who has no account where it is posted; without one it says that it notifies no one", async () => {
