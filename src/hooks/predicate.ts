@@ -4,6 +4,8 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { once } from "../lib/on-first-use.js";
+import { isNode } from "./conditions/condition-field.js";
+import { slowProblem } from "./conditions/slow-condition.js";
 
 /**
  * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
@@ -32,13 +34,17 @@ export function compilePredicate(source: string, schema: z.ZodType): Predicate {
   };
 }
 
-/** Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. */
+/**
+ * Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. `mayBeSlow`: it is evaluated in a
+ * program with a time limit.
+ */
 export function compileCondition(
   source: string,
   variables: Readonly<Record<string, JsonSchema>>,
   place: string,
+  { mayBeSlow = false } = {},
 ): Condition {
-  const evaluate = compileExpression(source, variables, place);
+  const evaluate = compileExpression(source, variables, place, mayBeSlow);
   return (values) => {
     let answer: unknown;
     try {
@@ -61,10 +67,14 @@ function compileExpression(
   source: string,
   variables: Readonly<Record<string, JsonSchema>>,
   place: string,
+  mayBeSlow = false,
 ): ParseResult {
   try {
     check(source, variables);
-    return evaluation().parse(withLinearMatches(source));
+    const { ast } = evaluation().parse(source);
+    const slow = mayBeSlow ? undefined : slowProblem(ast);
+    if (slow !== undefined) throw new Error(slow);
+    return evaluation().parse(withBoundedCalls(source, ast));
   } catch (error) {
     throw new HookgateError({
       code: "HOOK_MATCHER_INVALID",
@@ -132,17 +142,19 @@ const evaluation = once(environment);
 
 function environment(unlistedVariablesAreDyn = true): Environment {
   const patterns = new Map<string, RE2JS>();
-  return withMixedNumbers(new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn })).registerFunction(
-    `string.${LINEAR_MATCHES}(string): bool`,
-    (text: string, pattern: string) => {
+  return withMixedNumbers(new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn }))
+    .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, pattern: string) => {
       let compiled = patterns.get(pattern);
       if (compiled === undefined) {
         compiled = RE2JS.compile(pattern);
         if (patterns.size < MAX_PATTERNS) patterns.set(pattern, compiled);
       }
       return compiled.matcher(text).find();
-    },
-  );
+    })
+    .registerFunction(`${SHORT_TEXT}(string): string`, (text: string) => {
+      if (text.length > MAX_DURATION_LENGTH) throw new Error('duration() takes a short text, as in duration("1h30m")');
+      return text;
+    });
 }
 
 /** Numbers of a payload are doubles, and CEL has no `payload.attempts + 1` and no `payload.attempts % 2` for them: each would fail at every event. */
@@ -171,24 +183,33 @@ const MIXED = [
 const LINEAR_MATCHES = "matchesLinear";
 const MAX_PATTERNS = 1_000;
 
+/** `duration("1h30m")` needs fewer. The library's own takes seconds for some thousand digits. */
+const SHORT_TEXT = "shortText";
+const MAX_DURATION_LENGTH = 100;
+
 /**
  * CEL's `matches` is RE2; the library's is JavaScript's, which a message can hang. Its name is replaced, wherever it is
- * called, by that of ours. A pattern written out is compiled now, so that a bad one is refused.
+ * called, by that of ours. A pattern written out is compiled now, so that a bad one is refused. What `duration` takes is kept short.
  */
-function withLinearMatches(source: string): string {
-  if (!source.includes("matches")) return source;
-  const calls: number[] = [];
-  visit(evaluation().parse(source).ast, (node) => {
+function withBoundedCalls(source: string, ast: ASTNode): string {
+  const edits: { at: number; removed: number; added: string }[] = [];
+  visit(ast, (node) => {
+    if (node.op === "call" && node.args[0] === "duration")
+      for (const { range } of node.args[1])
+        edits.push({ at: range.end, removed: 0, added: ")" }, { at: range.start, removed: 0, added: `${SHORT_TEXT}(` });
     if (node.op !== "rcall" || node.args[0] !== "matches") return;
     const [, receiver, parameters] = node.args;
-    calls.push(source.indexOf("matches", receiver.range.end));
+    edits.push({
+      at: source.indexOf("matches", receiver.range.end),
+      removed: "matches".length,
+      added: LINEAR_MATCHES,
+    });
     const pattern = parameters[0];
     if (pattern?.op === "value" && typeof pattern.args === "string") RE2JS.compile(pattern.args);
   });
-  let replaced = source;
-  for (const at of calls.sort((a, b) => b - a))
-    replaced = `${replaced.slice(0, at)}${LINEAR_MATCHES}${replaced.slice(at + "matches".length)}`;
-  return replaced;
+  return edits
+    .sort((a, b) => b.at - a.at)
+    .reduce((text, { at, removed, added }) => text.slice(0, at) + added + text.slice(at + removed), source);
 }
 
 function visit(node: unknown, see: (node: ASTNode) => void): void {
@@ -197,10 +218,6 @@ function visit(node: unknown, see: (node: ASTNode) => void): void {
     see(node);
     visit(node.args, see);
   }
-}
-
-function isNode(value: unknown): value is ASTNode {
-  return typeof value === "object" && value !== null && "op" in value && "args" in value && "range" in value;
 }
 
 function jsonSchema(schema: z.ZodType): JsonSchema {

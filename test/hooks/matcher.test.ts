@@ -101,6 +101,56 @@ describe("matchers", () => {
     expect(performance.now() - from).toBeLessThan(2_000);
   });
 
+  it("are not hung by a long text in place of a duration", async () => {
+    const when = 'duration(payload.message.text) > duration("1h")';
+    const from = performance.now();
+    expect(await runs({ when }, { message: { text: "9".repeat(32_000), tags: [] } })).toBe(false);
+    expect(performance.now() - from).toBeLessThan(2_000);
+    expect(await runs({ when }, { message: { text: "90m", tags: [] } })).toBe(true);
+  });
+
+  it.each([
+    '["a", "b"].exists(w, payload.message.text.contains(w))',
+    '["a", "b"].exists(w, payload.message.tags.exists(t, t == w))',
+    '[payload.message.text, payload.message.text].exists(one, one.contains("a"))',
+    "payload.message.tags.exists(t, t in payload.message.tags)",
+    'payload.message.tags.exists(t, t.contains("a") || t.size() > 3 || payload.message.text == t)',
+    'payload.message.text.split("\\n").all(l, l.split(" ").exists(w, w.startsWith("a")))',
+    'payload.message.tags.filter(t, t != "").map(t, t.lowerAscii()).exists(t, t == "a")',
+    'payload.message.text.split("").join(" ") != "" && payload.message.tags.join(",") != ""',
+    'cel.bind(t, payload.message.text.lowerAscii(), t.contains("a") || t.contains("b"))',
+    "has(payload.severity) && payload.message.tags.all(t, has(payload.message) && t.startsWith(payload.message.text))",
+  ])("may work through the payload once: %s", (when) => {
+    const { hooks } = setUp();
+    expect(() => hooks.registerModifying("sending", () => null, { match: { when } })).not.toThrow();
+  });
+
+  const LOOPED = 'payload.message.text.split("")';
+  it.each<[string, RegExp]>([
+    [
+      `${LOOPED}.all(a, ${LOOPED}.all(b, a + b != "QQ"))`,
+      /at character 39, .* again for each item of all\(a, …\).*`item in list`/,
+    ],
+    ["payload.message.tags.all(a, payload.message.tags.exists(b, a != b))", /exists\(b, …\) goes through a value/],
+    ["payload.message.tags.map(a, payload.message.tags.filter(b, a != b)).size() > 3", /filter\(b, …\)/],
+    [`cel.bind(l, ${LOOPED}, l.all(a, l.exists_one(b, a == b)))`, /exists_one\(b, …\)/],
+    [`${LOOPED}.all(a, ["x"].all(x, ${LOOPED}.all(b, a == b)))`, /again for each item of all\(a, …\)/],
+    [`${LOOPED}.all(a, a in ${LOOPED})`, /`in` makes its list again/],
+    [`${LOOPED}.all(a, payload.message.text.contains(a + "z"))`, /contains\(…\) goes through/],
+    [`${LOOPED}.all(a, payload.message.text.matches("a+b"))`, /matches\(…\) goes through/],
+    [`${LOOPED}.all(a, size(payload.message.text) > 3)`, /size\(…\) reads a value/],
+    [`${LOOPED}.map(a, a + payload.message.text).join().size() > 3`, /\+ joins a value/],
+    [`${LOOPED}.map(a, payload.message.text).join().size() > 3`, /map\(a, …\) copies a value/],
+    [`${LOOPED}.join(payload.message.text).size() > 3`, /join\(…\) repeats a value of the payload/],
+    ["payload.message.text.matches(payload.message.text)", /write the pattern out/],
+    [`payload.message.text.split(" ").all(w, w.split("").all(c, w.contains(c)))`, /for each item of all\(c, …\)/],
+  ])("are refused when a long text would stop the process: %s", (when, message) => {
+    const { hooks } = setUp();
+    expect(() => hooks.registerModifying("sending", () => null, { match: { when } })).toThrow(
+      expect.objectContaining({ code: "HOOK_MATCHER_INVALID", message: expect.stringMatching(message) }),
+    );
+  });
+
   it.each<[Matcher, RegExp]>([
     [{ tools: ["(a"] }, /match\.tools: "\(a" is no RE2 pattern/],
     [{ tools: ["(?=a)b"] }, /match\.tools/],

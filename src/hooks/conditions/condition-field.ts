@@ -28,7 +28,7 @@ export function scopeOf(variables: Readonly<Record<string, JsonSchema>>): Scope 
 }
 
 /** Calls that give a name to each item of a list. */
-const OVER_ITEMS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "existsOne", "filter", "map"]);
+export const OVER_ITEMS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "existsOne", "filter", "map"]);
 
 /** Every node, with what the names mean there. */
 export function visitScoped(node: unknown, scope: Scope, see: (node: ASTNode, scope: Scope) => void): void {

@@ -2,5 +2,5 @@ import { type Condition, compileCondition } from "../../../hooks/predicate.js";
 
 /** `when` of an expectation, over `result` and `task`. Throws a `HookgateError` for what cannot be read. */
 export function compileExpectation(source: string): Condition {
-  return compileCondition(source, { result: {}, task: {} }, "when");
+  return compileCondition(source, { result: {}, task: {} }, "when", { mayBeSlow: true });
 }
