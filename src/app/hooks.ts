@@ -7,6 +7,7 @@ import type { AssemblyDeps } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
 import type { BrokenHook, LoadedHooks } from "../automations/definition/load.js";
 import { readHooks } from "../automations/definition/read-hooks.js";
+import type { Sources } from "../automations/definition/sources.js";
 import { eventName } from "../automations/triggers/event-point.js";
 import { dotEnvFile, type Environment } from "../config/env.js";
 import { brokenEvent, type LoadedConfig } from "../config/load.js";
@@ -25,6 +26,7 @@ export function hooksOf(
   { config, env }: Valid,
   points: readonly AnyPoint[],
   inForce?: Automations["get"],
+  sources?: Sources,
 ): LoadedHooks {
   const hooks = readHooks(
     { file, hooks: config.hooks, placeOf },
@@ -41,6 +43,7 @@ export function hooksOf(
       ),
       inForce,
     },
+    sources,
   );
   return { ...hooks, events: Object.keys(config.events) };
 }

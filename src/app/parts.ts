@@ -37,7 +37,7 @@ import { assembleOrchestrator } from "./orchestrator.js";
 import { createOverrides, type Overrides } from "./overrides.js";
 import { CONSOLE, keepFile, needPerson, placeNames, uploadsFolder } from "./people.js";
 import { createProblemList, type ProblemList } from "./problem-list.js";
-import { hookReader } from "./read-hooks.js";
+import { hookReader, recheckBroken } from "./read-hooks.js";
 import { assembleRegistry } from "./registry.js";
 import { type Reload, reloader } from "./reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./sla.js";
@@ -244,6 +244,7 @@ export class Parts extends OnGround {
     teardownTimeoutMs: () => this.ground.stopping.leftMs,
     onReloaded: () => {
       this.#kernel.queue.wake();
+      recheckBroken(this);
       void this.overrides
         .settle()
         .catch((error: unknown) =>

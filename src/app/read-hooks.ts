@@ -1,8 +1,16 @@
-/** Hooks as they are written now. What they and their configuration keep secret is masked from then on. */
+/**
+ * Hooks as they are written now, and again as they were read when plugins declare other points. What they and their configuration keep
+ * secret is masked from then on.
+ */
+import { isDeepStrictEqual } from "node:util";
 import type { Automations } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
+import { readSources } from "../automations/definition/sources.js";
+import type { BrokenHook } from "../automations/desk.js";
 import type { LoadedConfig } from "../config/load.js";
 import type { HookRegistry } from "../hooks/registry.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
 import { hooksOf, withBrokenEvents } from "./hooks.js";
 import type { Valid } from "./reload.js";
 import { secretsOf } from "./valid.js";
@@ -16,13 +24,41 @@ interface Deps {
 
 export function hookReader({ registry, secrets, automations }: Deps) {
   return (loaded: LoadedConfig, valid: Valid): LoadedHooks => {
-    const hooks = withBrokenEvents(
-      hooksOf(loaded, valid, registry.points, (id) => automations.get(id)),
-      loaded,
-    );
-    const named = new Set(hooks.definitions.flatMap((definition) => definition.secrets));
-    const found = [...secretsOf(valid.config, valid.env), ...[...named].map(valid.env.variable)];
-    secrets.push(...found.filter((secret) => !secrets.includes(secret)));
-    return hooks;
+    const { file, placeOf } = loaded;
+    const sources = readSources({ file, hooks: valid.config.hooks, placeOf });
+    const check = (): LoadedHooks => {
+      const inForce = (id: string) => automations.get(id);
+      const hooks = withBrokenEvents(hooksOf(loaded, valid, registry.points, inForce, sources), loaded);
+      const named = new Set(hooks.definitions.flatMap((definition) => definition.secrets));
+      const found = [...secretsOf(valid.config, valid.env), ...[...named].map(valid.env.variable)];
+      secrets.push(...found.filter((secret) => !secrets.includes(secret)));
+      return { ...hooks, recheck: check };
+    };
+    return check();
   };
 }
+
+interface Recheck {
+  registry: Pick<HookRegistry, "mark">;
+  automations: Pick<Automations, "broken" | "recheck" | "swap" | "settle">;
+  ground: { file: string; logger: Logger };
+}
+
+/** Broken hooks that fit what plugins declare now are put in force; the reasons of the others are those of now. */
+export function recheckBroken({ registry, automations, ground: { file, logger } }: Recheck): void {
+  const before = automations.broken();
+  const hooks = before.length > 0 ? automations.recheck() : undefined;
+  if (hooks === undefined || isDeepStrictEqual(reasonsOf(hooks.broken), reasonsOf(before))) return;
+  const takeBack = registry.mark();
+  const report = (error: unknown) => logger.error({ error: errorMessage(error) }, "broken hooks were not put in force");
+  try {
+    const swapped = automations.swap(hooks);
+    if (swapped.added.length + swapped.changed.length > 0) void automations.settle(swapped, file).catch(report);
+  } catch (error) {
+    takeBack();
+    report(error);
+  }
+}
+
+const reasonsOf = (broken: readonly Pick<BrokenHook, "id" | "problems">[]) =>
+  broken.map(({ id, problems }) => [id, problems.map(({ message }) => message)]);

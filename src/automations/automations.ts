@@ -77,6 +77,8 @@ export interface Automations extends AutomationDesk {
    * does, when a critical one is broken: the caller then takes the registry back to what it marked before.
    */
   swap(hooks: LoadedHooks): Installed;
+  /** The latest ones as they were read, checked against the points that there are now; undefined before they are loaded. */
+  recheck(): LoadedHooks | undefined;
   /** What follows a swap that stays: triggers are synced, `config.reloaded` fires. */
   settle(swapped: Installed, file: string | undefined): Promise<Reloaded>;
   /** Events were stored; a hook was switched on. */
@@ -110,6 +112,7 @@ class ConfiguredHooks implements Automations {
   readonly #options: AutomationsOptions;
   #live: ReadonlyMap<string, Live> = new Map();
   #broken: BrokenHook[] = [];
+  #latest: LoadedHooks | undefined;
   #isStarted = false;
   readonly #pause: Pause;
   readonly #gates: Gates;
@@ -137,7 +140,7 @@ class ConfiguredHooks implements Automations {
   }
 
   async load(hooks: LoadedHooks): Promise<void> {
-    this.#put(this.#install(hooks));
+    this.#put(this.#install(hooks), hooks);
     needCritical(this.#broken);
   }
 
@@ -152,8 +155,12 @@ class ConfiguredHooks implements Automations {
   swap(hooks: LoadedHooks): Installed {
     const installed = this.#install(hooks);
     needCritical(installed.broken);
-    this.#put(installed);
+    this.#put(installed, hooks);
     return installed;
+  }
+
+  recheck(): LoadedHooks | undefined {
+    return this.#latest?.recheck?.();
   }
 
   async settle({ added, changed, removed }: Installed, file: string | undefined): Promise<Reloaded> {
@@ -258,7 +265,8 @@ class ConfiguredHooks implements Automations {
     return install(this.#options.registry, this.#live, hooks, (firing) => this.#run(firing));
   }
 
-  #put(installed: Installed): void {
+  #put(installed: Installed, hooks: LoadedHooks): void {
+    this.#latest = hooks;
     this.#live = installed.live;
     this.#broken = installed.broken;
     for (const one of this.#broken)

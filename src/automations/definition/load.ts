@@ -38,6 +38,8 @@ export interface LoadedHooks {
   files: readonly string[];
   /** Names of the events that are in force; undefined: nothing is known of them. */
   events?: readonly string[];
+  /** The same as they were read, checked against the points that there are now. */
+  recheck?: () => LoadedHooks;
 }
 
 /** The first of several entries with one id has it, unless another one is the hook that is in force. */

@@ -5,6 +5,6 @@ import type { Surroundings } from "./check.js";
 import { type LoadedHooks, loadDefinitions } from "./load.js";
 import { type ConfigHooks, readSources } from "./sources.js";
 
-export function readHooks(config: ConfigHooks, around: Surroundings): LoadedHooks {
-  return loadDefinitions(readSources(config), { steps, handlers }, around);
+export function readHooks(config: ConfigHooks, around: Surroundings, sources = readSources(config)): LoadedHooks {
+  return loadDefinitions(sources, { steps, handlers }, around);
 }
