@@ -120,8 +120,5 @@ async function loadHooks({ ground, registry, plugins, automations, ...parts }: P
 async function watchFiles(parts: Parts): Promise<void> {
   const { options, read, file, clock, logger, stopping } = parts.ground;
   if (options.reread === undefined) return;
-  const isWanted = () => parts.config.automations.watch;
-  stopping.push(
-    await watchConfig(file, { read, reread: options.reread, reload: parts.reload, isWanted, clock, logger }),
-  );
+  stopping.push(await watchConfig(file, { read, changed: () => parts.applySaved(), clock, logger }));
 }

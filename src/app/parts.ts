@@ -254,6 +254,7 @@ export class Parts extends OnGround {
           ),
         );
     },
+    onSaved: () => this.problems.isRejectedForCritical() && this.applySaved(),
     clock: this.ground.clock,
     logger: this.ground.logger,
   });
@@ -326,6 +327,15 @@ export class Parts extends OnGround {
     mask: (text) => this.#masked(text),
     logger: this.ground.logger,
   });
+
+  /** The configuration as its files are now, where saved changes are wanted. */
+  applySaved(): void {
+    const { options, file, logger } = this.ground;
+    if (options.reread === undefined || !this.config.automations.watch) return;
+    this.reload(options.reread, { plugins: "changed" }).catch((error: unknown) =>
+      logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
+    );
+  }
 
   /** Holds from now on, for a registration to come, too. */
   async switchHook(hookId: string, enabled: boolean, by: string): Promise<void> {

@@ -41,6 +41,8 @@ export interface ProblemList {
   /** This configuration is in force from now on. */
   loaded(next: LoadedConfig): void;
   rejected(why: Rejection | undefined): void;
+  /** The latest configuration was rejected because a critical plugin or hook could not be loaded. */
+  isRejectedForCritical(): boolean;
   /** For people, one line each. */
   shown(mask: (text: string) => string): Promise<{ of: string; text: string; isWarning?: true | undefined }[]>;
   /** Why nothing can be posted to a chat, as far as is known; undefined when it can. */
@@ -108,6 +110,7 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
     rejected(why) {
       rejection = why;
     },
+    isRejectedForCritical: () => rejection?.isOfCritical === true,
   };
 }
 

@@ -39,6 +39,8 @@ export interface Valid {
 export interface Rejection {
   file: string | undefined;
   message: string;
+  /** A critical plugin or hook cannot be loaded: that may be corrected in a file of a plugin. */
+  isOfCritical: boolean;
 }
 
 export interface TakenOver {
@@ -141,7 +143,8 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem), report };
   } catch (error) {
     const message = mask(errorMessage(error)).slice(0, 1500);
-    if (!isInForce) deps.rejected({ file, message });
+    const isOfCritical = error instanceof HookgateError && CRITICAL.has(error.code);
+    if (!isInForce) deps.rejected({ file, message, isOfCritical });
     const what = isInForce
       ? "The changed configuration is in force, but the reload did not end: save it again, or restart."
       : "The changed configuration was not applied; the previous one stays in force.";
@@ -149,6 +152,8 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     throw error;
   }
 }
+
+const CRITICAL: ReadonlySet<string> = new Set(["PLUGIN_CRITICAL", "HOOK_CRITICAL"]);
 
 /**
  * Problems of a reload: parts that were not applied, and hooks that were applied and lack something. `removed`: hooks that are not in
@@ -254,10 +259,8 @@ function whatNeedsRestart(started: Valid, now: Valid): string[] {
 interface WatchDeps {
   /** What `asRead` gave. */
   read: Marks;
-  reread(): LoadedConfig;
-  reload: Reload;
-  /** `automations.watch`, as it is now. */
-  isWanted(): boolean;
+  /** Called when a file changed. */
+  changed(): void;
   clock: Clock;
   logger: Logger;
 }
@@ -270,15 +273,10 @@ export async function asRead(loaded: LoadedConfig): Promise<Marks> {
 
 const watched = (file: string) => ({ file, folder: hooksFolder(file), variables: resolve(".env") });
 
-/** Applies changes of the file, which may not be there yet, and of those under `hooks/` beside it and `.env` as they are saved. */
+/** Follows changes of the file, which may not be there yet, and of those under `hooks/` beside it and `.env`. */
 export async function watchConfig(file: string, deps: WatchDeps): Promise<() => Promise<void>> {
-  const { read, reread, reload, isWanted, clock, logger } = deps;
-  const watch = await watchDefinitions({ ...watched(file), read }, { clock, logger }, () => {
-    if (!isWanted()) return;
-    reload(reread, { plugins: "changed" }).catch((error: unknown) =>
-      logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
-    );
-  });
+  const { read, changed, clock, logger } = deps;
+  const watch = await watchDefinitions({ ...watched(file), read }, { clock, logger }, changed);
   return () => watch.stop();
 }
 

@@ -49,6 +49,8 @@ export interface PluginsOptions {
   onEndFailed?: (pluginId: string, message: string) => void;
   /** Called after a reload has put plugins in place: their hooks may differ from what they were. */
   onReloaded?: () => void;
+  /** Called when a file that is watched was saved, after its plugins were reloaded. */
+  onSaved?: () => void;
   /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
 }
@@ -117,6 +119,8 @@ class ConfiguredPlugins implements Plugins {
   /** Loads and reloads follow each other, never mix. */
   readonly #takeTurn = inTurn();
   #holders: Holder[];
+  /** Of a list that was not accepted: its plugins may be the reason. */
+  #filesNotAccepted: readonly string[] = [];
   /** Of the modules: each reload imports new ones. */
   #version = 0;
   #isLoaded = false;
@@ -126,7 +130,8 @@ class ConfiguredPlugins implements Plugins {
     const { entries, baseDir, clock, reservedCommands = new Set(), teardownTimeoutMs = () => 10_000 } = options;
     this.#options = options;
     this.#holders = entries.map((entry) => holderFor(entry, baseDir));
-    this.#watch = options.watch === false ? undefined : watchFiles(clock, (file) => void this.reload({ file }));
+    const saved = (file: string) => void this.reload({ file }).then(() => this.#isStopped || options.onSaved?.());
+    this.#watch = options.watch === false ? undefined : watchFiles(clock, saved);
     this.#around = {
       ...options,
       breaker: options.breaker,
@@ -399,8 +404,11 @@ class ConfiguredPlugins implements Plugins {
       this.#holders = before;
       this.#arrange();
       for (const one of prepared) if ("candidate" in one) await over(one.candidate, this.#around);
+      this.#filesNotAccepted = filesOf(next);
+      await this.#watchAll();
       throw error;
     }
+    if (entries !== undefined) this.#filesNotAccepted = [];
     this.#options.onReloaded?.();
     for (const problem of this.#options.registry.validate())
       if (!known.has(problemKey(problem)))
@@ -437,7 +445,7 @@ class ConfiguredPlugins implements Plugins {
 
   /** Before they are read, too: a file that comes meanwhile is a change. */
   async #watchAll(those = this.#holders): Promise<void> {
-    await this.#watch?.set(those.flatMap((holder) => (holder.entry.enabled ? holder.files : [])));
+    await this.#watch?.set([...filesOf(those), ...this.#filesNotAccepted]);
   }
 
   reload(change: PluginsChange = {}, accept: () => void = () => {}): Promise<PluginInfo[]> {
@@ -491,3 +499,5 @@ class ConfiguredPlugins implements Plugins {
     };
   }
 }
+
+const filesOf = (holders: readonly Holder[]) => holders.flatMap(({ entry, files }) => (entry.enabled ? files : []));

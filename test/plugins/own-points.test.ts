@@ -58,4 +58,20 @@ describe("a configured hook at the point of a plugin", () => {
     expect(await isVetoed(live, "bomb")).toBe(true);
     expect(await isVetoed(live, "tea")).toBe(false);
   });
+
+  it("comes into force with the rest of a configuration that was rejected because it is critical", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": "plugins: [./shop.mjs]\n",
+      "shop.mjs": 'export default { id: "shop", setup() {} };',
+    });
+    live.write("hookgate.yaml", `plugins: [./shop.mjs]\n${bombs("item", "critical: true")}`);
+    await until(
+      async () => (await command(live, "/status")).includes("the latest version was rejected"),
+      "the rejection",
+    );
+    live.write("shop.mjs", shop());
+    await until(() => live.app.automations.get("bombs"), "the hook being in force");
+    expect(await isVetoed(live, "bomb")).toBe(true);
+    await until(async () => (await live.get("/readyz")).state === "ready", "the end of the problem");
+  });
 });

@@ -113,6 +113,39 @@ it("loads a plugin that is named in a running gateway before its file is written
   expect(JSON.stringify(await live.post("/api/command", { line: "/status" }))).not.toContain("there is no file");
 });
 
+it.each([
+  ["its own file", "guard.mjs", `${answering("guard", "guarded")} {{`, answering("guard", "guarded")],
+  [
+    "a file that it imports",
+    "words.mjs",
+    "export const words = {{",
+    'export const words = "guarded";',
+    answering("guard", "guarded")
+      .replace("export", 'import { words } from "./words.mjs"; export')
+      .replace('"guarded"', "words"),
+  ],
+])(
+  "applies a rejected configuration when its critical plugin is corrected in %s",
+  async (_what, file, broken, good, main = broken) => {
+    const live = await liveApp({ "hookgate.yaml": "" });
+    live.write("guard.mjs", main);
+    live.write(file, broken);
+    live.write("hookgate.yaml", "plugins: [{ module: ./guard.mjs, critical: true }, ./other.mjs]\n");
+    live.write("other.mjs", answering("other", "x"));
+    const status = async () => JSON.stringify(await live.post("/api/command", { line: "/status" }));
+    await until(
+      async () => (await status()).includes("The critical plugin ./guard.mjs cannot be loaded"),
+      "the rejection",
+    );
+    expect(live.app.plugins).toEqual([]);
+    live.write(file, good);
+    await until(() => live.app.plugins.length === 2, "the configuration being applied");
+    expect(live.app.plugins.map(({ id }) => id)).toEqual(["guard", "other"]);
+    await until(async () => !(await status()).includes("cannot be loaded"), "the end of the problem");
+    expect(await live.get("/readyz")).toMatchObject(isWell);
+  },
+);
+
 it("loads a plugin whose file comes while another plugin is set up", async () => {
   const writing = `import { writeFileSync } from "node:fs";
   export default { id: "slow", setup() {
