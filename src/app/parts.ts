@@ -43,6 +43,7 @@ import { type Reload, reloader } from "./reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./sla.js";
 import { takeOver } from "./take-over.js";
 import { createThreadNotes } from "./thread-notes.js";
+import { unfitHooks } from "./unfit-hooks.js";
 import { needValid } from "./valid.js";
 
 abstract class OnGround {
@@ -242,6 +243,7 @@ export class Parts extends OnGround {
     reservedCommands: new Set(this.commands.map(({ name }) => name)),
     breaker: this.automations.pluginBreaker,
     teardownTimeoutMs: () => this.ground.stopping.leftMs,
+    unfit: () => unfitHooks(this.automations, () => this.automations.recheck()),
     onReloaded: () => {
       this.#kernel.queue.wake();
       recheckBroken(this);

@@ -28,6 +28,7 @@ import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
 import { type ListedProblem, splitProblems } from "./problems.js";
+import { unfitHooks } from "./unfit-hooks.js";
 
 export interface Valid {
   config: Config;
@@ -112,7 +113,11 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const takeSla = await deps.sla.prepare(valid.config.sla);
     const takeAlerts = await deps.alerts.prepare(valid.config.alerts);
     let swapped: ReturnType<Automations["swap"]> | undefined;
-    const change = { entries: valid.config.plugins, onlyChanged: how.plugins === "changed" };
+    const change = {
+      entries: valid.config.plugins,
+      onlyChanged: how.plugins === "changed",
+      unfit: () => unfitHooks(automations, () => deps.readHooks(next, valid)),
+    };
     // Plugins are set up aside before; from here to the end of `swap` it is one turn of the event loop.
     const infos = await plugins.reload(change, () => {
       needCriticalPlugins(plugins.list());

@@ -12,7 +12,7 @@ import { errorMessage } from "../lib/errors.js";
 import type { StagedHook } from "./slots.js";
 
 /** Throws what the registry would throw later, and for a hook that could never do anything. Gives what its matcher asks for in vain. */
-export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | "warnings">): string[] {
+export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | "fit" | "check">): string[] {
   const { id, model, handler } = staged;
   // Its dispatches name the one configured hook that they are for.
   if (point.name === hookDue.name)

@@ -122,11 +122,12 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
     const name = hookId(id, hook, phase, options, stage);
     const place = errorPlace(new Error("registered here"));
     const given = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
-    const warnings = checkHook(point, given);
+    const check = (at: HookPoint) => checkHook(at, given);
+    const fit = { point, warnings: check(point) };
     // A lifecycle handler gets its context only.
     const running: Handler = (first, second) =>
       inStage(stage, { plugin: id, hookId: name }, second ?? first, () => handler(first, second));
-    const staged: StagedHook = { ...given, warnings, handler: running };
+    const staged: StagedHook = { ...given, fit, check, handler: running };
     if (stage.live) {
       for (const warning of warningsOf(staged)) deps.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
       return stage.live.add(staged);

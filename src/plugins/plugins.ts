@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route, Routes } from "../gateway/routes.js";
-import type { HookRegistry } from "../hooks/registry.js";
+import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isUnfit } from "../hooks/validate.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -21,6 +21,7 @@ import {
   type Placement,
   prepare,
   problemKey,
+  problemsOf,
   problemText,
   type Surroundings,
 } from "./reload.js";
@@ -47,6 +48,8 @@ export interface PluginsOptions {
   onPrepare?: (module: string) => void;
   /** The function that a plugin's setup returned failed, or does not end. */
   onEndFailed?: (pluginId: string, message: string) => void;
+  /** See `PluginsChange.unfit`. */
+  unfit?: () => readonly Problem[];
   /** Called after a reload has put plugins in place: their hooks may differ from what they were. */
   onReloaded?: () => void;
   /** Called when a file that is watched was saved, after its plugins were reloaded. */
@@ -85,6 +88,8 @@ export interface PluginsChange {
   entries?: readonly PluginEntry[];
   /** Those that are new, changed in the list, or broken; others stay as they are. */
   onlyChanged?: boolean;
+  /** Configured hooks that are in force and, as they are written, do not fit the points as they are declared now. Default: that of the options. */
+  unfit?: () => readonly Problem[];
 }
 
 export interface Plugins {
@@ -119,6 +124,8 @@ class ConfiguredPlugins implements Plugins {
   /** Loads and reloads follow each other, never mix. */
   readonly #takeTurn = inTurn();
   #holders: Holder[];
+  /** See `PluginsChange.unfit`. */
+  #unfitOfFiles: () => readonly Problem[] = () => [];
   /** Of a list that was not accepted: its plugins may be the reason. */
   #filesNotAccepted: readonly string[] = [];
   /** Of the modules: each reload imports new ones. */
@@ -141,6 +148,7 @@ class ConfiguredPlugins implements Plugins {
       teardownTimeoutMs,
       pointsAside: [],
       leaving: new Set(),
+      unfit: () => [...this.#holders.flatMap(({ live }) => live?.unfit ?? []), ...this.#unfitOfFiles()],
     };
   }
 
@@ -279,16 +287,14 @@ class ConfiguredPlugins implements Plugins {
 
   /** Without those whose hooks wait for each other even so. */
   #putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
-    const known = new Set(this.#options.registry.validate().map(problemKey));
+    const known = new Set(candidates.length > 1 ? problemsOf(this.#around).map(problemKey) : []);
     let wanted = candidates;
     while (wanted.length > 1) {
       const placements: Placement[] = [];
       let refused: readonly Ready[];
       try {
         for (const one of wanted) placements.push(...this.#put(one, { isReload: true, checked: false }));
-        const problems = this.#options.registry
-          .validate()
-          .filter((problem) => isUnfit(problem) && !known.has(problemKey(problem)));
+        const problems = problemsOf(this.#around).filter((one) => isUnfit(one) && !known.has(problemKey(one)));
         if (problems.length === 0) return { placed: wanted, placements };
         refused = wanted.filter(({ holder }) => holder.live?.hooks.some((id) => problems.some(blames(id))));
       } catch {
@@ -360,10 +366,11 @@ class ConfiguredPlugins implements Plugins {
 
   /** All are prepared aside; then, in one turn of the event loop, all are put in place and `accept` says whether they stay. True when something was changed. */
   async #exchange(
-    { file, entries, onlyChanged, onlyRefused = false }: PluginsChange & { onlyRefused?: boolean },
+    { file, entries, onlyChanged, unfit, onlyRefused = false }: PluginsChange & { onlyRefused?: boolean },
     accept: () => void,
   ): Promise<boolean> {
     this.#version++;
+    this.#unfitOfFiles = unfit ?? this.#options.unfit ?? (() => []);
     const next =
       entries === undefined
         ? this.#holders.filter(({ isGone }) => !isGone)
@@ -455,6 +462,8 @@ class ConfiguredPlugins implements Plugins {
   /** Why the version at work would not load again; a start finds that too late. */
   #lost({ live }: Holder): string | undefined {
     if (live === undefined) return undefined;
+    const [unfit] = live.unfit;
+    if (unfit !== undefined) return `${unfit.message}. The next start cannot load this plugin: change one of both.`;
     const declared = new Set(this.#holders.flatMap((holder) => holder.live?.points ?? []));
     for (const id of live.hooks) {
       const point = this.#options.registry.get(id)?.hook ?? "";

@@ -20,7 +20,7 @@ import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
 import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
-import { Slots } from "./slots.js";
+import { HOOK_UNFIT, Slots } from "./slots.js";
 import { type ApiDeps, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
@@ -35,6 +35,8 @@ export interface Surroundings extends Omit<ApiDeps, "id" | "config" | "commandOw
   routes: Map<string, Route>;
   /** Commands by plugin id. */
   commands: Map<string, readonly Command[]>;
+  /** Hooks of plugins and of files that do not fit their point as it is declared now. */
+  unfit: () => readonly Problem[];
   /** Plugins that are not in the list any more: another one may have their commands. */
   leaving: ReadonlySet<string>;
   /** Names of the product's own commands. */
@@ -205,19 +207,26 @@ export class LivePlugin {
     return this.#slots.warnings;
   }
 
+  /** Its hooks that do not fit their point as it is declared now. */
+  get unfit(): Problem[] {
+    return this.#slots.unfit;
+  }
+
   /** Names of the points that the version at work declares. */
   get points(): string[] {
     return this.#current === undefined ? [] : pointsOf(this.#current).map(({ name }) => name);
   }
 
   /**
-   * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a cycle) takes it back and
-   * throws. (At start-up that check comes after the last plugin, because they may name each other.)
+   * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a cycle), or a hook of others that
+   * does not fit a point which the version changes, takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
    */
   place(next: Candidate, { checked }: { checked: boolean }): Placement {
     const { registry, routes, commands } = this.#around;
     const [old, oldRoute, oldCommands] = [this.#current, routes.get(this.id), commands.get(this.id)];
-    const known = checked ? new Set(registry.validate().map(problemKey)) : undefined;
+    const all = () => (pointsOf(next).length > 0 ? problemsOf(this.#around) : registry.validate());
+    const problems = () => (checked ? all().filter(isUnfit) : []);
+    const known = new Set(problems().map(problemKey));
     const takeBackPoints = registry.mark();
     let undo: () => void;
     try {
@@ -229,7 +238,7 @@ export class LivePlugin {
       takeBackPoints();
       throw error;
     }
-    const fresh = known ? registry.validate().filter((one) => isUnfit(one) && !known.has(problemKey(one))) : [];
+    const fresh = problems().filter((one) => !known.has(problemKey(one)));
     const takeBack = () => {
       undo();
       takeBackPoints();
@@ -240,7 +249,7 @@ export class LivePlugin {
     };
     if (fresh.length > 0) {
       takeBack();
-      throw failure("PLUGIN_HOOKS", fresh.map(problemText).join("; "));
+      throw failure("PLUGIN_HOOKS", fresh.map(problemText).join("; "), fresh.some(isOfPoint) ? CHANGE_BOTH : undefined);
     }
     this.#setRoute(next.stage.route);
     this.#setCommands(next.stage.commands);
@@ -366,6 +375,12 @@ export async function over(
     stage.isEnding = false;
   }
 }
+
+/** What is wrong with all hooks taken together, at the points as they are declared now. */
+export const problemsOf = ({ registry, unfit }: Surroundings): Problem[] => [...registry.validate(), ...unfit()];
+
+const isOfPoint = ({ code }: Problem) => code === HOOK_UNFIT;
+const CHANGE_BOTH = "Change these hooks, too (all are put in place together), or keep the point as it was.";
 
 /** The same for the same problem, also when its words name other lines or other hooks. */
 export const problemKey = ({ code, ids }: Problem) => JSON.stringify([code, ids]);

@@ -4,10 +4,10 @@
  * dispatch that is under way never finds it missing.
  */
 
-import type { Model } from "../hooks/point.js";
+import type { HookPoint, Model } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
-import type { HookRegistry, Unregister } from "../hooks/registry.js";
-import { HookgateError } from "../lib/errors.js";
+import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
 import { guarded, type Handler, type HookBreaker } from "./breaker.js";
 
 /** Where a live registration finds its handler. */
@@ -25,11 +25,22 @@ export interface StagedHook {
   phase: string;
   /** The place in the source of the call that registers it. */
   place: string | undefined;
-  /** What its matcher asks for in vain. */
-  warnings: readonly string[];
+  /** What was found when it was last checked. */
+  fit: Fit;
   options: RegisterOptions;
   handler: Handler;
   attach(relay: Relay, options: RegisterOptions): Unregister;
+  /** What its matcher asks for in vain at this point. Throws what refuses it there. */
+  check(point: HookPoint): readonly string[];
+}
+
+/** How a hook fits its point, which may be declared anew. */
+interface Fit {
+  point: HookPoint;
+  /** What its matcher asks for in vain. */
+  warnings: readonly string[];
+  /** Why it would not be registered there now. */
+  refusal?: string;
 }
 
 interface Slot {
@@ -56,7 +67,21 @@ export class Slots {
   }
 
   get warnings(): string[] {
-    return [...this.#live.values()].flatMap(({ staged }) => warningsOf(staged));
+    return [...this.#live.values()].flatMap(({ staged }) => warningsOf({ ...staged, fit: this.#fitNow(staged) }));
+  }
+
+  /** Those that their point, as it is declared now, would refuse. */
+  get unfit(): Problem[] {
+    return [...this.#live.values()].flatMap(({ staged }) => {
+      const { refusal, point } = this.#fitNow(staged);
+      return refusal === undefined ? [] : unfit(staged.id, point.name, refusal);
+    });
+  }
+
+  #fitNow(staged: StagedHook): Fit {
+    const point = this.#registry.point(staged.hook);
+    if (staged.fit.point !== point) staged.fit = fitAt(point, staged);
+    return staged.fit;
   }
 
   /**
@@ -154,8 +179,25 @@ export class Slots {
   }
 }
 
+function fitAt(point: HookPoint, { id, place, check }: StagedHook): Fit {
+  try {
+    return { point, warnings: check(point) };
+  } catch (error) {
+    const what = errorMessage(error).replace(`Hook "${id}": `, "");
+    return { point, warnings: [], refusal: place === undefined ? what : `${what} (${place})` };
+  }
+}
+
+/** A hook that its point, as it is declared now, would refuse. */
+export function unfit(id: string, point: string, refusal: string): Problem {
+  const message = `the hook "${id}" does not fit ${point} as it is declared now: ${refusal}`;
+  return { code: HOOK_UNFIT, message, ids: [id] };
+}
+
+export const HOOK_UNFIT = "HOOK_UNFIT";
+
 /** `the hook "p.greet" (p.mjs:3:5): match.when: …`, one for each. */
-export function warningsOf({ id, place, warnings }: StagedHook): string[] {
+export function warningsOf({ id, place, fit: { warnings } }: StagedHook): string[] {
   return warnings.map((what) => `the hook "${id}"${place === undefined ? "" : ` (${place})`}: ${what}`);
 }
 
