@@ -77,11 +77,7 @@ export async function showBroken(
     return own.length === 0 ? [] : [SECTIONS[name](all.length, isLeast), ...own.map(({ text }) => text)];
   });
   return answer({
-    text: [
-      broken.length === 0 && "No configured hook is broken.",
-      page.pages > 1 && `**${count(sorted.length, "problem")}**${pageText(page)}`,
-      ...shown,
-    ],
+    text: [page.pages > 1 && `**${count(sorted.length, "problem")}**${pageText(page)}`, ...shown],
     data,
     buttons: [pageButtons(page, "/hooks broken")],
   });

@@ -108,6 +108,7 @@ describe("a plugin that changes the payload of its point", () => {
     expect(await vetoes(live)).toEqual([true, true, false]);
     for (const line of ["/status", "/hooks broken"])
       expect(await command(live, line)).toContain('the hook "guard.guns" does not fit');
+    expect(await command(live, "/hooks broken")).not.toContain("No configured hook is broken.");
     expect(await live.get("/readyz")).toMatchObject({ state: "degraded", configuration: { problems: 1 } });
     live.write("shop.mjs", shop());
     await until(() => live.app.plugins[0]?.reason === undefined, "the end of the problem");
