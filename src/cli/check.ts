@@ -47,11 +47,18 @@ function consequence(problems: readonly ListedProblem[], loaded: LoadedConfig): 
     return ` ${refused}: the critical ${critical.join(" and the critical ")} ${critical.length === 1 ? "is" : "are"} broken.`;
   const off = named(({ platform }) => platform);
   const events = named(({ event }) => event);
+  const ofSome = problems.filter((problem) => isOfAll(problem) && problem.of !== "stray");
+  const isOf = (...kinds: ListedProblem["of"][]) => ofSome.some((problem) => kinds.includes(problem.of));
+  const starts = [
+    "Hookgate starts",
+    isOf("hook", "plugin", "plan") && "leaves out what cannot be loaded",
+    isOf("needs", "trigger") && "puts hooks in force that cannot do their work",
+    "and lists all problems in /status until they are fixed.",
+  ];
   return [
     off.length > 0 && ` Until they are fixed, off: ${off.join(", ")}. Other platforms go on.`,
     events.length > 0 && ` Until they are fixed, refused: the events ${events.join(", ")}. Others go on.`,
-    problems.some((problem) => isOfAll(problem) && problem.of !== "stray") &&
-      " Hookgate starts, leaves out what cannot be loaded, and lists all problems in /status until they are fixed.",
+    ofSome.length > 0 && ` ${starts.filter(Boolean).join(", ")}`,
   ]
     .filter(Boolean)
     .join("");

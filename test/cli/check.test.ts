@@ -541,7 +541,9 @@ test("a module of a hook that is no JavaScript is reported with its line, and by
   const config = { hooks: [{ id: "a", ...received, run: { module: { path: "./syntax.mjs" } } }] };
   write({ config, files: { "syntax.mjs": "export default () => {\n  return (;\n};\n" } });
   const words = /hook a: the module \.\/syntax\.mjs cannot be loaded: .*\(syntax\.mjs:2\)/;
-  expect((await runCli(["check"], { cwd: folder })).err).toMatch(words);
+  const { err } = await runCli(["check"], { cwd: folder });
+  expect(err).toMatch(words);
+  expect(err).toContain("Hookgate starts, puts hooks in force that cannot do their work, and lists all problems");
   const gateway = await gatewayProcess({ folder, config });
   try {
     await gateway.start();
