@@ -805,11 +805,17 @@ describe("a damaged history", () => {
     ["in the middle", 20_480],
   ])("is a warning, and hides nothing else, when it is overwritten %s while the gateway runs", async (_, at) => {
     const gateway = await usedInstallation();
+    const file = join(gateway.folder, "hookgate.yaml");
+    const noted = { id: "noted", on: "message_received", run: { shell: { command: ["true"] } } };
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), hooks: [noted] }));
     await gateway.start();
     await gateway.ready();
+    await gateway.post("zero");
+    await until(async () => (await gateway.texts()).includes("echo zero"), "the reply");
     overwrite(gateway.journal, at, randomBytes(statSync(gateway.journal).size - at));
     await gateway.post("second");
     await until(async () => (await gateway.texts()).includes("echo second"), "the reply");
+    await until(async () => (await gateway.command("/status")).includes("is damaged"), "the warning");
     const status = await gateway.cli("status");
     expect(status.out).toMatch(/Queues(.|\n)*Store +writable(.|\n)*the history \S+ is damaged/);
     expect(status.out.match(/is damaged/g)).toHaveLength(1);
