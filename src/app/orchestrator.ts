@@ -120,6 +120,9 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
   };
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
+    create: (...task) => orchestrator.create(...task),
+    progressOf: (taskId) => orchestrator.progressOf(taskId),
+    status: () => orchestrator.status(),
     linkOf: deps.linkOf,
     nameOf: (ref) => accountName(config, ref),
     assignees: () => Object.keys(deps.orchestratorNow().runners),

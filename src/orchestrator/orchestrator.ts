@@ -16,20 +16,20 @@ import type { TaskEvent, TaskStore } from "../domain/task-store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { within } from "../lib/within.js";
-import { createArrivals } from "./arrivals.js";
+import { type Arrivals, createArrivals } from "./arrivals.js";
 import { type Asked, createAsked } from "./asked.js";
 import { roleToHear } from "./assignee.js";
-import { createCounts } from "./counts.js";
+import { type Counts, createCounts } from "./counts.js";
 import type { OrchestratorDeps } from "./deps.js";
-import { createDispatch } from "./dispatch.js";
+import { createDispatch, type Dispatch } from "./dispatch.js";
 import { createRooms } from "./rooms.js";
 import type { Progress } from "./runners/runner.js";
-import { createRunning } from "./running.js";
-import { createShow } from "./show.js";
+import { createRunning, type Running } from "./running.js";
+import { createShow, type Show } from "./show.js";
 import { createTask } from "./tasks/create.js";
 import { createFinish, type Finish } from "./tasks/finish.js";
 import { afterChange, handleChanges, TASK_KINDS } from "./tasks/notify-change.js";
-import { createRunEnds } from "./tasks/run-ends.js";
+import { createRunEnds, type RunEnds } from "./tasks/run-ends.js";
 import { step } from "./tasks/step.js";
 import { createTransitions, type Transitions } from "./tasks/transition.js";
 
@@ -39,6 +39,8 @@ export interface OrchestratorStatus {
   /** A hook at orchestrator:tick keeps everything from starting. */
   held?: { by: string; reason: string };
 }
+
+type Requests = Transitions & Finish & Asked;
 
 export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail">, Asked {
   /** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. A task of the origin's id is given back as it is. */
@@ -57,121 +59,224 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   sweep(): Promise<number>;
 }
 
-/** How many are searched for those without an assignee; more than that wait for people. */
 /** At a stop whose time is used up. */
 const LAST_WORDS_MS = 1_000;
+/** How many are searched for those without an assignee; more than that wait for people. */
 const MAX_BLOCKED = 10_000;
 const PAGE = 500;
 
 export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
-  const { config, store, registry, chat, clock, logger, owner } = deps;
-  const stopping = new AbortController();
-  const counts = createCounts(Object.fromEntries(TASK_STATUSES.map((one) => [one, 0])) as Record<TaskStatus, number>);
-  let phase: "new" | "running" | "stopping" = "new";
-  let held: OrchestratorStatus["held"];
-  let ticking: Timer | undefined;
+  const orchestrator = new TaskOrchestrator(deps);
+  return Object.assign(orchestrator, orchestrator.requests);
+}
 
-  const running = createRunning({
-    store,
-    config,
-    progressed: (taskId) => show.progressed(taskId),
-    mask: deps.mask,
-    clock,
-    logger,
-  });
-  const show = createShow({
-    store,
-    chat,
-    progressOf: running.progressOf,
-    roleToHear: (task) => roleToHear(task, config()),
-    readerRole: (at) => deps.readerRole?.(at) ?? "operator",
-    nameOf: (ref) => deps.nameOf?.(ref) ?? ref,
-    clock,
-    logger,
-  });
-  const { pending } = deps;
-  handleChanges({
-    pending,
-    registry,
-    attempts: deps.attempts,
-    entityChanged: deps.entityChanged,
-    taskChanged: deps.taskChanged,
-    get: store.get,
-    wake,
-    show: show.show,
-    logger,
-  });
-  const transitions = createTransitions({ store, registry, attempts: deps.attempts, committed, clock });
-  const arrivals = createArrivals({
-    store,
-    amend: transitions.amend,
-    chat,
-    nameOf: (ref) => deps.nameOf?.(ref) ?? ref,
-    logger,
-  });
-  const finish = createFinish(transitions, config, clock);
-  const runEnds = createRunEnds({ keyValue: deps.keyValue, get: store.get, finish });
-  const rooms = createRooms(config, () => dispatch.wake());
-  const stepParts = { ...deps, transitions, finish, runEnds, rooms, running, stopping: stopping.signal };
-  const dispatch = createDispatch({
-    store,
-    step: (task) => step(task, stepParts),
-    roomFor: rooms.left,
-    mayStart: () => phase === "running" && held === undefined,
-    clock,
-    logger,
-  });
+class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
+  readonly #deps: OrchestratorDeps;
+  readonly store: TaskStore;
+  /** They have no state of their own: `createOrchestrator` makes them members of this. */
+  readonly requests: Requests;
+  readonly #counts: Counts = createCounts(
+    Object.fromEntries(TASK_STATUSES.map((one) => [one, 0])) as Record<TaskStatus, number>,
+  );
+  readonly #running: Running;
+  readonly #show: Show;
+  readonly #arrivals: Arrivals;
+  readonly #runEnds: RunEnds;
+  readonly #dispatch: Dispatch;
+  readonly #stopping = new AbortController();
+  #phase: "new" | "running" | "stopping" = "new";
+  #held: OrchestratorStatus["held"];
+  #ticking: Timer | undefined;
 
-  function committed(event: TaskEvent, task: Task, before: Task | undefined): void {
-    counts.moved(before?.status, task.status);
-    running.committed(task);
-    arrivals.watch(task);
-    pending.added(afterChange(event, task));
-    if (phase === "running") dispatch.wake();
+  readonly #committed = (event: TaskEvent, task: Task, before: Task | undefined): void => {
+    this.#counts.moved(before?.status, task.status);
+    this.#running.committed(task);
+    this.#arrivals.watch(task);
+    this.#deps.pending.added(afterChange(event, task));
+    this.#wakeDispatch();
+  };
+
+  constructor(deps: OrchestratorDeps) {
+    const { config, store, registry, attempts, keyValue, pending, chat, clock, logger } = deps;
+    const nameOf = (ref: string) => deps.nameOf?.(ref) ?? ref;
+    this.#deps = deps;
+    this.store = store;
+    this.#running = createRunning({
+      store,
+      config,
+      progressed: (taskId) => this.#show.progressed(taskId),
+      mask: deps.mask,
+      clock,
+      logger,
+    });
+    this.#show = createShow({
+      store,
+      chat,
+      progressOf: (taskId) => this.progressOf(taskId),
+      roleToHear: (task) => roleToHear(task, config()),
+      readerRole: (at) => deps.readerRole?.(at) ?? "operator",
+      nameOf,
+      clock,
+      logger,
+    });
+    const get = (id: string) => store.get(id);
+    handleChanges({
+      pending,
+      registry,
+      attempts,
+      entityChanged: deps.entityChanged,
+      taskChanged: deps.taskChanged,
+      get,
+      wake: (task) => this.#wakeDependents(task),
+      show: (task) => this.#show.show(task),
+      logger,
+    });
+    const transitions = createTransitions({ store, registry, attempts, committed: this.#committed, clock });
+    const finish = createFinish(transitions, config, clock);
+    this.requests = { ...transitions, ...finish, ...createAsked({ ...deps, transitions, finish }) };
+    this.#arrivals = createArrivals({ store, amend: transitions.amend, chat, nameOf, logger });
+    this.#runEnds = createRunEnds({ keyValue, get, finish });
+    const rooms = createRooms(config, () => this.#dispatch.wake());
+    const stepDeps = {
+      ...deps,
+      transitions,
+      finish,
+      runEnds: this.#runEnds,
+      rooms,
+      running: this.#running,
+      stopping: this.#stopping.signal,
+    };
+    this.#dispatch = createDispatch({
+      store,
+      step: (task) => step(task, stepDeps),
+      roomFor: rooms.left,
+      mayStart: () => this.#phase === "running" && this.#held === undefined,
+      clock,
+      logger,
+    });
+  }
+
+  create(input: TaskSpecInput, actor: Actor, origin: TaskOrigin = {}): Promise<Task> {
+    return createTask(input, actor, origin, { ...this.#deps, committed: this.#committed });
+  }
+
+  progressOf(taskId: string): Progress | undefined {
+    return this.#running.progressOf(taskId);
+  }
+
+  status(): OrchestratorStatus {
+    return { counts: this.#counts.all, running: this.#running.size, held: this.#held };
+  }
+
+  reconfigured(): void {
+    if (this.#phase !== "running") return;
+    this.#dispatch.wake();
+    this.#wakeUnassigned().catch((error: unknown) =>
+      this.#deps.logger.error(
+        { error: errorMessage(error) },
+        "tasks without anybody to do them could not be tried again",
+      ),
+    );
+  }
+
+  async start(): Promise<void> {
+    this.#counts.load(await this.store.counts());
+    this.#running.start();
+    // What an earlier process left before what is new.
+    await this.#deps.pending.resume(TASK_KINDS);
+    // Before anything starts.
+    await this.#recover();
+    await this.#wakeUnassigned();
+    await this.#watchOpen();
+    this.#phase = "running";
+    this.#tick();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#phase !== "running") return;
+    const { config, registry, pending, clock, logger } = this.#deps;
+    const stopBy = clock.monotonic() + config().shutdown_timeout;
+    // One time limit for all; what was ended has a moment to be reported.
+    const leftMs = () => Math.max(LAST_WORDS_MS, stopBy - clock.monotonic());
+    const before = registry
+      .runBefore("orchestrator:shutdown", {})
+      .catch((error: unknown) =>
+        logger.warn(
+          { error: errorMessage(error) },
+          "a hook at orchestrator:shutdown failed; the gateway stops all the same",
+        ),
+      );
+    if (!(await within(clock, leftMs(), before)))
+      logger.warn(
+        {},
+        "The hooks at orchestrator:shutdown take longer than orchestrator.shutdown_timeout: the stop goes on.",
+      );
+    this.#phase = "stopping";
+    this.#ticking?.cancel();
+    this.#stopping.abort(new Error("the gateway stopped"));
+    await Promise.all([within(clock, leftMs(), this.#dispatch.stop()), this.#running.stop(leftMs())]);
+    // A hook that does not end does not hold up the stop: the next start does what is left.
+    await within(clock, leftMs(), pending.drained(TASK_KINDS));
+    this.#show.stop();
+    await within(clock, leftMs(), registry.runAfter("orchestrator:shutdown", {}));
+  }
+
+  drained(): Promise<void> {
+    return this.#deps.pending.drained(TASK_KINDS);
+  }
+
+  sweep(): Promise<number> {
+    const { clock, config } = this.#deps;
+    return this.store.sweep(clock.now() - config().keep);
+  }
+
+  #wakeDispatch(): void {
+    if (this.#phase === "running") this.#dispatch.wake();
   }
 
   /** What waits for a task is due when that is over, or goes on again. */
-  async function wake({ id, status }: Task): Promise<void> {
+  async #wakeDependents({ id, status }: Task): Promise<void> {
     if (!isEnded(status) && status !== "pending") return;
-    for (const waiting of await store.dependents(id)) await store.setDue(waiting, clock.now());
-    if (phase === "running") dispatch.wake();
+    for (const waiting of await this.store.dependents(id)) await this.store.setDue(waiting, this.#deps.clock.now());
+    this.#wakeDispatch();
   }
 
   /** Its `before` may keep everything from starting until the next one. */
-  function tick(): void {
-    const summary = counts.summary();
+  #tick(): void {
+    const { registry, clock, config } = this.#deps;
+    const summary = this.#counts.summary();
     try {
       const answer = registry.runBeforeSync("orchestrator:tick", summary);
-      held = answer.cancelled
+      this.#held = answer.cancelled
         ? { by: answer.cancelledBy ?? "a hook", reason: answer.cancelReason ?? "no reason given" }
         : undefined;
     } catch (error) {
-      held = { by: "hookgate", reason: errorMessage(error) };
+      this.#held = { by: "hookgate", reason: errorMessage(error) };
     }
     void registry.runAfter("orchestrator:tick", summary);
-    show.passTime();
-    arrivals.check();
-    dispatch.wake();
-    ticking = clock.after(config().tick, tick);
+    this.#show.passTime();
+    this.#arrivals.check();
+    this.#dispatch.wake();
+    this.#ticking = clock.after(config().tick, () => this.#tick());
   }
 
   /** Runs whose gateway is gone: those that had ended, then those that were cut off. */
-  async function recover(): Promise<void> {
-    await runEnds.recover();
-    for (const task of await store.stale(owner))
-      await finish.interrupted(task, {
+  async #recover(): Promise<void> {
+    await this.#runEnds.recover();
+    for (const task of await this.store.stale(this.#deps.owner))
+      await this.requests.interrupted(task, {
         actor: { by: "orchestrator" },
         crashes: 1,
         why: "the gateway ended while it ran",
       });
   }
 
-  async function watchOpen(): Promise<void> {
+  async #watchOpen(): Promise<void> {
     for (let last = ""; ; ) {
-      const page = await store.open(last, PAGE);
+      const page = await this.store.open(last, PAGE);
       for (const task of page) {
-        show.watch(task);
-        arrivals.watch(task);
+        this.#show.watch(task);
+        this.#arrivals.watch(task);
       }
       last = page.at(-1)?.id ?? last;
       if (page.length < PAGE) return;
@@ -179,68 +284,10 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
   }
 
   /** Tasks whose assignee was missing. */
-  async function wakeUnassigned(): Promise<void> {
-    const blocked = await store.list({ status: ["blocked"], limit: MAX_BLOCKED });
-    for (const { id, hold } of blocked) if (hold?.kind === "assignee") await store.setDue(id, clock.now());
-    if (phase === "running") dispatch.wake();
+  async #wakeUnassigned(): Promise<void> {
+    const blocked = await this.store.list({ status: ["blocked"], limit: MAX_BLOCKED });
+    const now = this.#deps.clock.now();
+    for (const { id, hold } of blocked) if (hold?.kind === "assignee") await this.store.setDue(id, now);
+    this.#wakeDispatch();
   }
-
-  return {
-    ...transitions,
-    ...finish,
-    ...createAsked({ ...deps, transitions, finish }),
-    store,
-    create: (input, actor, origin = {}) =>
-      createTask(input, actor, origin, { config, store, registry, attempts: deps.attempts, committed, clock }),
-    progressOf: running.progressOf,
-    status: () => ({ counts: counts.all, running: running.size, held }),
-    reconfigured() {
-      if (phase !== "running") return;
-      dispatch.wake();
-      wakeUnassigned().catch((error: unknown) =>
-        logger.error({ error: errorMessage(error) }, "tasks without anybody to do them could not be tried again"),
-      );
-    },
-    async start() {
-      counts.load(await store.counts());
-      running.start();
-      // What an earlier process left before what is new.
-      await pending.resume(TASK_KINDS);
-      // Before anything starts.
-      await recover();
-      await wakeUnassigned();
-      await watchOpen();
-      phase = "running";
-      tick();
-    },
-    async stop() {
-      if (phase !== "running") return;
-      const stopBy = clock.monotonic() + config().shutdown_timeout;
-      // One time limit for all; what was ended has a moment to be reported.
-      const leftMs = () => Math.max(LAST_WORDS_MS, stopBy - clock.monotonic());
-      const before = registry
-        .runBefore("orchestrator:shutdown", {})
-        .catch((error: unknown) =>
-          logger.warn(
-            { error: errorMessage(error) },
-            "a hook at orchestrator:shutdown failed; the gateway stops all the same",
-          ),
-        );
-      if (!(await within(clock, leftMs(), before)))
-        logger.warn(
-          {},
-          "The hooks at orchestrator:shutdown take longer than orchestrator.shutdown_timeout: the stop goes on.",
-        );
-      phase = "stopping";
-      ticking?.cancel();
-      stopping.abort(new Error("the gateway stopped"));
-      await Promise.all([within(clock, leftMs(), dispatch.stop()), running.stop(leftMs())]);
-      // A hook that does not end does not hold up the stop: the next start does what is left.
-      await within(clock, leftMs(), pending.drained(TASK_KINDS));
-      show.stop();
-      await within(clock, leftMs(), registry.runAfter("orchestrator:shutdown", {}));
-    },
-    drained: () => pending.drained(TASK_KINDS),
-    sweep: () => store.sweep(clock.now() - config().keep),
-  };
 }
