@@ -57,7 +57,7 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
   if (by === undefined)
     throw badUsage("Missing: for how long.", `Such as \`/silence add ${matchers.join(" ")} 2h why\`.`);
   const { when, reason: comment } = readWhenAndWhy({ by, reason }, now, desk.timezone());
-  const forMs = momentOf(when, now, desk.nextBusinessHour) - now;
+  const forMs = momentOf(when, now, desk) - now;
   if (forMs > MAX_MS) throw badUsage("A silence lasts 90 days at most.");
   if (comment === undefined)
     throw badUsage("Missing: a comment with the reason.", `Write it after the time: \`… ${by} moving the queue\`.`);

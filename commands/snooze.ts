@@ -43,7 +43,7 @@ export const snooze = defineCommand({
     if (given === "off")
       return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake", past: "woken" }, answering);
     const now = deps.clock.now();
-    const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
+    const until = momentOf(readWhen(given, now, desk.timezone()), now, desk);
     if (until > now + MAX_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
     const acted = await desk.act(id, { kind: "snooze", until }, by);
     const shown = (atMs: number) => momentText(atMs, desk);

@@ -73,20 +73,20 @@ function isWhen(text: unknown, now: number, timezone: string): boolean {
     readWhen(text, now, timezone);
     return true;
   } catch {
-    // Whoever asks says what is wrong with it.
+    // The caller says what is wrong with it.
     return false;
   }
 }
 
 /** A length from now; or the time itself. */
-export function momentOf(when: When, now: number, nextBusinessHour: () => number): number {
+export function momentOf(when: When, now: number, desk: { nextBusinessHour(): number }): number {
   switch (when.kind) {
     case "length":
       return now + when.ms;
     case "at":
       return when.at;
     case "business":
-      return nextBusinessHour();
+      return desk.nextBusinessHour();
   }
 }
 

@@ -18,7 +18,7 @@ export async function mutePolicy(deps: CommandDeps, context: CommandContext): Pr
   const policy = await needPolicy(deps, context.options.id);
   const now = deps.clock.now();
   const { when, reason = "no reason given" } = readWhenAndWhy(context.options, now, desk.timezone());
-  const until = momentOf(when, now, desk.nextBusinessHour);
+  const until = momentOf(when, now, desk);
   if (until > now + MAX_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
   const before = muteOf(desk, policy, now);
   if (before !== undefined && before.until > until - SAME_MS)

@@ -1,0 +1,121 @@
+/** What alerts need and what they offer. */
+import type { Address } from "../domain/address.js";
+import type { Actor, Alert, AlertEvent, AlertFilter, CauseEnd, Silence } from "../domain/alert.js";
+import type { ClockStanding, RaiseAlert } from "../domain/alert-signal.js";
+import type { Role } from "../domain/identity.js";
+import type { Button, OutboundMessage } from "../domain/message.js";
+import type { Pause, Store } from "../domain/store.js";
+import type { Work } from "../domain/work.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { PersonAction } from "./act.js";
+import type { Alerting } from "./alerting.js";
+import type { AlertsConfig } from "./config.js";
+import type { Digest } from "./digests.js";
+import type { RotaView } from "./on-call.js";
+import type { ReadersDeps } from "./readers.js";
+import type { GatewayFacts } from "./sources/gateway.js";
+import type { Telling } from "./tell/telling.js";
+
+export interface AlertsDeps {
+  config: AlertsConfig;
+  store: Pick<Store, "alerts" | "keyValue" | "outbox">;
+  gateway: Pick<Telling, "send" | "edit" | "discard" | "withdraw">;
+  policy?: NonNullable<Alerting["policy"]>;
+  /** Where admins are told when the configuration names no place. */
+  admins(): readonly Address[];
+  /** The private chat of an account (`platform:id`); undefined where its platform is not switched on. */
+  direct?(ref: string): Address | undefined;
+  /** One spelling for each chat: settings may leave out the bot's id, messages have it. As `admins` and `direct` spell it. */
+  spelled?(at: Address): Address;
+  placeName?: Alerting["placeName"];
+  /** The account whose private chat it is; undefined for every other chat. */
+  personOf?(at: Address): string | undefined;
+  /** Whether an account can read a chat. */
+  isReader?: ReadersDeps["isReader"];
+  /** The pause of this chat while it lasts; not one of its whole platform. */
+  pauseOf?(at: Address): Pause | undefined;
+  /** How the platforms and the outbox are. */
+  status(): Promise<GatewayFacts>;
+  /** A link to the message that a delivery posted. */
+  linkTo?(deliveryId: string): Promise<string | undefined>;
+  /** How an SLA clock stands now; undefined when it is not known. */
+  standing?(clockId: string): Promise<ClockStanding | undefined>;
+  /**
+   * An operator resolves an alert: ends what it is about, so that the alert cannot hide a customer who waits. `reason`: absent when
+   * none was given. Undefined: there was nothing to end. Throws what keeps it from ending.
+   */
+  end?(alert: Alert, by: Actor, reason: string | undefined): Promise<CauseEnd | undefined>;
+  /** Called when a person took an alert: assigns what the alert is about, and gives the result as text for them. */
+  taken?(alert: Alert, by: Actor, role: Role | undefined): Promise<string | undefined>;
+  /** The name of the person with this account (`platform:id`), where a part besides the settings of alerts knows it. */
+  nameOf?(ref: string): string | undefined;
+  destinations: Destinations;
+  mask(text: string): string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Alerts {
+  /** The entrance for everything that may break. */
+  raise: RaiseAlert;
+  /** On one alert (`al_…`), or on all open ones of a card (`ac_…`) or of a message (`d_…`). Rejects with NOT_FOUND. */
+  act(
+    id: string,
+    action: PersonAction,
+    by: Actor,
+    role?: Role,
+  ): Promise<{ alerts: Alert[]; changed: number; note?: string }>;
+  /** People gave what an alert is about more time. Nothing when there is no such alert. */
+  extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
+  whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
+  get(id: string): Promise<Alert | undefined>;
+  /** All there is to know of one, with every button, as it is shown in this chat. Throws NOT_FOUND. */
+  details(id: string, destination: string): Promise<OutboundMessage>;
+  /** The buttons that snooze it. Throws NOT_FOUND. */
+  snoozeButtons(id: string, destination: string): Promise<Button[]>;
+  list(filter: AlertFilter): Promise<Alert[]>;
+  /** A line for lists: the person, how long they wait and for what, their last words, its id. */
+  line(alert: Alert): Promise<string>;
+  /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
+  last(destination: string | undefined): Promise<Alert | undefined>;
+  counts: Store["alerts"]["counts"];
+  history(id: string): Promise<AlertEvent[]>;
+  silences: {
+    list(): readonly Silence[];
+    add(matchers: readonly string[], forMs: number, comment: string, by: Actor): Promise<Silence>;
+    expire(id: string): Promise<Silence | undefined>;
+    /** What is wrong with a matcher; undefined when nothing is. */
+    problemOf(matcher: string): string | undefined;
+    /** No alert that is kept matches it, and nothing in the configuration does: it may be misspelt. */
+    isUnknown(matcher: string): Promise<boolean>;
+    /** The label that it asks for, when no alert that is kept has it. */
+    unknownLabel(matcher: string): Promise<{ name: string; known: string[] } | undefined>;
+  };
+  digest(): Promise<Digest>;
+  /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
+  onCall(): Promise<RotaView[]>;
+  nextBusinessHour(): number;
+  /** The zone of business hours, for times of day that a person types. */
+  timezone(): string;
+  /** Sends a test message to the destination that an alert says is not reached, and gives it. Undefined: it is no such alert. */
+  test(id: string): Promise<string | undefined>;
+  /** What a card (`ac_…`), or a reminder or escalation of an alert (`al_…`), was sent with has ended: it is looked after at once. */
+  delivered(id: string): void;
+  /** A person deleted its message: it is posted again while something on it is open. */
+  deleted(cardId: string): void;
+  /** An operator sends again what was given up or held. True for a page, whose words are of when it was due: it is written anew. */
+  sendAnew(deliveryId: string): Promise<boolean>;
+  /** A person (`platform:id`) wrote or pressed something in their private chat with the bot: a test message finds out whether one that refused alerts takes them again. */
+  heardFrom(ref: string): void;
+  /** Looks under way and waiting for room. */
+  readonly depth: Work["depth"];
+  /** Before a start, while nothing is sent yet: pages that a stop or a crash left and that are late by now are written anew at the start. */
+  withdrawLatePages(): Promise<void>;
+  start(): Promise<void>;
+  /** Other settings: resolves with what puts them in force. Alerts that are open follow them, with their cards. */
+  prepare(config: AlertsConfig): Promise<() => void>;
+  stop(): Promise<void>;
+  sweep(now: number): Promise<number>;
+}

@@ -1,0 +1,83 @@
+/** Composes what `telling.ts` describes from what alerts were given. */
+import { type Address, formatAddress, parseAddress } from "../../domain/address.js";
+import { HookgateError } from "../../lib/errors.js";
+import type { Destinations } from "../../lib/outgoing/destinations.js";
+import { guardedRequest } from "../../lib/outgoing/request.js";
+import { isTransientStatus } from "../../lib/retry-after.js";
+import type { AlertsConfig } from "../config.js";
+import type { AlertsDeps } from "../contract.js";
+import type { Inhibitors } from "../inhibitors.js";
+import { knownAs } from "../people.js";
+import { createReaders } from "../readers.js";
+import { createBudget } from "./budget.js";
+import type { Telling } from "./telling.js";
+
+interface Own extends Pick<Telling, "silences" | "chatOf" | "run" | "raiseOwn"> {
+  /** As they are now: a reload changes both. */
+  config(): AlertsConfig;
+  inhibitors(): Inhibitors;
+  /** Looks at this key again, at this time or at once. */
+  later(key: string, at?: number): void;
+}
+
+export function tellingOf(deps: AlertsDeps, own: Own): Telling {
+  const { gateway, store, isReader, policy, admins, placeName, direct, personOf, pauseOf } = deps;
+  const { mask, nameOf, linkTo, standing, destinations, clock, logger } = deps;
+  const { config, inhibitors, later, silences, chatOf, run, raiseOwn } = own;
+  const atOf = <T>(destination: string, of: ((at: Address) => T) | undefined) => {
+    const at = parseAddress(destination);
+    return at && of?.(at);
+  };
+  return {
+    ...gateway,
+    get config() {
+      return config();
+    },
+    get inhibitors() {
+      return inhibitors();
+    },
+    store: store.alerts,
+    silences,
+    readers: createReaders({ isReader: async (at, userId) => isReader?.(at, userId), clock, logger }),
+    policy,
+    admins,
+    placeName: (at) => placeName?.(at),
+    direct: (ref) => {
+      const at = direct?.(ref);
+      return at && formatAddress(at);
+    },
+    personOf: (destination) => atOf(destination, personOf),
+    chatOf,
+    wakePlace: (destination) => later(`to ${destination}`),
+    wakeAt: (at) => later("time", at),
+    wakeAll: () => later("all"),
+    clock,
+    logger,
+    pauseOf: (destination) => atOf(destination, pauseOf),
+    deliveryOf: (deliveryId) => store.outbox.get(deliveryId),
+    post: (url, id, body) => postTo(url, id, body, destinations),
+    run,
+    raiseOwn,
+    mask,
+    nameOf: (ref) => knownAs(ref, config()) ?? nameOf?.(ref) ?? ref,
+    linkTo: async (deliveryId) => linkTo?.(deliveryId),
+    standing: async (clockId) => standing?.(clockId),
+    budget: createBudget(),
+  };
+}
+
+/** To a webhook. Throws WEBHOOK_REFUSED or what guardedRequest throws. */
+async function postTo(url: string, id: string, body: unknown, allow: Destinations): Promise<void> {
+  const { status } = await guardedRequest(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", "webhook-id": id },
+    body: JSON.stringify(body),
+    allow,
+  });
+  if (status >= 300)
+    throw new HookgateError({
+      code: "WEBHOOK_REFUSED",
+      message: `it answered ${status}`,
+      retryable: isTransientStatus(status),
+    });
+}
