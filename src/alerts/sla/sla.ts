@@ -14,8 +14,7 @@ import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
 import { createWork } from "../../lib/work.js";
 import { type AnnounceDeps, announceWaiting } from "./announce.js";
-import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
-import { type Calendars, loadCalendars } from "./calendars/load.js";
+import { loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";
 import type { SlaConfig } from "./config.js";
 import type { LinkTo, LinkToPerson, PlaceName } from "./conversations/as-entity.js";
@@ -55,8 +54,6 @@ export interface Sla {
   /** For the gateway: what it saw, when it is on disk. */
   readonly conversations: ConversationWatch;
   readonly desk: SlaDesk;
-  /** A calendar by its name, for other parts of alerts (`always` is one). */
-  calendar(name: string): WorkCalendar | undefined;
   /** Loads calendars and resumes what is stored. Rejects with SLA_CALENDAR_INVALID. */
   start(): Promise<void>;
   /**
@@ -80,183 +77,204 @@ const POLICIES = "policies";
 
 /** Without policies it holds no clock, no timer and no library. */
 export function createSla(deps: SlaDeps): Sla {
-  const { store, clock, logger } = deps;
-  let config = deps.config;
-  let calendars: Calendars = new Map([[ALWAYS.name, ALWAYS]]);
-  let policies: readonly Policy[] = [];
-  let quietUntil = 0;
-  let isRunning = false;
+  return new FollowedWork(deps);
+}
+
+class FollowedWork implements Sla {
+  readonly #deps: SlaDeps;
+  readonly #work: Work;
+  readonly #clocks: Clocks;
+  readonly conversations: Conversations;
+  readonly desk: SlaDesk;
+  #config: SlaConfig;
+  #policies: readonly Policy[] = [];
+  #quietUntil = 0;
+  #isRunning = false;
   /** No policies, and no clocks of former ones. */
-  let isIdle = false;
-  let noteLoaded = () => {};
+  #isIdle = false;
+  #noteLoaded = () => {};
   /** Without its policies a clock would count as one that no longer applies. */
-  const loaded = new Promise<void>((resolve) => {
-    noteLoaded = resolve;
+  readonly #loaded = new Promise<void>((resolve) => {
+    this.#noteLoaded = resolve;
   });
 
-  const work: Work = createWork({
-    processDue: (key) => {
-      if (key === CLOCK_SET) return lookAtOverdueAgain();
-      return key === DUE ? processDueClocks() : key === SAY ? announceWaiting(announceParts) : reckonAnew();
-    },
-    maxParallel: 3,
-    clock,
-    logger: logger.child({ part: "sla" }),
-  });
-  const wake = (key: string, at?: number) => {
-    if (isRunning) work.wake(key, at);
-  };
-  const { registry, attempts, raise } = deps;
-  const announceParts = { store: store.sla, registry, attempts, raise, violated, clock, logger };
-  const clocks = new Clocks({
-    store: store.sla,
-    policies: () => policies,
-    current: deps.current,
-    wake: (at) => wake(DUE, at),
-    announce: () => wake(SAY),
-    clock,
-  });
-  const conversations = new Conversations({
-    store: store.sla,
-    clocks,
-    config: () => config.conversations,
-    hasPolicies: () => policies.some((policy) => policy.for === "conversation"),
-    holdMs: () => config.after_start,
-    isWatched: (entity) => policiesFor(entity, policies).size > 0,
-    links: {
-      linkTo: (...message) => deps.linkTo?.(...message),
-      linkToPerson: (...person) => deps.linkToPerson?.(...person),
-      placeName: (at) => deps.placeName?.(at),
-    },
-    clock,
-    logger,
-  });
-
-  const extendParts: ExtendDeps = {
-    policies: () => policies,
-    async moveDeadline(found, at, { by, reason }) {
-      if (!deps.moveDeadline) throw new Error(`the deadline cannot be set for a ${found.entity.type}`);
-      await deps.moveDeadline(found.entity, at, by, reason);
-      await clocks.followWork(found, { clockId: found.id, ms: 0, by: by.name });
-    },
-    addTime: (found, ms, { by }) => {
-      const extend = { clockId: found.id, ms, by: by.name };
-      return found.entity.type === "conversation"
-        ? conversations.followAgain(found.entity.id, extend)
-        : clocks.seeWork(found.entity, extend);
-    },
-    extended: async (...what) => deps.extended?.(...what),
-    whoExtended: async (fingerprint) => deps.whoExtended?.(fingerprint),
-    get: (id) => store.sla.get(id),
-    now: () => clock.now(),
+  /** A field, because the owners of work are given it by itself. */
+  readonly changed: EntityChanged = async (entity) => {
+    await this.#loaded;
+    if (!this.#isIdle) await this.#clocks.seeWork(entity);
   };
 
-  async function violated({ entityType, entityId, policyId }: SlaNews): Promise<void> {
-    const policy = policies.find(({ id }) => id === policyId);
-    if (policy?.onViolated === "fail" && entityType === "task") await deps.fail?.(entityId, policyId);
+  constructor(deps: SlaDeps) {
+    const { config, store, registry, attempts, raise, clock, logger } = deps;
+    this.#deps = deps;
+    this.#config = config;
+    const policies = () => this.#policies;
+    const violated = (news: SlaNews) => this.#violated(news);
+    const announceDeps: AnnounceDeps = { store: store.sla, registry, attempts, raise, violated, clock, logger };
+    this.#work = createWork({
+      processDue: (key) => {
+        if (key === CLOCK_SET) return this.#lookAtOverdueAgain();
+        return key === DUE
+          ? this.#processDueClocks()
+          : key === SAY
+            ? announceWaiting(announceDeps)
+            : this.#reckonAnew();
+      },
+      maxParallel: 3,
+      clock,
+      logger: logger.child({ part: "sla" }),
+    });
+    this.#clocks = new Clocks({
+      store: store.sla,
+      policies,
+      current: deps.current,
+      wake: (at) => this.#wake(DUE, at),
+      announce: () => this.#wake(SAY),
+      clock,
+    });
+    this.conversations = new Conversations({
+      store: store.sla,
+      clocks: this.#clocks,
+      config: () => this.#config.conversations,
+      hasPolicies: () => this.#policies.some((policy) => policy.for === "conversation"),
+      holdMs: () => this.#config.after_start,
+      isWatched: (entity) => policiesFor(entity, this.#policies).size > 0,
+      links: {
+        linkTo: (...message) => deps.linkTo?.(...message),
+        linkToPerson: (...person) => deps.linkToPerson?.(...person),
+        placeName: (at) => deps.placeName?.(at),
+      },
+      clock,
+      logger,
+    });
+    this.desk = createDesk({
+      store: store.sla,
+      policies,
+      extend: (found, extension) => extend(found, extension, this.#extendDeps()),
+      goal: () => Number.parseFloat(this.#config.goal) / 100,
+      close: (caseId, by) => this.conversations.close(caseId, by),
+      claim: (caseId, by) => this.conversations.claim(caseId, by),
+      clock,
+    });
+    clock.onStep?.((stepMs) => this.#clockStepped(stepMs));
   }
 
-  async function processDueClocks(): Promise<number | undefined> {
+  async start(): Promise<void> {
+    const take = await this.prepare(this.#config);
+    this.#isRunning = true;
+    this.#quietUntil = this.#deps.clock.now() + this.#config.after_start;
+    take();
+    this.#noteLoaded();
+    await this.conversations.start(this.#quietUntil);
+    this.#wake(DUE);
+    this.#wake(SAY);
+    this.#wake(CLOCK_SET);
+  }
+
+  async prepare(next: SlaConfig): Promise<() => void> {
+    const policies = createPolicies(next, await loadCalendars(next.calendars), this.#deps.formerChats);
+    return () => {
+      this.#isIdle = false;
+      this.#config = next;
+      this.#policies = policies;
+      this.conversations.policiesChanged();
+      this.#wake(RECKON);
+    };
+  }
+
+  sweep(now: number): Promise<number> {
+    return this.#deps.store.sla.sweep(now - this.#config.keep);
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await Promise.all([this.#work.stop(), this.conversations.stop()]);
+    await this.#clocks.stop();
+  }
+
+  #wake(key: string, at?: number): void {
+    if (this.#isRunning) this.#work.wake(key, at);
+  }
+
+  #extendDeps(): ExtendDeps {
+    const { store, moveDeadline, extended, whoExtended, clock } = this.#deps;
+    return {
+      policies: () => this.#policies,
+      moveDeadline: async (found, at, { by, reason }) => {
+        if (!moveDeadline) throw new Error(`the deadline cannot be set for a ${found.entity.type}`);
+        await moveDeadline(found.entity, at, by, reason);
+        await this.#clocks.followWork(found, { clockId: found.id, ms: 0, by: by.name });
+      },
+      addTime: (found, ms, { by }) => {
+        const more = { clockId: found.id, ms, by: by.name };
+        return found.entity.type === "conversation"
+          ? this.conversations.followAgain(found.entity.id, more)
+          : this.#clocks.seeWork(found.entity, more);
+      },
+      extended: async (...what) => extended?.(...what),
+      whoExtended: async (fingerprint) => whoExtended?.(fingerprint),
+      get: (id) => store.sla.get(id),
+      now: () => clock.now(),
+    };
+  }
+
+  async #violated({ entityType, entityId, policyId }: SlaNews): Promise<void> {
+    const policy = this.#policies.find(({ id }) => id === policyId);
+    if (policy?.onViolated === "fail" && entityType === "task") await this.#deps.fail?.(entityId, policyId);
+  }
+
+  async #processDueClocks(): Promise<number | undefined> {
     // What platforms deliver from a time when the gateway did not listen may end a clock that looks overdue.
-    if (clock.now() < quietUntil) return quietUntil;
-    return clocks.processDue(followAgain);
+    if (this.#deps.clock.now() < this.#quietUntil) return this.#quietUntil;
+    return this.#clocks.processDue((due) => this.#followAgain(due));
   }
 
-  function followAgain(due: SlaClock): Promise<void> {
-    return due.entity.type === "conversation" ? conversations.followAgain(due.entity.id) : clocks.followWork(due);
+  #followAgain(due: SlaClock): Promise<void> {
+    return due.entity.type === "conversation"
+      ? this.conversations.followAgain(due.entity.id)
+      : this.#clocks.followWork(due);
+  }
+
+  #clockStepped(stepMs: number): void {
+    if (stepMs > 0) return;
+    this.#quietUntil = Math.min(this.#quietUntil, this.#deps.clock.now() + this.#config.after_start);
+    this.#wake(CLOCK_SET);
   }
 
   /** The system clock was ahead and is right again: what was announced as overdue at a time to come is not overdue. */
-  async function lookAtOverdueAgain(): Promise<undefined> {
+  async #lookAtOverdueAgain(): Promise<undefined> {
+    const { store, clock } = this.#deps;
     const early: SlaClock[] = [];
     for (let offset = 0; ; offset += PAGE) {
       const page = await store.sla.list({ state: "overdue", offset, limit: PAGE });
       early.push(...page.filter(({ violatedAt = 0 }) => violatedAt > clock.now()));
       if (page.length < PAGE) break;
     }
-    await Promise.all(early.map(followAgain));
+    await Promise.all(early.map((one) => this.#followAgain(one)));
     return undefined;
-  }
-
-  clock.onStep?.((stepMs) => {
-    if (stepMs > 0) return;
-    quietUntil = Math.min(quietUntil, clock.now() + config.after_start);
-    wake(CLOCK_SET);
-  });
-
-  async function prepare(next: SlaConfig): Promise<() => void> {
-    const nextCalendars = await loadCalendars(next.calendars);
-    const nextPolicies = createPolicies(next, nextCalendars, deps.formerChats);
-    return () => {
-      isIdle = false;
-      config = next;
-      calendars = nextCalendars;
-      policies = nextPolicies;
-      conversations.policiesChanged();
-      wake(RECKON);
-    };
   }
 
   /** Clocks that were computed with other policies; and conversations that another policy may match now. */
-  async function reckonAnew(): Promise<undefined> {
-    const hashes = policies.map(({ hash }) => hash);
+  async #reckonAnew(): Promise<undefined> {
+    const { store, openWork } = this.#deps;
+    const hashes = this.#policies.map(({ hash }) => hash);
     for (let afterSeq = 0; ; ) {
-      const outdated = await store.sla.outdated(hashes, afterSeq, 500);
+      const outdated = await store.sla.outdated(hashes, afterSeq, PAGE);
       await Promise.all(
         outdated.map(({ type, id, entity }) =>
-          type === "conversation" ? conversations.followAgain(id) : clocks.seeWork(entity),
+          type === "conversation" ? this.conversations.followAgain(id) : this.#clocks.seeWork(entity),
         ),
       );
       afterSeq = outdated.at(-1)?.seq ?? afterSeq;
-      if (outdated.length < 500) break;
+      if (outdated.length < PAGE) break;
     }
     const cursors = store.cursors("sla");
     const all = hashes.join(" ");
-    isIdle = policies.length === 0;
+    this.#isIdle = this.#policies.length === 0;
     if (((await cursors.get(POLICIES)) ?? "") === all) return undefined;
-    await conversations.followAll();
-    if (deps.openWork) for await (const entity of deps.openWork()) await clocks.seeWork(entity);
+    await this.conversations.followAll();
+    if (openWork) for await (const entity of openWork()) await this.#clocks.seeWork(entity);
     await cursors.set(POLICIES, all);
     return undefined;
   }
-
-  return {
-    async changed(entity) {
-      await loaded;
-      if (!isIdle) await clocks.seeWork(entity);
-    },
-    conversations: {
-      isWanted: () => conversations.isWanted(),
-      hearsHooks: () => conversations.hearsHooks(),
-      seen: (sight) => conversations.seen(sight),
-    },
-    desk: createDesk({
-      store: store.sla,
-      policies: () => policies,
-      extend: (found, extension) => extend(found, extension, extendParts),
-      goal: () => Number.parseFloat(config.goal) / 100,
-      close: (caseId, by) => conversations.close(caseId, by),
-      claim: (caseId, by) => conversations.claim(caseId, by),
-      clock,
-    }),
-    calendar: (name) => calendars.get(name),
-    async start() {
-      const take = await prepare(config);
-      isRunning = true;
-      quietUntil = clock.now() + config.after_start;
-      take();
-      noteLoaded();
-      await conversations.start(quietUntil);
-      wake(DUE);
-      wake(SAY);
-      wake(CLOCK_SET);
-    },
-    prepare,
-    sweep: (now) => store.sla.sweep(now - config.keep),
-    async stop() {
-      isRunning = false;
-      await Promise.all([work.stop(), conversations.stop()]);
-      await clocks.stop();
-    },
-  };
 }
