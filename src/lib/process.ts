@@ -82,49 +82,107 @@ const LEFT_OVER_MS = 600_000;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
 export const FLOOD_BYTES = 64 * 1024 * 1024;
 
-export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesDeps): Processes {
-  const running = new Map<ChildProcess, AbortController>();
-  const ends = new Set<Promise<unknown>>();
-  const marks = `${owner}:${process.pid}:${processStart(process.pid) ?? 0}:`;
-  let watchdog: Watchdog | undefined;
-  let started = 0;
-  let lastEndedAt = Number.NEGATIVE_INFINITY;
-  let isStopped = false;
+export function createProcesses(deps: ProcessesDeps): Processes {
+  return new ChildProcesses(deps);
+}
 
-  async function run(program: Program): Promise<ProgramEnd> {
-    const startedAt = clock.monotonic();
-    if (isStopped || program.signal?.aborted) return notRun(startedAt);
-    const mark = `${marks}${++started}`;
-    const watching = watch();
-    const child = start(program, { ...env, ...program.env, [CHILD_MARK]: mark });
+class ChildProcesses implements Processes {
+  readonly env: Readonly<Record<string, string>>;
+  readonly #clock: Clock;
+  readonly #owner: string;
+  readonly #graceMs: number;
+  /** What the marks of all programs of this gateway start with. */
+  readonly #marks: string;
+  /** Each with what ends it at a stop. */
+  readonly #running = new Map<ChildProcess, AbortController>();
+  /** Runs that have not ended. */
+  readonly #ends = new Set<Promise<unknown>>();
+  /** The table of processes is long: many who call at once wait for one read of it. */
+  readonly #findOurs = joined(() => findMarked((mark) => mark.startsWith(this.#marks)));
+  #watchdog: Watchdog | undefined;
+  /** How many programs. */
+  #started = 0;
+  #lastEndedAt = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
+
+  constructor({ clock, env, owner, graceMs = 500 }: ProcessesDeps) {
+    this.env = env;
+    this.#clock = clock;
+    this.#owner = owner;
+    this.#graceMs = graceMs;
+    this.#marks = `${owner}:${process.pid}:${processStart(process.pid) ?? 0}:`;
+  }
+
+  run(program: Program): Promise<ProgramEnd> {
+    const end = this.#run(program);
+    const settled = end.then(
+      () => {},
+      () => {},
+    );
+    this.#ends.add(settled);
+    void settled.then(() => this.#ends.delete(settled));
+    return end;
+  }
+
+  async variableOfCaller(connection: LocalConnection, variable: string): Promise<string | undefined> {
+    // The table of processes is not read for people, as long as nothing of ours may be running.
+    const mayRun = this.#running.size > 0 || this.#clock.monotonic() - this.#lastEndedAt < LEFT_OVER_MS;
+    return mayRun ? variableOfCaller(connection, this.#findOurs, variable) : undefined;
+  }
+
+  async sweep(): Promise<number> {
+    const orphans = await findMarked((mark) => {
+      const parsed = parseMark(mark);
+      return parsed?.owner === this.#owner && processStart(parsed.gatewayPid) !== parsed.gatewayStart;
+    });
+    for (const pid of orphans) signalOne(pid);
+    return orphans.length;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const stopping of this.#running.values()) stopping.abort();
+    await Promise.all(this.#ends);
+    if (this.#started > 0) for (const pid of await findMarked((mark) => mark.startsWith(this.#marks))) signalOne(pid);
+    this.#watchdog?.stop();
+  }
+
+  async #run(program: Program): Promise<ProgramEnd> {
+    const startedAt = this.#clock.monotonic();
+    if (this.#isStopped || program.signal?.aborted) return this.#notRun(startedAt);
+    const mark = `${this.#marks}${++this.#started}`;
+    const watching = this.#watch();
+    const child = start(program, { ...this.env, ...program.env, [CHILD_MARK]: mark });
     if (child.pid !== undefined) watching.add(child.pid);
     const stopping = new AbortController();
-    running.set(child, stopping);
+    this.#running.set(child, stopping);
     try {
       await spawned(child, program);
-      return await attend(child, program, stopping.signal, mark, startedAt);
+      return await this.#attend(child, program, stopping.signal, mark, startedAt);
     } finally {
-      running.delete(child);
-      lastEndedAt = clock.monotonic();
-      if (child.pid !== undefined) watchdog?.remove(child.pid);
+      this.#running.delete(child);
+      this.#lastEndedAt = this.#clock.monotonic();
+      if (child.pid !== undefined) this.#watchdog?.remove(child.pid);
     }
   }
 
-  function watch(): Watchdog {
-    if (watchdog?.isWatching() !== true) {
-      watchdog = startWatchdog(env, `${CHILD_MARK}=${marks}`);
-      for (const { pid } of running.keys()) if (pid !== undefined) watchdog.add(pid);
+  #watch(): Watchdog {
+    if (this.#watchdog?.isWatching() !== true) {
+      this.#watchdog = startWatchdog(this.env, `${CHILD_MARK}=${this.#marks}`);
+      for (const { pid } of this.#running.keys()) if (pid !== undefined) this.#watchdog.add(pid);
     }
-    return watchdog;
+    return this.#watchdog;
   }
 
-  async function attend(
+  async #attend(
     child: ChildProcess,
     program: Program,
     stopping: AbortSignal,
     mark: string,
     startedAt: number,
   ): Promise<ProgramEnd> {
+    const clock = this.#clock;
+    const graceMs = this.#graceMs;
     const group: Group = {
       pid: child.pid as number,
       leaderEnded: () => child.exitCode !== null || child.signalCode !== null,
@@ -166,53 +224,18 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesD
     };
   }
 
-  const notRun = (startedAt: number): ProgramEnd => ({
-    how: "aborted",
-    exitCode: null,
-    signal: null,
-    stdout: "",
-    stderr: "",
-    stdoutCut: false,
-    stderrCut: false,
-    latencyMs: clock.monotonic() - startedAt,
-  });
-
-  /** The table of processes is long: many who call at once wait for one read of it. */
-  const findOurs = joined(() => findMarked((mark) => mark.startsWith(marks)));
-
-  return {
-    env,
-    run(program) {
-      const end = run(program);
-      const settled = end.then(
-        () => {},
-        () => {},
-      );
-      ends.add(settled);
-      void settled.then(() => ends.delete(settled));
-      return end;
-    },
-    async variableOfCaller(connection, variable) {
-      // The table of processes is not read for people, as long as nothing of ours may be running.
-      const mayRun = running.size > 0 || clock.monotonic() - lastEndedAt < LEFT_OVER_MS;
-      return mayRun ? variableOfCaller(connection, findOurs, variable) : undefined;
-    },
-    async sweep() {
-      const orphans = await findMarked((mark) => {
-        const parsed = parseMark(mark);
-        return parsed?.owner === owner && processStart(parsed.gatewayPid) !== parsed.gatewayStart;
-      });
-      for (const pid of orphans) signalOne(pid);
-      return orphans.length;
-    },
-    async stop() {
-      isStopped = true;
-      for (const stopping of running.values()) stopping.abort();
-      await Promise.all(ends);
-      if (started > 0) for (const pid of await findMarked((mark) => mark.startsWith(marks))) signalOne(pid);
-      watchdog?.stop();
-    },
-  };
+  #notRun(startedAt: number): ProgramEnd {
+    return {
+      how: "aborted",
+      exitCode: null,
+      signal: null,
+      stdout: "",
+      stderr: "",
+      stdoutCut: false,
+      stderrCut: false,
+      latencyMs: this.#clock.monotonic() - startedAt,
+    };
+  }
 }
 
 function passOn(child: ChildProcess, onOutput: NonNullable<Program["onOutput"]>): void {

@@ -5,7 +5,7 @@ import type { GuardedRequest, GuardedResponse } from "../../../lib/outgoing/requ
 import type { Processes } from "../../../lib/process.js";
 
 export interface CheckDeps {
-  processes: Processes;
+  processes: Pick<Processes, "run">;
   models: Models;
   /** Guarded: only where the configuration lets requests of hooks go. */
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
