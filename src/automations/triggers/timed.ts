@@ -3,6 +3,7 @@
  * one transaction, so that a crash loses neither and another process cannot do it again.
  */
 import type { TriggerState } from "../../domain/automation.js";
+import type { Work } from "../../domain/work.js";
 import { isMissed } from "../../lib/cron.js";
 import { errorMessage } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
@@ -26,89 +27,117 @@ interface Timed {
 }
 
 export function createTimed(deps: Deps): Omit<Triggers, "ingested" | "waitingEvents" | "release"> {
-  const { store, clock } = deps;
-  const startedAt = clock.now();
-  let timed = new Map<string, Timed>();
-  /** As last read or written here. */
-  const states = new Map<string, TriggerState>();
-  /** Hooks whose only time came during a pause. */
-  const skipped = new Set<string>();
-  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger: deps.logger });
+  return new TimedHooks(deps);
+}
 
-  async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
+class TimedHooks implements Omit<Triggers, "ingested" | "waitingEvents" | "release"> {
+  readonly #deps: Deps;
+  readonly #startedAt: number;
+  #timed = new Map<string, Timed>();
+  /** As last read or written here. */
+  readonly #states = new Map<string, TriggerState>();
+  /** Hooks whose only time came during a pause. */
+  readonly #skipped = new Set<string>();
+  readonly #work: Work;
+
+  constructor(deps: Deps) {
+    const { clock, logger } = deps;
+    this.#deps = deps;
+    this.#startedAt = clock.now();
+    this.#work = createWork({ processDue: (id) => this.#processDue(id), maxParallel: MAX_PARALLEL, clock, logger });
+    clock.onStep?.((stepMs) => {
+      this.#stepped(stepMs).catch((error: unknown) =>
+        logger.error({ error: errorMessage(error) }, "intervals could not be rescheduled after the clock was set"),
+      );
+    });
+  }
+
+  wake(hookId: string): void {
+    this.#work.wake(hookId);
+  }
+
+  next(): NextFire[] {
+    return [...this.#states.values()].flatMap((state) => nextOf(state) ?? []).sort((a, b) => a.at - b.at);
+  }
+
+  problems(): TriggerProblem[] {
+    return [...this.#timed.values()].flatMap((one) => this.#problemOf(one) ?? []);
+  }
+
+  stop(): Promise<void> {
+    return this.#work.stop();
+  }
+
+  async sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
     const wanted = new Map(
       definitions.flatMap((definition) => timedOf(definition) ?? []).map((one) => [one.definition.id, one]),
     );
     const kept = new Set(broken);
-    const known = new Map((await store.list()).map((state) => [state.hookId, state]));
-    timed = wanted;
-    await Promise.all([...known.keys()].filter((id) => !wanted.has(id) && !kept.has(id)).map((id) => store.forget(id)));
-    states.clear();
-    skipped.clear();
-    await Promise.all([...wanted.values()].map((one) => plan(one, known.get(one.definition.id))));
+    const known = new Map((await this.#deps.store.list()).map((state) => [state.hookId, state]));
+    this.#timed = wanted;
+    await Promise.all(
+      [...known.keys()].filter((id) => !wanted.has(id) && !kept.has(id)).map((id) => this.#deps.store.forget(id)),
+    );
+    this.#states.clear();
+    this.#skipped.clear();
+    await Promise.all([...wanted.values()].map((one) => this.#plan(one, known.get(one.definition.id))));
   }
 
   /** Resumes the row, or makes it again when it has another schedule. */
-  async function plan({ definition, trigger, schedule }: Timed, known: TriggerState | undefined): Promise<void> {
+  async #plan({ definition, trigger, schedule }: Timed, known: TriggerState | undefined): Promise<void> {
     const { id } = definition;
-    const now = clock.now();
+    const now = this.#deps.clock.now();
     const holds = known?.schedule === schedule && !isOutOfReach(trigger, known, now);
     const state = holds ? known : stateOf(id, schedule, firstTime(trigger, now), known?.lastAt);
-    if (state !== known) await store.set(state);
-    if (trigger.kind === "at" && state.nextAt === undefined && (await deps.wasPaused(definition, trigger.at)))
-      skipped.add(id);
-    remember(state);
+    if (state !== known) await this.#deps.store.set(state);
+    if (trigger.kind === "at" && state.nextAt === undefined && (await this.#deps.wasPaused(definition, trigger.at)))
+      this.#skipped.add(id);
+    this.#remember(state);
   }
 
-  function remember(state: TriggerState): void {
-    states.set(state.hookId, state);
-    if (state.nextAt !== undefined) work.wake(state.hookId, state.nextAt);
+  #remember(state: TriggerState): void {
+    this.#states.set(state.hookId, state);
+    if (state.nextAt !== undefined) this.#work.wake(state.hookId, state.nextAt);
   }
 
   /** The next time to look at the hook. */
-  async function processDue(id: string): Promise<number | undefined> {
-    const one = timed.get(id);
-    const state = one && (await store.get(id));
+  async #processDue(id: string): Promise<number | undefined> {
+    const one = this.#timed.get(id);
+    const state = one && (await this.#deps.store.get(id));
     if (state?.nextAt === undefined || state.schedule !== one?.schedule) return undefined;
-    states.set(id, state);
-    const now = clock.now();
+    this.#states.set(id, state);
+    const now = this.#deps.clock.now();
     if (state.nextAt > now) return state.nextAt;
     const dueAt = state.nextAt;
     const next = timeAfter(one.trigger, dueAt, now);
-    if (deps.isOff(id)) return passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
-    if (!one.trigger.catchUp && isMissed(dueAt, now, startedAt)) return passBy(one, state, next);
+    if (this.#deps.isOff(id)) return this.#passOff(one, dueAt, stateOf(id, one.schedule, next, state.lastAt));
+    if (!one.trigger.catchUp && isMissed(dueAt, now, this.#startedAt)) return this.#passBy(one, state, next);
     // An interval waits for the cooldown; a time of day does not come at another time.
-    const cooledAt = one.trigger.kind === "every" ? await deps.cooldownUntil(one.definition) : undefined;
-    if (cooledAt !== undefined) return passBy(one, state, cooledAt);
-    return fire(one, dueAt, stateOf(id, one.schedule, next, now));
+    const cooledAt = one.trigger.kind === "every" ? await this.#deps.cooldownUntil(one.definition) : undefined;
+    if (cooledAt !== undefined) return this.#passBy(one, state, cooledAt);
+    return this.#fire(one, dueAt, stateOf(id, one.schedule, next, now));
   }
 
   /** The clock was set: an interval keeps its rhythm, a time of day that comes again is not skipped. */
-  async function stepped(stepMs: number): Promise<void> {
-    const now = clock.now();
-    for (const [id, { trigger }] of timed) {
-      const state = states.get(id);
+  async #stepped(stepMs: number): Promise<void> {
+    const now = this.#deps.clock.now();
+    for (const [id, { trigger }] of this.#timed) {
+      const state = this.#states.get(id);
       if (state?.nextAt === undefined || trigger.kind === "at") continue;
       const nextAt =
         trigger.kind === "every"
           ? state.nextAt + stepMs
           : Math.min(state.nextAt, firstTime(trigger, now) ?? state.nextAt);
       if (nextAt === state.nextAt) continue;
-      await store.set({ ...state, nextAt });
-      remember({ ...state, nextAt });
+      await this.#deps.store.set({ ...state, nextAt });
+      this.#remember({ ...state, nextAt });
     }
   }
 
-  clock.onStep?.((stepMs) => {
-    stepped(stepMs).catch((error: unknown) =>
-      deps.logger.error({ error: errorMessage(error) }, "intervals could not be rescheduled after the clock was set"),
-    );
-  });
-
-  async function passBy({ definition: { id }, schedule }: Timed, state: TriggerState, next: number | undefined) {
+  async #passBy({ definition: { id }, schedule }: Timed, state: TriggerState, next: number | undefined) {
     const passed = stateOf(id, schedule, next, state.lastAt);
-    await store.set(passed);
-    states.set(id, passed);
+    await this.#deps.store.set(passed);
+    this.#states.set(id, passed);
     return next;
   }
 
@@ -116,54 +145,44 @@ export function createTimed(deps: Deps): Omit<Triggers, "ingested" | "waitingEve
    * The first time of a pause is on record, so that people see why the hook did not run; a row for each would push out its real runs.
    * A one-shot that is switched off waits until it is on.
    */
-  async function passOff(one: Timed, dueAt: number, after: TriggerState) {
-    const row = await deps.draftPaused(one.definition, startOf(one, dueAt));
+  async #passOff(one: Timed, dueAt: number, after: TriggerState) {
+    const row = await this.#deps.draftPaused(one.definition, this.#startOf(one, dueAt));
     const isOnce = one.trigger.kind === "at";
-    if (row === undefined) return isOnce ? undefined : passBy(one, after, after.nextAt);
-    if (isOnce) skipped.add(one.definition.id);
-    return record(one, dueAt, after, row);
+    if (row === undefined) return isOnce ? undefined : this.#passBy(one, after, after.nextAt);
+    if (isOnce) this.#skipped.add(one.definition.id);
+    return this.#record(one, dueAt, after, row);
   }
 
-  async function fire(one: Timed, dueAt: number, after: TriggerState) {
-    return record(one, dueAt, after, await deps.draft(one.definition, startOf(one, dueAt)));
+  async #fire(one: Timed, dueAt: number, after: TriggerState) {
+    return this.#record(one, dueAt, after, await this.#deps.draft(one.definition, this.#startOf(one, dueAt)));
   }
 
-  const startOf = ({ trigger }: Timed, dueAt: number): DueStart => ({
-    kind: trigger.kind,
-    reason: reasonOf(trigger, dueAt, clock.now(), startedAt),
-    dueAt,
-  });
+  #startOf({ trigger }: Timed, dueAt: number): DueStart {
+    return { kind: trigger.kind, reason: reasonOf(trigger, dueAt, this.#deps.clock.now(), this.#startedAt), dueAt };
+  }
 
-  async function record(
+  async #record(
     { definition: { id } }: Timed,
     dueAt: number,
     after: TriggerState,
     { run, stored }: Awaited<ReturnType<Deps["draft"]>>,
   ) {
-    const isOurs = await store.fire(id, dueAt, after, run);
+    const isOurs = await this.#deps.store.fire(id, dueAt, after, run);
     if (isOurs) stored();
-    const state = isOurs ? after : await store.get(id);
-    if (state) states.set(id, state);
+    const state = isOurs ? after : await this.#deps.store.get(id);
+    if (state) this.#states.set(id, state);
     return state?.nextAt;
   }
 
-  function problemOf({ definition: { id }, trigger }: Timed): TriggerProblem | undefined {
-    const state = states.get(id);
+  #problemOf({ definition: { id }, trigger }: Timed): TriggerProblem | undefined {
+    const state = this.#states.get(id);
     if (trigger.kind !== "at" || state === undefined || state.nextAt !== undefined) return undefined;
-    if (skipped.has(id)) {
+    if (this.#skipped.has(id)) {
       const toDo = `Give it another time, or fire it by hand: /fire-hook ${id} live=true`;
       return { hookId: id, message: `${onceReason(trigger.at)}. ${toDo}` };
     }
     return state.lastAt === undefined ? pastProblem(id, trigger.at) : undefined;
   }
-
-  return {
-    sync,
-    wake: (hookId) => work.wake(hookId),
-    next: () => [...states.values()].flatMap((state) => nextOf(state) ?? []).sort((a, b) => a.at - b.at),
-    problems: () => [...timed.values()].flatMap((one) => problemOf(one) ?? []),
-    stop: () => work.stop(),
-  };
 }
 
 function timedOf(definition: Definition): Timed | undefined {

@@ -49,11 +49,11 @@ export function createTriggers(
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);
       await ingested.resume();
     },
-    wake: timed.wake,
+    wake: (hookId) => timed.wake(hookId),
     release: watches.release,
     ingested: ingested.added,
     waitingEvents: ingested.waiting,
-    next: timed.next,
+    next: () => timed.next(),
     problems: () => [...timed.problems(), ...watches.problems()],
     async stop() {
       await Promise.all([timed.stop(), watches.stop(), ingested.stop()]);

@@ -62,45 +62,92 @@ export interface OwnOutputDeps {
   held(reason: string): void;
 }
 
-export function createOwnOutput({ hookId, key, runs, keyValue, debounceMs, held }: OwnOutputDeps): OwnOutput {
-  const lineageOf = createLineages(runs);
-  let state: State = { kind: "calm", believedUntil: 0 };
+export function createOwnOutput(deps: OwnOutputDeps): OwnOutput {
+  return new OwnOutputWatch(deps);
+}
+
+const fire = (cause?: Cause): Verdict => ({ kind: "fire", cause });
+
+class OwnOutputWatch implements OwnOutput {
+  readonly #deps: OwnOutputDeps;
+  readonly #lineageOf: ReturnType<typeof createLineages>;
+  #state: State = { kind: "calm", believedUntil: 0 };
   /** The runs that changes were put down to, one after the other. */
-  let inARow = new Set<string>();
+  #inARow = new Set<string>();
 
-  const isRound = ({ runs }: Pick<Writer, "runs">) => runs.some((run) => run.hookId === hookId);
+  constructor(deps: OwnOutputDeps) {
+    this.#deps = deps;
+    this.#lineageOf = createLineages(deps.runs);
+  }
 
-  async function judge(written: readonly Written[], now: number, isGone = false): Promise<Verdict> {
-    if (state.kind === "held") return { kind: "hold" };
-    const latest = latestOf(written);
-    const writers = await writersOf(written, now, { runs, lineageOf });
-    switch (state.kind) {
+  async learn(): Promise<void> {
+    const { keyValue, key } = this.#deps;
+    const { data } = heldRow.safeParse(await keyValue.get(HELD_SCOPE, key));
+    if (data !== undefined) this.#state = { kind: "held", ...data };
+  }
+
+  fired(dispatchId: string): void {
+    if (this.#state.kind === "trial" && this.#state.dispatchId === undefined) this.#state.dispatchId = dispatchId;
+  }
+
+  async release(): Promise<boolean> {
+    const { keyValue, key } = this.#deps;
+    if (this.#state.kind === "calm") return false;
+    await keyValue.delete(HELD_SCOPE, key);
+    this.#calm();
+    return true;
+  }
+
+  problem(): string | undefined {
+    switch (this.#state.kind) {
       case "calm":
-        return whenCalm(writers, latest, now, state.believedUntil);
-      case "suspected":
-        return whenSuspected(state, writers, { latest, isGone }, now);
-      case "trial":
-        return whenTried(state, writers, latest, now);
+        return undefined;
+      case "held":
+        return `${this.#state.reason}: nothing starts it until /hooks enable ${this.#deps.hookId}`;
+      default:
+        return "its own output seems to start it again and again: nothing starts it until that is known";
     }
   }
 
-  function whenCalm(writers: Writers, latest: Written, now: number, believedUntil: number): Verdict {
-    const presumed = writers.explain(() => true) ? presumedOf(writers.ofLatest()) : undefined;
-    const round = presumed !== undefined && isRound(presumed.writer);
-    if (round) inARow.add(presumed.writer.run.id);
-    else inARow = new Set();
+  async judge(written: readonly Written[], now: number, isGone = false): Promise<Verdict> {
+    if (this.#state.kind === "held") return { kind: "hold" };
+    const latest = latestOf(written);
+    const writers = await writersOf(written, now, { runs: this.#deps.runs, lineageOf: this.#lineageOf });
+    switch (this.#state.kind) {
+      case "calm":
+        return this.#whenCalm(writers, latest, now, this.#state.believedUntil);
+      case "suspected":
+        return this.#whenSuspected(this.#state, writers, { latest, isGone }, now);
+      case "trial":
+        return this.#whenTried(this.#state, writers, latest, now);
+    }
+  }
+
+  /** The hook itself is in its chain. */
+  #isRound({ runs }: Pick<Writer, "runs">): boolean {
+    return runs.some((run) => run.hookId === this.#deps.hookId);
+  }
+
+  #whenCalm(writers: Writers, latest: Written, now: number, believedUntil: number): Verdict {
+    const presumed = writers.explain(() => true) ? this.#presumedOf(writers.ofLatest()) : undefined;
+    const round = presumed !== undefined && this.#isRound(presumed.writer);
+    if (round) this.#inARow.add(presumed.writer.run.id);
+    else this.#inARow = new Set();
     const { depth = 0, isSole = false } = presumed?.cause.presumed ?? {};
     const isDeep = depth > MAX_HOOK_DEPTH && (round || isSole);
-    if ((!isDeep && inARow.size <= MAX_IN_A_ROW) || now < believedUntil) return fire(presumed?.cause);
-    const leastMs = Math.max(QUIET.leastMs, 4 * debounceMs);
-    const quietMs = Math.min(Math.max(leastMs, 2 * roundMs(presumed?.writer.runs ?? [], latest.at)), QUIET.mostMs);
-    state = { kind: "suspected", since: now, quietMs, isRound: round };
+    if ((!isDeep && this.#inARow.size <= MAX_IN_A_ROW) || now < believedUntil) return fire(presumed?.cause);
+    const leastMs = Math.max(QUIET.leastMs, 4 * this.#deps.debounceMs);
+    const quietMs = Math.min(
+      Math.max(leastMs, 2 * this.#roundMs(presumed?.writer.runs ?? [], latest.at)),
+      QUIET.mostMs,
+    );
+    this.#state = { kind: "suspected", since: now, quietMs, isRound: round };
     return { kind: "hold", until: now + quietMs };
   }
 
   /** The deepest, of those in which the hook is if there are such. */
-  function presumedOf(writers: readonly Writer[]): { writer: Writer; cause: Cause } | undefined {
-    const rounds = writers.filter(isRound);
+  #presumedOf(writers: readonly Writer[]): { writer: Writer; cause: Cause } | undefined {
+    const rounds = writers.filter((writer) => this.#isRound(writer));
     const [first, ...others] = rounds.length > 0 ? rounds : writers;
     if (first === undefined) return undefined;
     const writer = others.reduce((one, other) => (other.depth > one.depth ? other : one), first);
@@ -110,38 +157,38 @@ export function createOwnOutput({ hookId, key, runs, keyValue, debounceMs, held 
   }
 
   /** From one run of the hook to the next, or from one run to the next where it is not in the chain: the longest. */
-  function roundMs(chain: readonly RunSpan[], at: number): number {
-    const own = chain.filter((run) => run.hookId === hookId);
+  #roundMs(chain: readonly RunSpan[], at: number): number {
+    const own = chain.filter((run) => run.hookId === this.#deps.hookId);
     const starts = (own.length > 0 ? own : chain).map(({ startedAt, createdAt }) => startedAt ?? createdAt);
     return Math.max(0, ...[at, ...starts].map((later, index) => later - (starts[index] ?? later)));
   }
 
-  async function whenSuspected(
+  async #whenSuspected(
     suspected: State & { kind: "suspected" },
     writers: Writers,
     { latest, isGone }: { latest: Written; isGone: boolean },
     now: number,
   ): Promise<Verdict> {
     const { since, quietMs } = suspected;
-    const isIts = (writer: Writer) => !suspected.isRound || isRound(writer);
-    const under = await underWay(since, now);
+    const isIts = (writer: Writer) => !suspected.isRound || this.#isRound(writer);
+    const under = await this.#underWay(since, now);
     const quietSince = Math.max(since, under.lastEndAt);
     const isOthers = !writers.explain(isIts) && isLaterThan(since, latest);
     // A write after a quiet time that is long enough proves nothing about earlier writers: that is the run to try.
-    if (isOthers && latest.at < quietSince + quietMs) return believe(now);
+    if (isOthers && latest.at < quietSince + quietMs) return this.#believe(now);
     if (under.isAny) return { kind: "hold", until: now + quietMs };
     const quietUntil = (isOthers ? quietSince : Math.max(quietSince, latest.at)) + quietMs;
     if (now < quietUntil) return { kind: "hold", until: quietUntil };
-    if (suspected.isRound && isGone) return hold(AGAIN);
+    if (suspected.isRound && isGone) return this.#hold(AGAIN);
     if (suspected.isRound) {
-      state = { kind: "trial", since: now, quietMs };
+      this.#state = { kind: "trial", since: now, quietMs };
       return fire();
     }
-    const presumed = presumedOf(writers.ofLatest());
-    return presumed === undefined ? calm() : hold(chainOf(presumed.writer));
+    const presumed = this.#presumedOf(writers.ofLatest());
+    return presumed === undefined ? this.#calm() : this.#hold(chainOf(presumed.writer));
   }
 
-  async function whenTried(
+  async #whenTried(
     { since, quietMs, dispatchId }: State & { kind: "trial" },
     writers: Writers,
     latest: Written,
@@ -151,72 +198,56 @@ export function createOwnOutput({ hookId, key, runs, keyValue, debounceMs, held 
       dispatchId !== undefined && runs.some((run) => run.dispatchId === dispatchId);
     const follower = writers.ofLatest(0).find(isOfTrial) ?? writers.ofLatest().find(isOfTrial);
     if (follower !== undefined && latest.at >= since) {
-      const via = [...new Set(follower.runs.map((run) => run.hookId))].filter((id) => id !== hookId).reverse();
-      return hold(`${AGAIN}${via.length > 0 ? `, through ${via.join(", ")}` : ""}`);
+      const via = [...new Set(follower.runs.map((run) => run.hookId))]
+        .filter((id) => id !== this.#deps.hookId)
+        .reverse();
+      return this.#hold(`${AGAIN}${via.length > 0 ? `, through ${via.join(", ")}` : ""}`);
     }
-    if (!writers.explain(isRound) && isLaterThan(since, latest)) return believe(now);
-    const under = await underWay(since, now);
+    if (!writers.explain((writer) => this.#isRound(writer)) && isLaterThan(since, latest)) return this.#believe(now);
+    const under = await this.#underWay(since, now);
     if (under.isAny) return { kind: "hold", until: now + CHECK_AGAIN_MS };
     // It has ended, or was refused by a gate: what it wrote would have been seen by then.
     const seenBy = Math.max(since, under.lastEndAt) + quietMs;
-    return now < seenBy ? { kind: "hold", until: seenBy } : believe(now);
+    return now < seenBy ? { kind: "hold", until: seenBy } : this.#believe(now);
   }
 
-  async function hold(reason: string): Promise<Verdict> {
-    if (state.kind === "held") return { kind: "hold" };
-    state = { kind: "held", reason };
-    await keyValue.set(HELD_SCOPE, key, { reason });
-    held(reason);
+  async #hold(reason: string): Promise<Verdict> {
+    if (this.#state.kind === "held") return { kind: "hold" };
+    this.#state = { kind: "held", reason };
+    await this.#deps.keyValue.set(HELD_SCOPE, this.#deps.key, { reason });
+    this.#deps.held(reason);
     return { kind: "hold" };
   }
 
   /** Runs of the hook, and of those that it started. */
-  async function underWay(since: number, now: number): Promise<{ isAny: boolean; lastEndAt: number }> {
-    const spans = await writersOf([{ at: now, lateMs: now - since }], now, { runs, lineageOf }, 0);
-    const its = spans.ofLatest(0).filter(isRound);
-    const [waiting] = await runs.list({ hookId, status: ["queued", "backgrounded", "running"], limit: 1 });
+  async #underWay(since: number, now: number): Promise<{ isAny: boolean; lastEndAt: number }> {
+    const spans = await writersOf(
+      [{ at: now, lateMs: now - since }],
+      now,
+      { runs: this.#deps.runs, lineageOf: this.#lineageOf },
+      0,
+    );
+    const its = spans.ofLatest(0).filter((writer) => this.#isRound(writer));
+    const [waiting] = await this.#deps.runs.list({
+      hookId: this.#deps.hookId,
+      status: ["queued", "backgrounded", "running"],
+      limit: 1,
+    });
     return {
       isAny: waiting !== undefined || its.some(({ run }) => run.endedAt === undefined),
       lastEndAt: Math.max(0, ...its.map(({ run }) => run.endedAt ?? 0)),
     };
   }
 
-  const believe = (now: number) => calm(now + BELIEVED_MS);
-
-  function calm(believedUntil = 0): Verdict {
-    inARow = new Set();
-    state = { kind: "calm", believedUntil };
-    return fire();
+  #believe(now: number): Verdict {
+    return this.#calm(now + BELIEVED_MS);
   }
 
-  const fire = (cause?: Cause): Verdict => ({ kind: "fire", cause });
-
-  return {
-    async learn() {
-      const { data } = heldRow.safeParse(await keyValue.get(HELD_SCOPE, key));
-      if (data !== undefined) state = { kind: "held", ...data };
-    },
-    judge,
-    fired(dispatchId) {
-      if (state.kind === "trial" && state.dispatchId === undefined) state.dispatchId = dispatchId;
-    },
-    async release() {
-      if (state.kind === "calm") return false;
-      await keyValue.delete(HELD_SCOPE, key);
-      calm();
-      return true;
-    },
-    problem() {
-      switch (state.kind) {
-        case "calm":
-          return undefined;
-        case "held":
-          return `${state.reason}: nothing starts it until /hooks enable ${hookId}`;
-        default:
-          return "its own output seems to start it again and again: nothing starts it until that is known";
-      }
-    },
-  };
+  #calm(believedUntil = 0): Verdict {
+    this.#inARow = new Set();
+    this.#state = { kind: "calm", believedUntil };
+    return fire();
+  }
 }
 
 function chainOf({ depth, runs }: Writer): string {

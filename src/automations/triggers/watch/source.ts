@@ -55,235 +55,284 @@ export interface Source {
 }
 
 export function openSource(selection: Selection, deps: SourceDeps): Source {
-  let watcher: FSWatcher | undefined;
-  let identities: Identities | undefined;
-  let freshFolders: FreshFolders | undefined;
-  let timer: Timer | undefined;
-  let problem: string | undefined;
-  let unread: Unread = new Map();
-  let place: Place = { kind: "nowhere" };
-  let isStopped = false;
-  let isPolling = false;
-  let hasOwn = false;
-  let hasOther = false;
+  return new WatchedSource(selection, deps);
+}
+
+/** A watcher of the system at work: what it is told about, and what is known of its folders. */
+interface Opened {
+  watcher: FSWatcher;
+  at: Exclude<Place, { kind: "nowhere" }>;
+  /** What the system watches: the folder, or the one of the file. */
+  root: string;
+  folders: Identities;
+  fresh: FreshFolders;
+  /** Folders that cannot be listed, with the reason. */
+  denied: Map<string, string>;
+  /** Files and folders. */
+  count: number;
+  isReady: boolean;
+}
+
+class WatchedSource implements Source {
+  readonly #selection: Selection;
+  readonly #deps: SourceDeps;
+  readonly ready: Promise<void>;
+  #opened: Opened | undefined;
+  #timer: Timer | undefined;
+  #problem: string | undefined;
+  #unread: Unread = new Map();
+  #place: Place = { kind: "nowhere" };
+  #isStopped = false;
+  #isPolling = false;
+  /** It has selected files of the gateway itself, and others. */
+  #hasOwn = false;
+  #hasOther = false;
   /** Turns of opening and closing, one after the other. */
-  let turn: Promise<void> = Promise.resolve();
-  const inTurn = (step: () => Promise<void>) => {
-    turn = turn.then(() => (isStopped ? undefined : step())).catch(report);
-    return turn;
-  };
+  #turn: Promise<void> = Promise.resolve();
 
-  function report(error: unknown): void {
-    problem = `${selection.pattern} cannot be watched: ${errorMessage(error)}`;
-    deps.logger.warn({ path: selection.root, error: errorMessage(error) }, problem);
-    checkAgain();
+  constructor(selection: Selection, deps: SourceDeps) {
+    this.#selection = selection;
+    this.#deps = deps;
+    this.ready = this.#inTurn(() => this.#open());
   }
 
-  function setUnread(now: Unread): void {
-    const before = unread;
-    unread = now;
-    const text = unreadText(selection, now);
-    if (text !== undefined && text !== unreadText(selection, before)) deps.logger.warn({}, text);
-    for (const folder of before.keys()) if (!now.has(folder)) deps.missed(folder);
+  get problem(): string | undefined {
+    return this.#problem ?? unreadText(this.#selection, this.#unread);
   }
 
-  function checkAgain(afterMs = CHECK_AGAIN_MS): void {
-    timer?.cancel();
-    timer = deps.clock.after(afterMs, () => void inTurn(open));
+  get isWaiting(): boolean {
+    return this.problem === undefined && this.#place.kind !== "folder" && this.#place.kind !== "file";
+  }
+
+  get isOwnOnly(): boolean {
+    const isOwnFile = this.#place.kind !== "nowhere" && this.#deps.isOwnFile(this.#place.real);
+    return isOwnFile || (this.#hasOwn && !this.#hasOther);
+  }
+
+  isUnread(path: string): boolean {
+    return [...this.#unread.keys()].some((folder) => within(path, folder));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#turn;
+    await this.#close();
+  }
+
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn
+      .then(() => (this.#isStopped ? undefined : step()))
+      .catch((error: unknown) => this.#report(error));
+    return this.#turn;
+  }
+
+  #report(error: unknown): void {
+    const { pattern, root } = this.#selection;
+    this.#problem = `${pattern} cannot be watched: ${errorMessage(error)}`;
+    this.#deps.logger.warn({ path: root, error: errorMessage(error) }, this.#problem);
+    this.#checkAgain();
+  }
+
+  #setUnread(now: Unread): void {
+    const before = this.#unread;
+    this.#unread = now;
+    const text = unreadText(this.#selection, now);
+    if (text !== undefined && text !== unreadText(this.#selection, before)) this.#deps.logger.warn({}, text);
+    for (const folder of before.keys()) if (!now.has(folder)) this.#deps.missed(folder);
+  }
+
+  #checkAgain(afterMs = CHECK_AGAIN_MS): void {
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.after(afterMs, () => void this.#inTurn(() => this.#open()));
   }
 
   /** Resolves when what is there was told. */
-  async function open(): Promise<void> {
-    await close();
-    problem = undefined;
-    const block = await blockOf(selection);
+  async #open(): Promise<void> {
+    await this.#close();
+    this.#problem = undefined;
+    const block = await blockOf(this.#selection);
     if (block !== undefined) {
-      setUnread(block);
-      return checkAgain();
+      this.#setUnread(block);
+      return this.#checkAgain();
     }
-    place = await placeOf(selection.root);
-    if (place.kind !== "nowhere") return begin(place);
-    setUnread(new Map());
-    checkAgain();
+    this.#place = await placeOf(this.#selection.root);
+    if (this.#place.kind !== "nowhere") return this.#watch(this.#place);
+    this.#setUnread(new Map());
+    this.#checkAgain();
   }
 
-  async function begin(at: Exclude<Place, { kind: "nowhere" }>): Promise<void> {
-    const { real } = at;
-    const isFolder = at.kind === "folder";
-    const shown = (path: string) => moved(path, real, selection.root);
-    const ignores = (path: string) => deps.isOwnFile(path) || selection.ignores(shown(path));
-    const watchedRoot = isFolder ? real : dirname(real);
+  async #watch(at: Opened["at"]): Promise<void> {
+    const { clock } = this.#deps;
+    const root = at.kind === "folder" ? at.real : dirname(at.real);
     // Loaded when there is something to watch: a start without files need not pay for it.
     const { watch } = await import("chokidar");
-    let count = 0;
-    const folders = createIdentities(deps.clock, (replaced) => {
-      if (watcher === opened) void inTurn(() => reopen(replaced.map(shown)));
+    const folders = createIdentities(clock, (replaced) => {
+      if (this.#opened === opened) void this.#inTurn(() => this.#reopen(replaced.map((path) => this.#shown(path, at))));
     });
-    identities = folders;
-    const opened = watch(watchedRoot, {
+    const watcher = watch(root, {
       persistent: false,
       followSymlinks: false,
       ignorePermissionErrors: true,
       alwaysStat: true,
       atomic: false, // what was deleted and created again must be seen as such
-      usePolling: isPolling,
+      usePolling: this.#isPolling,
       interval: POLL_MS,
-      depth: isFolder ? selection.depth : 0,
-      ignored: (path, stats) => {
-        if (path === watchedRoot) return false;
-        if (!isFolder) return path !== real;
-        if (deps.isOwnFile(path) && selection.selects(shown(path))) hasOwn = true;
-        return ignores(path) || (stats?.isFile() === true && !selection.selects(shown(path)));
-      },
+      depth: at.kind === "folder" ? this.#selection.depth : 0,
+      ignored: (path, stats) => path !== root && this.#ignores(path, stats, at),
     });
-    watcher = opened;
-    const counted = () => {
-      if (++count === deps.maxWatched + 1) void inTurn(giveUp);
-    };
-    const isSelected = (path: string) =>
-      !deps.isOwnFile(path) && (isFolder ? selection.selects(shown(path)) : path === real);
-    const touched = (path: string, stats: Stats | undefined) => {
-      if (!stats || !isSelected(path)) return;
-      hasOther = true;
-      fresh.reported(path, stats);
-      deps.touched(shown(path), snapshotOf(shown(path), stats));
-    };
     const fresh = createFreshFolders({
-      clock: deps.clock,
-      file: touched,
-      folder(path) {
-        if (watcher !== opened || folders.knows(path)) return;
-        if (selection.enters(shown(path)) && !deps.isOwnFile(path)) opened.add(path);
+      clock,
+      file: (path, stats) => this.#touched(path, stats, opened),
+      folder: (path) => {
+        if (this.#opened !== opened || folders.knows(path)) return;
+        if (this.#selection.enters(this.#shown(path, at)) && !this.#deps.isOwnFile(path)) watcher.add(path);
       },
-      onError: (error) => onError(error, opened),
+      onError: (error) => this.#onError(error, opened),
     });
-    freshFolders = fresh;
-    /** What is not in a folder that cannot be listed is not known to be gone. */
-    const isKnownGone = (path: string) => whyUnread(dirname(path)) === undefined;
-    const denied = new Map<string, string>();
-    let isReady = false;
-    opened
+    const opened: Opened = { watcher, at, root, folders, fresh, denied: new Map(), count: 0, isReady: false };
+    this.#opened = opened;
+    this.#listen(opened);
+    await new Promise<void>((done) => {
+      watcher.once("ready", done);
+      watcher.once("error", () => done());
+    });
+    opened.isReady = true;
+    this.#setUnread(new Map(opened.denied));
+    if (folders.knows(root)) void this.#watchOver(opened);
+    else this.#checkAgain(); // it went between the look at it and the watch
+  }
+
+  #listen(opened: Opened): void {
+    const { watcher, at, root, folders, fresh, denied } = opened;
+    watcher
       .on("add", (path, stats) => {
-        counted();
-        if (path === real && stats?.isSymbolicLink()) return; // it leads nowhere yet
-        if (path === real) place = { kind: "file", real };
-        touched(path, stats);
+        this.#counted(opened);
+        if (path === at.real && stats?.isSymbolicLink()) return; // it leads nowhere yet
+        if (path === at.real) this.#place = { kind: "file", real: at.real };
+        this.#touched(path, stats, opened);
       })
-      .on("change", touched)
+      .on("change", (path, stats) => this.#touched(path, stats, opened))
       .on("unlink", (path) => {
-        count--;
-        if (path === real) place = { kind: "absent", real };
-        if (isSelected(path) && isKnownGone(path)) deps.touched(shown(path), undefined);
+        opened.count--;
+        if (path === at.real) this.#place = { kind: "absent", real: at.real };
+        // What is not in a folder that cannot be listed is not known to be gone.
+        const isKnownGone = whyUnread(dirname(path)) === undefined;
+        if (this.#isSelected(path, at) && isKnownGone) this.#deps.touched(this.#shown(path, at), undefined);
       })
       .on("addDir", (path, stats) => {
-        counted();
-        if (path === watchedRoot || selection.enters(shown(path))) {
+        this.#counted(opened);
+        if (path === root || this.#selection.enters(this.#shown(path, at))) {
           const why = whyUnread(path);
           folders.seen(path, stats, why !== undefined);
-          if (why !== undefined) denied.set(shown(path), why);
-          if (why !== undefined && isReady) setUnread(new Map(denied));
+          if (why !== undefined) denied.set(this.#shown(path, at), why);
+          if (why !== undefined && opened.isReady) this.#setUnread(new Map(denied));
         }
-        if (isReady && isFolder) fresh.seen(path);
-        if (!isFolder && path === real) void inTurn(open);
+        if (opened.isReady && at.kind === "folder") fresh.seen(path);
+        if (at.kind !== "folder" && path === at.real) void this.#inTurn(() => this.#open());
       })
       .on("unlinkDir", (path) => {
-        count--;
+        opened.count--;
         // It need not be gone: the watcher reports one that cannot be listed like this, too.
-        if (path === watchedRoot || whyUnread(path) !== undefined) return folders.suspect(path);
+        if (path === root || whyUnread(path) !== undefined) return folders.suspect(path);
         folders.forget(path);
-        if (denied.delete(shown(path))) setUnread(new Map(denied));
+        if (denied.delete(this.#shown(path, at))) this.#setUnread(new Map(denied));
       })
       .on("raw", (_event, name, details) => {
-        const at = watchedPathOf(details);
-        if (at !== undefined) folders.suspect(at);
+        const watched = watchedPathOf(details);
+        if (watched !== undefined) folders.suspect(watched);
         // A file is named by its folder, or by itself where it is polled.
-        const path = at === undefined ? name : folders.knows(at) && name ? join(at, name) : undefined;
+        const isKnown = watched !== undefined && folders.knows(watched);
+        const path = watched === undefined ? name : isKnown && name ? join(watched, name) : undefined;
         if (path && folders.knows(path)) folders.suspect(path);
-        if (path && isSelected(path)) fresh.named(path);
+        if (path && this.#isSelected(path, at)) fresh.named(path);
       })
-      .on("error", (error) => onError(error, opened));
-    await new Promise<void>((done) => {
-      opened.once("ready", done);
-      opened.once("error", () => done());
-    });
-    isReady = true;
-    setUnread(new Map(denied));
-    if (folders.knows(watchedRoot)) void watchOver(opened, folders, watchedRoot, real);
-    else checkAgain(); // it went between the look at it and the watch
+      .on("error", (error) => this.#onError(error, opened));
+  }
+
+  /** The path as the selection names it. */
+  #shown(path: string, { real }: Opened["at"]): string {
+    return moved(path, real, this.#selection.root);
+  }
+
+  #ignores(path: string, stats: Stats | undefined, at: Opened["at"]): boolean {
+    if (at.kind !== "folder") return path !== at.real;
+    const shown = this.#shown(path, at);
+    const isOwn = this.#deps.isOwnFile(path);
+    if (isOwn && this.#selection.selects(shown)) this.#hasOwn = true;
+    return isOwn || this.#selection.ignores(shown) || (stats?.isFile() === true && !this.#selection.selects(shown));
+  }
+
+  #isSelected(path: string, at: Opened["at"]): boolean {
+    if (this.#deps.isOwnFile(path)) return false;
+    return at.kind === "folder" ? this.#selection.selects(this.#shown(path, at)) : path === at.real;
+  }
+
+  #touched(path: string, stats: Stats | undefined, { at, fresh }: Opened): void {
+    if (!stats || !this.#isSelected(path, at)) return;
+    this.#hasOther = true;
+    fresh.reported(path, stats);
+    const shown = this.#shown(path, at);
+    this.#deps.touched(shown, snapshotOf(shown, stats));
+  }
+
+  #counted(opened: Opened): void {
+    if (++opened.count === this.#deps.maxWatched + 1) void this.#inTurn(() => this.#giveUp());
   }
 
   /** What happens to the root itself, to a link on the way to it, and to what cannot be read, is not always told. */
-  async function watchOver(of: FSWatcher, folders: Identities, root: string, real: string): Promise<void> {
-    for (const folder of unread.keys()) folders.suspect(moved(folder, selection.root, real));
+  async #watchOver(opened: Opened): Promise<void> {
+    const { at, root, folders } = opened;
+    const { clock, missed } = this.#deps;
+    for (const folder of this.#unread.keys()) folders.suspect(moved(folder, this.#selection.root, at.real));
     folders.suspect(root);
-    const leadsTo = await placeOf(selection.root).catch(() => undefined); // opening it again reports why
-    if (watcher !== of) return;
-    if (leadsTo?.real !== real) return inTurn(() => reopen([selection.root], deps.missed));
-    const isTold = real === selection.root && unread.size === 0;
-    timer?.cancel();
-    timer = deps.clock.after(isTold ? WATCH_OVER_MS : CHECK_AGAIN_MS, () => void watchOver(of, folders, root, real));
+    const leadsTo = await placeOf(this.#selection.root).catch(() => undefined); // opening it again reports why
+    if (this.#opened !== opened) return;
+    if (leadsTo?.real !== at.real) return this.#inTurn(() => this.#reopen([this.#selection.root], missed));
+    const isTold = at.real === this.#selection.root && this.#unread.size === 0;
+    this.#timer?.cancel();
+    this.#timer = clock.after(isTold ? WATCH_OVER_MS : CHECK_AGAIN_MS, () => void this.#watchOver(opened));
   }
 
-  async function reopen(replaced: readonly string[], changed = deps.gone): Promise<void> {
-    deps.logger.debug(
+  async #reopen(replaced: readonly string[], changed = this.#deps.gone): Promise<void> {
+    this.#deps.logger.debug(
       { folders: replaced },
       "folders were removed, replaced, linked elsewhere or made readable or not; they are watched again",
     );
-    await close();
+    await this.#close();
     for (const folder of replaced) {
       const at = await unreadAt(folder);
-      if (at !== undefined) setUnread(new Map([...unread, at]));
-      else if (!unread.has(folder)) changed(folder);
+      if (at !== undefined) this.#setUnread(new Map([...this.#unread, at]));
+      else if (!this.#unread.has(folder)) changed(folder);
     }
-    if (unread.size === 0) place = await placeOf(selection.root);
-    checkAgain(LET_GO_MS);
+    if (this.#unread.size === 0) this.#place = await placeOf(this.#selection.root);
+    this.#checkAgain(LET_GO_MS);
   }
 
-  async function giveUp(): Promise<void> {
-    await close();
-    problem = `${selection.pattern} has more than ${deps.maxWatched.toLocaleString("en-US")} files and folders and is not watched: narrow \`paths\` or add to \`ignore\``;
-    deps.logger.warn({ path: selection.root }, problem);
+  async #giveUp(): Promise<void> {
+    const { maxWatched, logger } = this.#deps;
+    await this.#close();
+    this.#problem = `${this.#selection.pattern} has more than ${maxWatched.toLocaleString("en-US")} files and folders and is not watched: narrow \`paths\` or add to \`ignore\``;
+    logger.warn({ path: this.#selection.root }, this.#problem);
   }
 
-  function onError(error: unknown, of: FSWatcher): void {
-    if (watcher !== of) return;
-    if (isOutOfRoom(error) && !isPolling) {
-      isPolling = true;
-      deps.logger.warn({ path: selection.root }, `${selection.pattern} is polled: ${errorMessage(error)}`);
-      void inTurn(open);
-    } else if (!isGone(error) && !isDenied(error)) void inTurn(() => Promise.reject(error));
+  #onError(error: unknown, of: Opened): void {
+    if (this.#opened !== of) return;
+    const { root, pattern } = this.#selection;
+    if (isOutOfRoom(error) && !this.#isPolling) {
+      this.#isPolling = true;
+      this.#deps.logger.warn({ path: root }, `${pattern} is polled: ${errorMessage(error)}`);
+      void this.#inTurn(() => this.#open());
+    } else if (!isGone(error) && !isDenied(error)) void this.#inTurn(() => Promise.reject(error));
   }
 
-  async function close(): Promise<void> {
-    timer?.cancel();
-    identities?.stop();
-    freshFolders?.stop();
-    const open = watcher;
-    watcher = undefined;
-    await open?.close();
+  async #close(): Promise<void> {
+    this.#timer?.cancel();
+    const opened = this.#opened;
+    this.#opened = undefined;
+    opened?.folders.stop();
+    opened?.fresh.stop();
+    await opened?.watcher.close();
   }
-
-  const ready = inTurn(open);
-  const problemNow = () => problem ?? unreadText(selection, unread);
-  return {
-    ready,
-    get problem() {
-      return problemNow();
-    },
-    get isWaiting() {
-      return problemNow() === undefined && place.kind !== "folder" && place.kind !== "file";
-    },
-    get isOwnOnly() {
-      const isOwnFile = place.kind !== "nowhere" && deps.isOwnFile(place.real);
-      return isOwnFile || (hasOwn && !hasOther);
-    },
-    isUnread: (path) => [...unread.keys()].some((folder) => within(path, folder)),
-    async stop() {
-      isStopped = true;
-      await turn;
-      await close();
-    },
-  };
 }
 
 /** Links are resolved: events name real paths. For a path that does not exist (yet), its folder is watched. */

@@ -6,15 +6,16 @@ import { createHash, randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { FileSnapshot } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
+import type { Work } from "../../../domain/work.js";
 import { createWork } from "../../../lib/work.js";
 import type { Definition, TriggerOf } from "../../definition/definition.js";
 import type { TriggerDeps } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";
 import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
 import { firingOf, type WatchFiring } from "./firing.js";
-import { createOwnOutput, type OwnOutputDeps, type Verdict } from "./own-output.js";
-import { selectionOf, within } from "./selection.js";
-import { openSource } from "./source.js";
+import { createOwnOutput, type OwnOutput, type OwnOutputDeps, type Verdict } from "./own-output.js";
+import { type Selection, selectionOf, within } from "./selection.js";
+import { openSource, type Source } from "./source.js";
 import type { Written } from "./writers.js";
 
 export type WatchDeps = Pick<TriggerDeps, "clock" | "logger"> & {
@@ -71,94 +72,149 @@ export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, 
 }
 
 export function openWatch(definition: Definition, trigger: TriggerOf<"files">, deps: WatchDeps): Watch {
-  const { clock, logger, store, isOwnFile } = deps;
-  const key = watchKey(definition.id, trigger, definition.folder);
-  const batches = createBatches(trigger);
-  const { runs, keyValue } = deps;
-  const ownOutput = createOwnOutput({
-    hookId: definition.id,
-    key,
-    debounceMs: trigger.debounceMs,
-    runs,
-    keyValue,
-    held: (reason) => deps.held(definition, reason),
-  });
-  const pauses = new Map<string, Held>();
+  return new FileWatch(definition, trigger, deps);
+}
+
+class FileWatch implements Watch {
+  readonly key: string;
+  readonly ready: Promise<void>;
+  readonly #definition: Definition;
+  readonly #trigger: TriggerOf<"files">;
+  readonly #deps: WatchDeps;
+  readonly #batches: ReturnType<typeof createBatches>;
+  readonly #ownOutput: OwnOutput;
+  readonly #pauses = new Map<string, Held>();
   /** When what is not there any more was seen to be gone. */
-  const goneAt = new Map<string, number>();
-  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger });
+  readonly #goneAt = new Map<string, number>();
+  readonly #work: Work;
   /** The state as far as it was fired. */
-  let known = new Map<string, FileSnapshot>();
+  #known = new Map<string, FileSnapshot>();
   /** While the start gathers what is there. */
-  let found: Map<string, FileSnapshot> | undefined = new Map();
+  #found: Map<string, FileSnapshot> | undefined = new Map();
+  readonly #sources: readonly { pattern: string; source: Source }[];
 
-  const sources = trigger.paths
-    .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
-    .map((selection) => ({
-      pattern: selection.pattern,
-      source: openSource(selection, { ...deps, touched, gone, missed, logger: logger.child({ hook: definition.id }) }),
-    }));
+  constructor(definition: Definition, trigger: TriggerOf<"files">, deps: WatchDeps) {
+    const { clock, logger, runs, keyValue } = deps;
+    this.key = watchKey(definition.id, trigger, definition.folder);
+    this.#definition = definition;
+    this.#trigger = trigger;
+    this.#deps = deps;
+    this.#batches = createBatches(trigger);
+    this.#ownOutput = createOwnOutput({
+      hookId: definition.id,
+      key: this.key,
+      debounceMs: trigger.debounceMs,
+      runs,
+      keyValue,
+      held: (reason) => deps.held(definition, reason),
+    });
+    this.#work = createWork({
+      processDue: (batch) => this.#processDue(batch),
+      maxParallel: MAX_PARALLEL,
+      clock,
+      logger,
+    });
+    this.#sources = trigger.paths
+      .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
+      .map((selection) => ({ pattern: selection.pattern, source: this.#openSource(selection) }));
+    this.ready = this.#start();
+  }
 
-  async function start(): Promise<void> {
-    const stored = await store.get(key);
-    await ownOutput.learn();
-    await Promise.all(sources.map(({ source }) => source.ready));
-    const there = found ?? new Map<string, FileSnapshot>();
-    found = undefined;
+  problems(): string[] {
+    const own = this.#ownOutput.problem();
+    return [...this.#sources.flatMap(({ source }) => source.problem ?? []), ...(own === undefined ? [] : [own])];
+  }
+
+  waitsFor(): string[] {
+    return this.#sources.flatMap(({ pattern, source }) => (source.isWaiting ? pattern : []));
+  }
+
+  isOwnOnly(): boolean {
+    return this.#sources.every(({ source }) => source.isOwnOnly);
+  }
+
+  async release(): Promise<boolean> {
+    const wasHeld = await this.#ownOutput.release();
+    if (wasHeld) this.#wakeHeld();
+    return wasHeld;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map(({ source }) => source.stop()));
+    await this.#work.stop();
+  }
+
+  #openSource(selection: Selection): Source {
+    return openSource(selection, {
+      ...this.#deps,
+      touched: (path, now) => this.#touched(path, now),
+      gone: (folder) => this.#gone(folder),
+      missed: (folder) => this.#missed(folder),
+      logger: this.#deps.logger.child({ hook: this.#definition.id }),
+    });
+  }
+
+  async #start(): Promise<void> {
+    const stored = await this.#deps.store.get(this.key);
+    await this.#ownOutput.learn();
+    await Promise.all(this.#sources.map(({ source }) => source.ready));
+    const there = this.#found ?? new Map<string, FileSnapshot>();
+    this.#found = undefined;
     if (stored === undefined) {
-      known = there;
-      return store.update(key, [...there.values()], []);
+      this.#known = there;
+      return this.#deps.store.update(this.key, [...there.values()], []);
     }
     // A version before this one kept the gateway's own files, too.
-    known = new Map(stored.flatMap((one) => (isOwnFile(one.path) ? [] : [[one.path, one]])));
-    for (const path of new Set([...known.keys(), ...there.keys()]))
-      if (operationOf(known.get(path), there.get(path), false)) touch(path, { at: 0, wasDeleted: false });
+    this.#known = new Map(stored.flatMap((one) => (this.#deps.isOwnFile(one.path) ? [] : [[one.path, one]])));
+    for (const path of new Set([...this.#known.keys(), ...there.keys()]))
+      if (operationOf(this.#known.get(path), there.get(path), false)) this.#touch(path, { at: 0, wasDeleted: false });
   }
 
-  function touched(path: string, now: FileSnapshot | undefined): void {
-    if (now === undefined) goneAt.set(path, clock.now());
-    else goneAt.delete(path);
-    if (found === undefined) touch(path, { at: clock.now(), wasDeleted: now === undefined });
-    else if (now) found.set(path, now);
-    else found.delete(path);
+  #touched(path: string, now: FileSnapshot | undefined): void {
+    if (now === undefined) this.#goneAt.set(path, this.#deps.clock.now());
+    else this.#goneAt.delete(path);
+    if (this.#found === undefined) this.#touch(path, { at: this.#deps.clock.now(), wasDeleted: now === undefined });
+    else if (now) this.#found.set(path, now);
+    else this.#found.delete(path);
   }
 
-  function gone(root: string): void {
-    for (const path of [...(found ?? known).keys()]) if (within(path, root)) touched(path, undefined);
+  #gone(root: string): void {
+    for (const path of [...(this.#found ?? this.#known).keys()]) if (within(path, root)) this.#touched(path, undefined);
   }
 
   /** A start compares all files anyway. */
-  function missed(folder: string): void {
-    if (found !== undefined) return;
-    for (const path of known.keys()) if (within(path, folder)) touch(path, { at: clock.now(), wasDeleted: false });
+  #missed(folder: string): void {
+    if (this.#found !== undefined) return;
+    for (const path of this.#known.keys())
+      if (within(path, folder)) this.#touch(path, { at: this.#deps.clock.now(), wasDeleted: false });
   }
 
-  function touch(path: string, how: Touched): void {
-    const { batch, dueAt } = batches.touch(path, how);
-    work.wake(batch, dueAt);
+  #touch(path: string, how: Touched): void {
+    const { batch, dueAt } = this.#batches.touch(path, how);
+    this.#work.wake(batch, dueAt);
   }
 
-  async function processDue(batch: string): Promise<number | undefined> {
-    const dueAt = batches.dueAt(batch);
-    const held = pauses.get(batch);
+  async #processDue(batch: string): Promise<number | undefined> {
+    const dueAt = this.#batches.dueAt(batch);
+    const held = this.#pauses.get(batch);
     const at = Math.max(dueAt ?? 0, held?.until ?? 0);
-    if (dueAt === undefined || at > clock.now()) return dueAt && at;
-    const taken = batches.take(batch);
+    if (dueAt === undefined || at > this.#deps.clock.now()) return dueAt && at;
+    const taken = this.#batches.take(batch);
     const keep = () => {
-      for (const [path, wasDeleted] of taken) batches.touch(path, { at: 0, wasDeleted });
+      for (const [path, wasDeleted] of taken) this.#batches.touch(path, { at: 0, wasDeleted });
     };
     try {
-      const changes = await changesOf(taken);
-      const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
-      const verdict = await judge(counted, held);
+      const changes = await this.#changesOf(taken);
+      const counted = changes.filter(({ operation }) => this.#trigger.operations.includes(operation));
+      const verdict = await this.#judge(counted, held);
       if (verdict.kind === "hold") {
-        hold(batch, verdict.until, counted);
+        this.#hold(batch, verdict.until, counted);
         keep();
         return verdict.until;
       }
-      pauses.delete(batch);
-      await settle(batch, changes, counted, verdict.cause);
-      if (ownOutput.problem() === undefined) wakeHeld();
+      this.#pauses.delete(batch);
+      await this.#settle(batch, changes, counted, verdict.cause);
+      if (this.#ownOutput.problem() === undefined) this.#wakeHeld();
       return undefined;
     } catch (error) {
       keep();
@@ -166,23 +222,29 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
     }
   }
 
-  async function judge(counted: readonly Change[], held: Held | undefined): Promise<Verdict> {
+  async #judge(counted: readonly Change[], held: Held | undefined): Promise<Verdict> {
     if (held?.isReleased) return { kind: "fire" };
     // A file that was written and removed meanwhile was a change all the same.
     const isGone = counted.length === 0;
     const judged = isGone ? (held?.changes ?? []) : counted;
-    return judged.length === 0 ? { kind: "fire" } : ownOutput.judge(judged.map(written), clock.now(), isGone);
+    return judged.length === 0
+      ? { kind: "fire" }
+      : this.#ownOutput.judge(
+          judged.map((change) => this.#written(change)),
+          this.#deps.clock.now(),
+          isGone,
+        );
   }
 
-  async function changesOf(paths: ReadonlyMap<string, boolean>): Promise<Change[]> {
+  async #changesOf(paths: ReadonlyMap<string, boolean>): Promise<Change[]> {
     const changes: Change[] = [];
     for (const [path, wasDeleted] of paths) {
-      const before = known.get(path);
+      const before = this.#known.get(path);
       let now: FileSnapshot | undefined;
       try {
         now = await snapshotAt(path);
       } catch (error) {
-        if (sources.some(({ source }) => source.isUnread(path))) continue;
+        if (this.#sources.some(({ source }) => source.isUnread(path))) continue;
         throw error;
       }
       const operation = operationOf(before, now, wasDeleted);
@@ -192,85 +254,73 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, d
   }
 
   /** By the date that programs cannot set: a file that is moved or copied here may be old. */
-  const written = ({ path, now }: Change): Written =>
-    now ? { at: now.ctimeMs, lateMs: 0 } : { at: goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
+  #written({ path, now }: Change): Written {
+    return now ? { at: now.ctimeMs, lateMs: 0 } : { at: this.#goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
+  }
 
-  function hold(batch: string, until: number | undefined, counted: readonly Change[]): void {
-    const before = pauses.get(batch);
+  #hold(batch: string, until: number | undefined, counted: readonly Change[]): void {
+    const before = this.#pauses.get(batch);
     if (before === undefined) {
-      const facts = { hook: definition.id, path: counted[0]?.path, holdMs: until && until - clock.now() };
-      logger.warn(facts, `a change is held: ${ownOutput.problem()}`);
+      const facts = {
+        hook: this.#definition.id,
+        path: counted[0]?.path,
+        holdMs: until && until - this.#deps.clock.now(),
+      };
+      this.#deps.logger.warn(facts, `a change is held: ${this.#ownOutput.problem()}`);
     }
     const changes = counted.length > 0 ? counted : (before?.changes ?? []);
-    pauses.set(batch, { until, isReleased: false, changes });
+    this.#pauses.set(batch, { until, isReleased: false, changes });
   }
 
   /** Nothing has to wait any more. */
-  function wakeHeld(): void {
-    for (const [batch, held] of pauses) {
-      pauses.set(batch, { ...held, until: undefined, isReleased: true });
-      work.wake(batch);
+  #wakeHeld(): void {
+    for (const [batch, held] of this.#pauses) {
+      this.#pauses.set(batch, { ...held, until: undefined, isReleased: true });
+      this.#work.wake(batch);
     }
   }
 
   /** The same id until the change is known; another one when the same change happens again after that. */
-  async function occurrenceOf(batch: string, counted: readonly Change[]): Promise<string> {
-    const change = dispatchIdOf(key, counted);
-    const fired = firedRow.safeParse(await keyValue.get(FIRED_SCOPE, `${key} ${batch}`)).data;
+  async #occurrenceOf(batch: string, counted: readonly Change[]): Promise<string> {
+    const change = dispatchIdOf(this.key, counted);
+    const fired = firedRow.safeParse(await this.#deps.keyValue.get(FIRED_SCOPE, `${this.key} ${batch}`)).data;
     if (fired?.change === change) return fired.dispatchId;
     const dispatchId = `${change}_${randomBytes(4).toString("hex")}`;
-    await keyValue.set(FIRED_SCOPE, `${key} ${batch}`, { change, dispatchId });
+    await this.#deps.keyValue.set(FIRED_SCOPE, `${this.key} ${batch}`, { change, dispatchId });
     return dispatchId;
   }
 
-  async function settle(
+  async #settle(
     batch: string,
     changes: readonly Change[],
     counted: readonly Change[],
     cause: Cause | undefined,
   ): Promise<void> {
-    const firing = firingOf(definition, trigger, counted);
-    const dispatchId = firing && (await occurrenceOf(batch, counted));
+    const firing = firingOf(this.#definition, this.#trigger, counted);
+    const dispatchId = firing && (await this.#occurrenceOf(batch, counted));
     if (firing && dispatchId) {
-      ownOutput.fired(dispatchId);
-      await deps.fire(firing, dispatchId, cause);
+      this.#ownOutput.fired(dispatchId);
+      await this.#deps.fire(firing, dispatchId, cause);
     }
     // Together, so that one commit holds both.
     await Promise.all([
-      changes.length > 0 && know(changes),
-      dispatchId && keyValue.delete(FIRED_SCOPE, `${key} ${batch}`),
+      changes.length > 0 && this.#know(changes),
+      dispatchId && this.#deps.keyValue.delete(FIRED_SCOPE, `${this.key} ${batch}`),
     ]);
-    if (dispatchId) await deps.settled(dispatchId);
+    if (dispatchId) await this.#deps.settled(dispatchId);
   }
 
-  async function know(changes: readonly Change[]): Promise<void> {
-    await store.update(
-      key,
+  async #know(changes: readonly Change[]): Promise<void> {
+    await this.#deps.store.update(
+      this.key,
       changes.flatMap(({ now }) => now ?? []),
       changes.flatMap(({ path, now }) => (now ? [] : path)),
     );
     for (const { path, now } of changes)
-      if (now) known.set(path, now);
+      if (now) this.#known.set(path, now);
       else {
-        known.delete(path);
-        goneAt.delete(path);
+        this.#known.delete(path);
+        this.#goneAt.delete(path);
       }
   }
-
-  return {
-    key,
-    ready: start(),
-    problems: () => [...sources.flatMap(({ source }) => source.problem ?? []), ...[ownOutput.problem() ?? []].flat()],
-    waitsFor: () => sources.flatMap(({ pattern, source }) => (source.isWaiting ? pattern : [])),
-    isOwnOnly: () => sources.every(({ source }) => source.isOwnOnly),
-    async release() {
-      const wasHeld = await ownOutput.release();
-      if (wasHeld) wakeHeld();
-      return wasHeld;
-    },
-    async stop() {
-      await Promise.all(sources.map(({ source }) => source.stop()));
-      await work.stop();
-    },
-  };
 }
