@@ -227,8 +227,8 @@ export class Parts extends OnGround {
     roleOf: (platform, userId) => this.gateway.identify(platform, userId),
     entityChanged: this.sla.changed,
     assess: this.planned.assess,
-    taskChanged: this.missions.taskChanged,
-    heldBack: this.missions.heldBack,
+    taskChanged: (task) => this.missions.taskChanged(task),
+    heldBack: (task) => this.missions.heldBack(task),
   });
   readonly orchestrator = this.#work.orchestrator;
   readonly tasks = this.#work.desk;

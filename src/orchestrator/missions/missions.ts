@@ -13,12 +13,13 @@ import {
 import { planTasks } from "../../domain/plan.js";
 import type { StartedMission } from "../../domain/schedule.js";
 import { isEnded, type Task } from "../../domain/task.js";
+import type { Work } from "../../domain/work.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import { advance } from "./advance.js";
 import { missionCard } from "./card.js";
 import type { MissionDeps } from "./deps.js";
-import { needRow, tellWatchers, update } from "./keep.js";
+import { type MissionChange, needRow, tellWatchers, update } from "./keep.js";
 import { newMission, type Start } from "./new-mission.js";
 import { CARD, handleNotifications, MISSION_KINDS } from "./notify-hooks.js";
 import type { PlanFile } from "./plans.js";
@@ -82,47 +83,169 @@ export interface Missions extends MissionDesk {
 export const missionCardId = (id: string) => `d_mission_${id}`;
 
 export function createMissions(deps: MissionDeps): Missions {
-  const { store, pending, plans, clock, logger } = deps;
-  /** The last words on each card; a restart says them once more. */
-  const shown = new Map<string, string>();
-  const resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
-  const work = createWork({ processDue, maxParallel: MAX_PARALLEL, clock, logger });
-  handleNotifications(pending, deps.registry, deps.attempts);
-  pending.handle(CARD, async ({ key: id }) => {
-    const row = await store.get(id);
-    if (row && !(await show(row.mission, await deps.tasks.ofMission(id))))
-      throw new Error(`the end of mission ${id} is not shown on its card`);
-  });
+  return new RunningMissions(deps);
+}
 
-  async function processDue(id: string): Promise<number | undefined> {
-    const rest = await advance(id, deps);
-    resting.emit(id, rest?.row.mission);
+class RunningMissions implements Missions {
+  readonly #deps: MissionDeps;
+  readonly #work: Work;
+  /** The last words on each card; a restart says them once more. */
+  readonly #shown = new Map<string, string>();
+  readonly #resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
+
+  constructor(deps: MissionDeps) {
+    const { store, pending, tasks, clock, logger } = deps;
+    this.#deps = deps;
+    this.#work = createWork({ processDue: (id) => this.#processDue(id), maxParallel: MAX_PARALLEL, clock, logger });
+    handleNotifications(pending, deps.registry, deps.attempts);
+    pending.handle(CARD, async ({ key: id }) => {
+      const row = await store.get(id);
+      if (row && !(await this.#show(row.mission, await tasks.ofMission(id))))
+        throw new Error(`the end of mission ${id} is not shown on its card`);
+    });
+  }
+
+  draft(start: Omit<Start, "plan" | "at">): Mission {
+    const { plans, clock } = this.#deps;
+    return newMission({ ...start, plan: plans.need(start.planId), at: clock.now() });
+  }
+
+  async run({ once, ...start }: MissionStart): Promise<Mission> {
+    const { store } = this.#deps;
+    const id = once === undefined ? undefined : idOnce(once);
+    const known = id === undefined ? undefined : await store.get(id);
+    if (known !== undefined) return known.mission;
+    const mission = this.draft({ ...start, id });
+    await store.insert({ mission });
+    await tellWatchers(mission, this.#deps);
+    this.#work.wake(mission.id);
+    return mission;
+  }
+
+  plans(): PlanFile[] {
+    return this.#deps.plans.list();
+  }
+
+  roleToRun(planId: string): Role {
+    const { plans, around } = this.#deps;
+    const plan = plans.need(planId);
+    const assignees = planTasks(plan).map(({ task }) => task.assignTo ?? plan.defaults?.assignTo ?? "");
+    return highestRole(["operator", ...assignees.map(around.roleFor)]);
+  }
+
+  async get(id: string): Promise<{ mission: Mission; tasks: Task[] }> {
+    const { mission } = await needRow(id, this.#deps);
+    return { mission, tasks: await this.#deps.tasks.ofMission(id) };
+  }
+
+  async untilRest(id: string, signal: AbortSignal): Promise<Mission | undefined> {
+    const rest = nextEvent(this.#resting, id, { signal });
+    this.#work.wake(id);
+    const [mission] = await rest;
+    return mission;
+  }
+
+  list(filter: MissionFilter): Promise<Mission[]> {
+    return this.#deps.store.list(filter);
+  }
+
+  async report(id: string): Promise<MissionReport> {
+    const { tasks, clock } = this.#deps;
+    const { mission, report } = await needRow(id, this.#deps);
+    return report ?? reportOf(mission, await tasks.ofMission(id), { now: clock.now() });
+  }
+
+  cancel(id: string, { by, reason }: { by: string; reason?: string }): Promise<Mission> {
+    return this.#change(id, ({ cancel }) => ({
+      cancel: cancel ?? { by, reason, at: this.#deps.clock.now() },
+    }));
+  }
+
+  async setDeadline(id: string, deadline: number | undefined, by: string): Promise<Mission> {
+    const mission = await this.#change(id, () => ({ deadline }));
+    await tellWatchers(mission, this.#deps);
+    this.#deps.logger.info({ mission: id, by, deadline: deadline ?? null }, "a mission's deadline was moved");
+    return mission;
+  }
+
+  retry(id: string, by: string): Promise<Mission> {
+    return this.#change(id, ({ hold, startedAt }) => {
+      if (hold === undefined) throw new HookgateError(NOT_BLOCKED);
+      this.#deps.logger.info({ mission: id, by, point: hold.point }, "what a hook refused is asked for again");
+      return { hold: undefined, reason: undefined, status: startedAt === undefined ? "pending" : "running" };
+    });
+  }
+
+  release(id: string, name: string, { by, reason }: { by: string; reason: string }): Promise<Mission> {
+    return this.#change(id, ({ gates }) => {
+      needShut(gates, name);
+      const released = { by, reason, at: this.#deps.clock.now() };
+      return { gates: gates.map((one) => (one.name === name ? { ...one, released } : one)) };
+    });
+  }
+
+  started({ mission, pending: items }: StartedMission): void {
+    this.#deps.pending.added(items);
+    this.#work.wake(mission.id);
+  }
+
+  async heldBack({ id, missionId }: Task): Promise<string | undefined> {
+    const mission = missionId === undefined ? undefined : (await this.#deps.store.get(missionId))?.mission;
+    const name = mission && groupOf(mission, id);
+    const group = mission?.groups.find((one) => one.name === name);
+    return group === undefined || group.openedAt !== undefined ? undefined : `the group "${name}" is not open`;
+  }
+
+  async taskChanged({ missionId, status }: Task): Promise<void> {
+    if (missionId === undefined) return;
+    const mayGoOn = isEnded(status) || status === "blocked";
+    this.#work.wake(missionId, mayGoOn ? undefined : this.#deps.clock.now() + GATHER_MS);
+  }
+
+  async start(): Promise<void> {
+    const { store, pending } = this.#deps;
+    await pending.resume(MISSION_KINDS);
+    for (const id of await store.open()) {
+      const row = await store.get(id);
+      if (row) await tellWatchers(row.mission, this.#deps);
+      this.#work.wake(id);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#work.stop();
+    await this.#deps.pending.drained(MISSION_KINDS);
+  }
+
+  async #processDue(id: string): Promise<number | undefined> {
+    const rest = await advance(id, this.#deps);
+    this.#resting.emit(id, rest?.row.mission);
     // The end on its card is work of its own, which a crash does not lose.
     if (rest === undefined || isMissionOver(rest.row.mission.status)) return undefined;
-    const isShown = await show(rest.row.mission, rest.tasks);
-    if (!isShown) return clock.now() + RETRY_DELAY_MS;
+    const isShown = await this.#show(rest.row.mission, rest.tasks);
+    if (!isShown) return this.#deps.clock.now() + RETRY_DELAY_MS;
     // Nothing in it comes by time: whatever changes in it or its tasks wakes it.
     return undefined;
   }
 
   /** False when it has to be tried again. */
-  async function show(mission: Mission, tasks: readonly Task[]): Promise<boolean> {
+  async #show(mission: Mission, tasks: readonly Task[]): Promise<boolean> {
+    const { gateway, clock, logger } = this.#deps;
     const { id, address } = mission;
     if (address === undefined) return true;
     const message = missionCard(mission, tasks, clock.now());
     const words = JSON.stringify(message);
-    if (shown.get(id) === words) return true;
+    if (this.#shown.get(id) === words) return true;
     const deliveryId = missionCardId(id);
     const cause = { kind: "command" as const, id, depth: 0 };
     try {
-      const isThere = shown.has(id) || (await deps.gateway.isThere(deliveryId));
-      const isEdited =
-        isThere && (await deps.gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
+      const isThere = this.#shown.has(id) || (await gateway.isThere(deliveryId));
+      const isEdited = isThere && (await gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
       // Nothing more is sent of what an operator purged.
-      if (!isEdited && !(await deps.gateway.wasPurged(deliveryId, mission.createdAt)))
-        await deps.gateway.send(address, message, { cause, deliveryId });
-      shown.set(id, words);
-      if (isMissionOver(mission.status)) shown.delete(id);
+      if (!isEdited && !(await gateway.wasPurged(deliveryId, mission.createdAt)))
+        await gateway.send(address, message, { cause, deliveryId });
+      this.#shown.set(id, words);
+      if (isMissionOver(mission.status)) this.#shown.delete(id);
       return true;
     } catch (error) {
       // The mission goes on without being seen; the next change tries again.
@@ -131,101 +254,14 @@ export function createMissions(deps: MissionDeps): Missions {
     }
   }
 
-  async function stored(mission: Mission): Promise<Mission> {
-    await store.insert({ mission });
-    await tellWatchers(mission, deps);
-    work.wake(mission.id);
-    return mission;
-  }
-
-  const change = async (id: string, make: Parameters<typeof update>[2]) => {
-    const { mission } = await update(id, deps, (current) => {
+  async #change(id: string, make: (mission: Mission) => MissionChange): Promise<Mission> {
+    const { mission } = await update(id, this.#deps, (current) => {
       if (isMissionOver(current.status)) throw over(current);
       return make(current);
     });
-    work.wake(id);
+    this.#work.wake(id);
     return mission;
-  };
-
-  const missions: Missions = {
-    draft: (start) => newMission({ ...start, plan: plans.need(start.planId), at: clock.now() }),
-    async run({ once, ...start }) {
-      const id = once === undefined ? undefined : idOnce(once);
-      const known = id === undefined ? undefined : await store.get(id);
-      return known?.mission ?? stored(missions.draft({ ...start, id }));
-    },
-    plans: () => plans.list(),
-    roleToRun(planId) {
-      const plan = plans.need(planId);
-      const assignees = planTasks(plan).map(({ task }) => task.assignTo ?? plan.defaults?.assignTo ?? "");
-      return highestRole(["operator", ...assignees.map(deps.around.roleFor)]);
-    },
-    async get(id) {
-      const { mission } = await needRow(id, deps);
-      return { mission, tasks: await deps.tasks.ofMission(id) };
-    },
-    async untilRest(id, signal) {
-      const rest = nextEvent(resting, id, { signal });
-      work.wake(id);
-      const [mission] = await rest;
-      return mission;
-    },
-    list: (filter) => store.list(filter),
-    async report(id) {
-      const { mission, report } = await needRow(id, deps);
-      return report ?? reportOf(mission, await deps.tasks.ofMission(id), { now: clock.now() });
-    },
-    cancel: (id, { by, reason }) =>
-      change(id, ({ cancel }) => ({
-        cancel: cancel ?? { by, reason, at: clock.now() },
-      })),
-    async setDeadline(id, deadline, by) {
-      const mission = await change(id, () => ({ deadline }));
-      await tellWatchers(mission, deps);
-      logger.info({ mission: id, by, deadline: deadline ?? null }, "a mission's deadline was moved");
-      return mission;
-    },
-    retry: (id, by) =>
-      change(id, ({ hold, startedAt }) => {
-        if (hold === undefined) throw new HookgateError(NOT_BLOCKED);
-        logger.info({ mission: id, by, point: hold.point }, "what a hook refused is asked for again");
-        return { hold: undefined, reason: undefined, status: startedAt === undefined ? "pending" : "running" };
-      }),
-    release: (id, name, { by, reason }) =>
-      change(id, ({ gates }) => {
-        needShut(gates, name);
-        const released = { by, reason, at: clock.now() };
-        return { gates: gates.map((one) => (one.name === name ? { ...one, released } : one)) };
-      }),
-    started({ mission, pending: items }) {
-      pending.added(items);
-      work.wake(mission.id);
-    },
-    async heldBack({ id, missionId }) {
-      const mission = missionId === undefined ? undefined : (await store.get(missionId))?.mission;
-      const name = mission && groupOf(mission, id);
-      const group = mission?.groups.find((one) => one.name === name);
-      return group === undefined || group.openedAt !== undefined ? undefined : `the group "${name}" is not open`;
-    },
-    async taskChanged({ missionId, status }) {
-      if (missionId === undefined) return;
-      const mayGoOn = isEnded(status) || status === "blocked";
-      work.wake(missionId, mayGoOn ? undefined : clock.now() + GATHER_MS);
-    },
-    async start() {
-      await pending.resume(MISSION_KINDS);
-      for (const id of await store.open()) {
-        const row = await store.get(id);
-        if (row) await tellWatchers(row.mission, deps);
-        work.wake(id);
-      }
-    },
-    async stop() {
-      await work.stop();
-      await pending.drained(MISSION_KINDS);
-    },
-  };
-  return missions;
+  }
 }
 
 /** Its card was purged, or swept away since. */
