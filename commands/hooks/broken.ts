@@ -94,7 +94,9 @@ function sectionOf({ id, isWholeFile }: BrokenHook, desk: Desk): keyof typeof SE
 export function previousText({ id, place, isWholeFile }: BrokenHook, desk: Desk): string | undefined {
   if (isWholeFile !== true) return desk?.get(id) === undefined ? undefined : "the previous version is in force";
   const held = desk?.list().filter((one) => `${one.place.file}${sep}`.startsWith(`${place.file}${sep}`)).length ?? 0;
-  return held === 0 ? undefined : `the previous version of ${count(held, "hook")} in it runs`;
+  if (held === 0) return undefined;
+  const inForce = `the previous version of ${count(held, "hook")} in it is in force`;
+  return id.endsWith("/") ? `${inForce}, but no program can start in a folder that may not be entered` : inForce;
 }
 
 export function brokenText(broken: BrokenHook, desk: Desk): string {

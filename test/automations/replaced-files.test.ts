@@ -248,7 +248,9 @@ describe("folders that may not be listed", () => {
     // As SIGHUP does.
     await live.app.reload(live.read());
     expect(ids(live)).toBe("a,new,within,z");
-    expect(await asked(live, "/hooks broken")).toContain("the previous version of 3 hooks in it runs");
+    expect(await asked(live, "/hooks broken")).toContain(
+      "the previous version of 3 hooks in it is in force, but no program can start in a folder that may not be entered",
+    );
     chmodSync(folder, 0o755);
     await until(() => live.app.automations.broken().length === 0, "the folder being read again");
 
