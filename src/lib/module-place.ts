@@ -2,6 +2,7 @@
 import { basename, dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localFiles, realPath } from "./fresh-imports.js";
+import { whyFileUnread } from "./list-folder.js";
 
 interface Module {
   file?: string;
@@ -54,7 +55,16 @@ function pathOf(url: string): string {
   }
 }
 
+/** Which file of a module, it or a local one that it imports, cannot be read, and why. */
+export function unreadFileOf(path: string): string | undefined {
+  for (const file of localFiles(path)) {
+    const why = whyFileUnread(file);
+    if (why !== undefined) return `${shownFile(file, path)} ${why}`;
+  }
+  return undefined;
+}
+
 /** The module itself by its name, what it imports as seen from it. */
-export function shownFile(file: string, own: string): string {
+function shownFile(file: string, own: string): string {
   return file === own ? basename(file) : relative(dirname(realPath(own)), file);
 }

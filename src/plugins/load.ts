@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { addressOf, importAnew, localFiles } from "../lib/fresh-imports.js";
 import { isMissing } from "../lib/list-folder.js";
-import { placeInOrBelow, placeOfSyntaxError } from "../lib/module-place.js";
+import { placeInOrBelow, placeOfSyntaxError, unreadFileOf } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
 import { keysAt } from "../lib/schema-keys.js";
@@ -120,6 +120,8 @@ function importHint(error: unknown): string {
 
 /** `version` makes Node read a file, and the local files that it imports, anew instead of giving the modules that it has. */
 export async function importPlugin(found: FoundModule, version: string | undefined): Promise<PluginDefinition> {
+  const unread = found.file && unreadFileOf(found.file);
+  if (unread) throw failure("PLUGIN_UNREAD", unread);
   if (version !== undefined && found.file) importAnew(localFiles(found.file));
   const specifier = version !== undefined && found.file ? `${found.specifier}?version=${version}` : found.specifier;
   let module: { default?: unknown };

@@ -103,6 +103,35 @@ it.each<[string, (folder: string) => unknown, (folder: string) => unknown]>([
   expect(await live.get("/readyz")).toMatchObject(isWell);
 });
 
+it.each([
+  ["its own file", "p.mjs", "p.mjs"],
+  ["a file that it imports", "lib/words.mjs", "lib/words.mjs"],
+  ["the folder of a file that it imports", "lib", "lib/words.mjs"],
+])(
+  "keeps a plugin while %s may not be read, says what to do, and loads what is new then",
+  async (_what, name, shown) => {
+    const words = (word: string) => `export const words = "${word}";`;
+    const live = await liveApp({
+      "hookgate.yaml": "plugins: [./p.mjs]\n",
+      "p.mjs": `import { words } from "./lib/words.mjs"; ${answering("p", "x").replace('"x"', "words")}`,
+      "lib/words.mjs": words("one"),
+    });
+    asOrdinaryUser(live.folder);
+    live.write("lib/words.mjs", words("two"));
+    chmodSync(join(live.folder, name), 0);
+    await until(() => live.app.plugins[0]?.reason?.includes("EACCES"), "the report");
+    expect(live.app.plugins[0]?.state).toBe("loaded");
+    expect(JSON.stringify(await live.post("/api/command", { line: "/status" }))).toMatch(
+      new RegExp(
+        `${shown} cannot be read: EACCES: permission denied\\. Give the user with the id \\d+ the right to read it and enter its folder`,
+      ),
+    );
+    chmodSync(join(live.folder, name), 0o755);
+    await until(() => live.app.plugins[0]?.reason === undefined, "the new version");
+    expect(await live.get("/readyz")).toMatchObject(isWell);
+  },
+);
+
 it("loads a plugin that is named in a running gateway before its file is written", async () => {
   const live = await liveApp({ "hookgate.yaml": "" });
   live.write("hookgate.yaml", NAMED);

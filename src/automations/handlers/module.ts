@@ -10,7 +10,7 @@ import { systemClock, wait } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { addressOf, importAnew, localFiles } from "../../lib/fresh-imports.js";
 import { isMissing, whyFileUnread } from "../../lib/list-folder.js";
-import { placeInOrBelow, placeOfSyntaxError, shownFile } from "../../lib/module-place.js";
+import { placeInOrBelow, placeOfSyntaxError, unreadFileOf } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
 import { errorWithoutPaths } from "../paths.js";
 import type { RunContext } from "../run-context.js";
@@ -137,7 +137,7 @@ async function load(
   { mayBeOld = false } = {},
 ): Promise<Call> {
   const path = resolve(folder, options.path);
-  const unread = unreadOf(path);
+  const unread = unreadFileOf(path);
   const old = mayBeOld && unread !== undefined ? imported.get(path)?.loaded : undefined;
   // Before it is imported: Node keeps for good that an import failed.
   if (unread !== undefined && old === undefined)
@@ -168,15 +168,6 @@ async function importVersion(path: string): Promise<Record<string, unknown>> {
   const loaded = (await import(`${addressOf(path)}?version=${version}`)) as Record<string, unknown>;
   imported.set(path, { version, loaded });
   return loaded;
-}
-
-/** Which file of a module cannot be read, and why. */
-function unreadOf(path: string): string | undefined {
-  for (const file of localFiles(path)) {
-    const why = whyFileUnread(file);
-    if (why !== undefined) return `${shownFile(file, path)} ${why}`;
-  }
-  return undefined;
 }
 
 /** A digest of the times and sizes of the module's file and the local files that it imports, or of why one cannot be read. Undefined when the module's file is not there. */
