@@ -9,6 +9,7 @@ import { loadConfig } from "../config/load.js";
 import type { AdapterState } from "../domain/adapter.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { placeInOrBelow } from "../lib/module-place.js";
 import { databaseFiles } from "../store/files.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { boldOn, printError, type Terminal } from "./terminal.js";
@@ -22,9 +23,11 @@ export async function start(
 ): Promise<ExitCode> {
   goOnUnread();
   const reread = () => loadConfig(options);
-  const onLogger = goOnAfterStrays;
+  let plugins = (): App["plugins"] => [];
+  const onLogger = (logger: Logger) => goOnAfterStrays(logger, () => plugins());
   const loaded = reread();
   const app = await startApp(loaded, { version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger });
+  plugins = () => app.plugins;
   const stopping = new AbortController();
   const terminalClosed = reloadOnHangup(app, options, terminal, stopping.signal);
   const tokenFile = loaded.env && databaseFiles(loaded.env.DATABASE_URL).token;
@@ -43,12 +46,15 @@ export async function start(
 
 /**
  * An uncaught error, thrown in a plugin's timer or deep in a client library, must not take the other conversations down, nor end a start:
- * it is logged, and the gateway goes on. What it interrupted is on disk.
+ * it is logged, with the plugin when the gateway has started, and the gateway goes on. What it interrupted is on disk.
  */
-function goOnAfterStrays(logger: Logger): void {
+function goOnAfterStrays(logger: Logger, plugins: () => App["plugins"]): void {
   const report = (thrown: unknown) => {
     const stack = thrown instanceof Error ? thrown.stack : undefined;
-    logger.error({ error: errorMessage(thrown), stack }, "an uncaught error");
+    const owner = plugins().find((one) => placeInOrBelow(thrown, one) !== "");
+    const plugin = owner?.id ?? owner?.module;
+    const where = plugin === undefined ? "" : ` in the plugin "${plugin}"`;
+    logger.error({ plugin, error: errorMessage(thrown), stack }, `an uncaught error${where}`);
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);

@@ -64,12 +64,23 @@ it.each([
   expect(messages.includes(`after post to ${chat}: posted`)).toBe(answer === "posted");
 });
 
-it.each(["timer", "promise"])("goes on, and says so in the log, after an uncaught error from a %s", async (source) => {
-  await ask(source);
-  await until(() => gateway.output().includes(`from a ${source}`), "the log line");
-  expect(gateway.running()).toBe(true);
-  await ask(`still there, ${source}`.replaceAll(/[^a-z]/g, "-"));
-});
+it.each(["timer", "promise"])(
+  "goes on, and names the plugin in the log, after an uncaught error from a %s",
+  async (source) => {
+    await ask(source);
+    const line = await until(
+      () =>
+        gateway
+          .output()
+          .split("\n")
+          .find((one) => one.includes(`from a ${source}`)),
+      "the log line",
+    );
+    expect(JSON.parse(line)).toMatchObject({ plugin: "careless", msg: 'an uncaught error in the plugin "careless"' });
+    expect(gateway.running()).toBe(true);
+    await ask(`still there, ${source}`.replaceAll(/[^a-z]/g, "-"));
+  },
+);
 
 it("starts although a plugin leaves a timer that throws while the rest of the gateway starts", async () => {
   const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
