@@ -5,6 +5,7 @@ import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
 import { jsonExcess } from "../src/lib/json-depth.js";
 import { nearest } from "../src/lib/nearest.js";
+import { isRecord } from "../src/lib/record.js";
 import { keysAt } from "../src/lib/schema-keys.js";
 import { valueProblems } from "../src/lib/value-problem.js";
 import { badUsage, word } from "./answer.js";
@@ -88,17 +89,13 @@ export function readObject(text: string, such: string): Record<string, unknown> 
 
 /** Objects merge key by key; anything else replaces; null removes. */
 function merge(base: unknown, change: Record<string, unknown>): unknown {
-  if (!isObject(base)) return change;
+  if (!isRecord(base)) return change;
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(change)) {
     if (value === null) delete merged[key];
-    else merged[key] = isObject(value) ? merge(merged[key], value) : value;
+    else merged[key] = isRecord(value) ? merge(merged[key], value) : value;
   }
   return merged;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The payload as the schema reads it. Otherwise every problem has a line, a field that the schema does not know among them. */
@@ -135,7 +132,7 @@ function fittingPart(
   const fitting: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(typed)) {
     if (fits({ [key]: value })) fitting[key] = value;
-    else if (isObject(value)) {
+    else if (isRecord(value)) {
       const part = fittingPart(value, (inner) => fits({ [key]: inner }));
       if (Object.keys(part).length > 0) fitting[key] = part;
     }
@@ -145,7 +142,7 @@ function fittingPart(
 
 function unknownFields(schema: AnyPoint["payload"], given: unknown, path: readonly (string | number)[]): string[] {
   if (Array.isArray(given)) return given.flatMap((entry, index) => unknownFields(schema, entry, [...path, index]));
-  if (!isObject(given)) return [];
+  if (!isRecord(given)) return [];
   const known = keysAt(schema, path);
   return Object.entries(given).flatMap(([key, value]) => {
     if (known.length === 0 || known.includes(key)) return unknownFields(schema, value, [...path, key]);

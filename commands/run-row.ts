@@ -1,4 +1,6 @@
 /** One row of `/runs`, of what fired and of what configured hooks ran: one line each, which reads on a phone. */
+
+import { isDmName } from "../src/domain/dm-name.js";
 import { conversationOf } from "../src/domain/event.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Button } from "../src/domain/message.js";
@@ -56,7 +58,7 @@ function whereText(deps: CommandDeps, { person, conversation }: RunRow): string 
   const name = conversationName(deps, conversation);
   const where = name === conversation ? code(name) : plain(name, MAX_PLACE);
   if (who === "") return `in ${where}`;
-  return where.startsWith("direct messages with ") ? `${who} in direct messages` : `${who} in ${where}`;
+  return isDmName(where) ? `${who} in direct messages` : `${who} in ${where}`;
 }
 
 /** Rows that have a button: more are no choice any more. */

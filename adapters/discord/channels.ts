@@ -3,6 +3,7 @@
  * own events, bounded, and asked over REST for what it does not hold (a resumed session is told nothing).
  */
 import { Routes } from "discord-api-types/v10";
+import { dmName } from "../../src/domain/dm-name.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -134,7 +135,7 @@ export class Channels {
     const dm = chatId.startsWith(DM_PREFIX) ? this.#dmByUser.get(chatId.slice(DM_PREFIX.length)) : chatId;
     if (dm !== undefined && this.#dms.has(dm)) {
       const person = this.#ledger.get(`name:${dm}`);
-      return person && `direct messages with ${person}`;
+      return person && dmName(person);
     }
     const name = this.#known.get(chatId)?.name ?? this.#ledger.get(`name:${chatId}`);
     const thread = threadId === undefined ? undefined : this.#known.get(threadId)?.name;

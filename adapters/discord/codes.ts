@@ -8,7 +8,3 @@ export const FORBIDDEN: ReadonlySet<number | string> = new Set([50001, MISSING_P
 export const EPHEMERAL = 64;
 /** Characters. */
 export const MAX_THREAD_NAME = 100;
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}

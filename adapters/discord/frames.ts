@@ -6,7 +6,7 @@
 import type { SessionInfo, WebSocketShard } from "@discordjs/ws";
 import { GatewayDispatchEvents, type GatewayDispatchPayload, GatewayOpcodes } from "discord-api-types/v10";
 import { HookgateError } from "../../src/lib/errors.js";
-import { isObject } from "./codes.js";
+import { isRecord } from "../../src/lib/record.js";
 import { pause } from "./pause.js";
 
 export interface FrameEvents {
@@ -104,19 +104,19 @@ function sequenceOf(text: string): number | undefined {
 
 /** Why the shard's own handler would stumble over this frame. */
 function problemOf(payload: unknown): string | undefined {
-  if (!isObject(payload) || typeof payload.op !== "number") return "a frame that is no gateway payload";
+  if (!isRecord(payload) || typeof payload.op !== "number") return "a frame that is no gateway payload";
   const { op, d, s, t } = payload;
   switch (op) {
     case GatewayOpcodes.Dispatch: {
       if (typeof t !== "string" || typeof s !== "number") return "a dispatch without type or sequence";
       if (t !== "READY") return undefined;
-      const isReady = isObject(d) && typeof d.session_id === "string" && typeof d.resume_gateway_url === "string";
+      const isReady = isRecord(d) && typeof d.session_id === "string" && typeof d.resume_gateway_url === "string";
       return isReady ? undefined : "a READY without a session";
     }
     case GatewayOpcodes.InvalidSession:
       return typeof d === "boolean" ? undefined : "an op 9 that is neither true nor false";
     case GatewayOpcodes.Hello:
-      return isObject(d) && typeof d.heartbeat_interval === "number" && d.heartbeat_interval > 0
+      return isRecord(d) && typeof d.heartbeat_interval === "number" && d.heartbeat_interval > 0
         ? undefined
         : "a HELLO without a heartbeat interval";
     default:

@@ -20,8 +20,8 @@ import {
   type WebSocketShardDestroyOptions,
   WebSocketShardEvents,
 } from "@discordjs/ws";
+import { isRecord } from "../../src/lib/record.js";
 import type { Caller } from "./caller.js";
-import { isObject } from "./codes.js";
 import { type FrameEvents, tapFrames } from "./frames.js";
 
 export interface SocketEvents extends FrameEvents {
@@ -137,7 +137,7 @@ function tappedStrategy(
 /** A connection that is still opening is left alone by the shard's destroy; it would keep the process alive. */
 function cutOff(shard: WebSocketShard): void {
   const connection: unknown = Reflect.get(shard, "connection");
-  if (!isObject(connection) || typeof connection.terminate !== "function") return;
+  if (!isRecord(connection) || typeof connection.terminate !== "function") return;
   connection.onerror = () => {}; // being cut off while opening is an error event
   connection.terminate();
 }

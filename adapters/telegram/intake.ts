@@ -1,6 +1,7 @@
 /** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
 import { z } from "zod";
 import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/adapter.js";
+import { dmName } from "../../src/domain/dm-name.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
@@ -89,7 +90,7 @@ export class Intake {
     if (data === undefined) return;
     const { id, first_name, last_name } = data.message.chat;
     const person = [first_name, last_name].filter(Boolean).join(" ");
-    const title = data.message.chat.title ?? (person && `direct messages with ${person}`);
+    const title = data.message.chat.title ?? (person && dmName(person));
     if (!title) return;
     if (this.#titles.get(String(id)) === title) return;
     this.#keepTitle(String(id), title);

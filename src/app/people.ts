@@ -9,6 +9,7 @@ import { brokenPlatform, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { AdapterTraits } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
+import { dmName } from "../domain/dm-name.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
@@ -115,7 +116,7 @@ export function placeNames(
   return (at) => {
     const person = directPerson(at);
     const name = person && accountName(config, person);
-    return name ? `direct messages with ${name}` : traitsOf(at.platform)?.placeName?.(at);
+    return name ? dmName(name) : traitsOf(at.platform)?.placeName?.(at);
   };
 }
 

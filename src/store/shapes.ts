@@ -3,6 +3,7 @@ import type { InboundEvent } from "../domain/event.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { DeliveryPart } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
+import { isRecord } from "../lib/record.js";
 
 /** Throws when the text is no JSON, or of another shape. */
 export function parseEvent(json: string): InboundEvent {
@@ -55,10 +56,6 @@ function isParts(parts: unknown): parts is DeliveryPart[] {
     Array.isArray(parts) &&
     parts.every((part) => isRecord(part) && typeof part.index === "number" && hasTexts(part, "operation", "status"))
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function hasTexts(value: Record<string, unknown>, ...keys: string[]): boolean {

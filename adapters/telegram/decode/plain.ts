@@ -2,6 +2,8 @@
  * What most updates are: a new message with nothing but words in it. That is told by looking, at a twentieth of what the schema
  * costs; whatever has any other field is the schema's.
  */
+
+import { isRecord } from "../../../src/lib/record.js";
 import type { MessagePayload } from "../payloads.js";
 
 export interface PlainUpdate {
@@ -40,10 +42,6 @@ function isUser(user: unknown): boolean {
     isTextIfAny(user.last_name) &&
     isTextIfAny(user.username)
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 function isInteger(value: unknown): value is number {

@@ -5,6 +5,7 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage } from "../../lib/errors.js";
+import { isRecord } from "../../lib/record.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 type Path = (string | number)[];
@@ -40,14 +41,14 @@ interface Reading {
 
 function withoutPatterns(schema: unknown, reading: Reading, isChecked: boolean): unknown {
   if (Array.isArray(schema)) return schema.map((one) => withoutPatterns(one, reading, isChecked));
-  if (!isObject(schema)) return schema;
+  if (!isRecord(schema)) return schema;
   if (schema.patternProperties !== undefined)
     throw new Error("patternProperties cannot be used; name the properties, or leave them open");
   followReference(schema, reading, isChecked);
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(schema))
     if (key === "pattern" && typeof value === "string") notePattern(value, reading, isChecked);
-    else if (MAPS.includes(key) && isObject(value))
+    else if (MAPS.includes(key) && isRecord(value))
       kept[key] = Object.fromEntries(
         // What is only defined is read again where it is used.
         Object.entries(value).map(([name, one]) => [
@@ -87,7 +88,7 @@ interface Checking {
 }
 
 function checkPatterns(schema: unknown, value: unknown, checking: Checking, path: Path, report: Report): void {
-  if (!isObject(schema)) return;
+  if (!isRecord(schema)) return;
   const check = (other: unknown, part: unknown, at: Path) =>
     checkPatterns(other, part, { ...checking, references: 0 }, at, report);
   if (typeof schema.$ref === "string") {
@@ -103,8 +104,8 @@ function checkPatterns(schema: unknown, value: unknown, checking: Checking, path
   if (Array.isArray(value)) {
     const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : schema.items;
     for (const [index, item] of value.entries()) check(itemSchema(first, schema.items, index), item, [...path, index]);
-  } else if (isObject(value)) {
-    const known = isObject(schema.properties) ? schema.properties : {};
+  } else if (isRecord(value)) {
+    const known = isRecord(schema.properties) ? schema.properties : {};
     for (const [name, field] of Object.entries(value))
       check(Object.hasOwn(known, name) ? known[name] : schema.additionalProperties, field, [...path, name]);
   }
@@ -119,11 +120,7 @@ function resolve(reference: string, root: JsonObject): unknown {
   if (reference === "#") return root;
   const [, place, name] = /^#\/(\$defs|definitions)\/(.+)$/.exec(reference) ?? [];
   const definitions = place === undefined ? undefined : root[place];
-  return isObject(definitions) && name !== undefined
+  return isRecord(definitions) && name !== undefined
     ? definitions[name.replaceAll("~1", "/").replaceAll("~0", "~")]
     : undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
