@@ -8,7 +8,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { createGivenUpList, type GivenUp } from "./given-up.js";
+import { createGivenUpList, type GivenUp, type GivenUpList } from "./given-up.js";
 import type { LifecyclePhase } from "./point.js";
 import type { HookRegistry } from "./registry.js";
 
@@ -111,52 +111,193 @@ const GIVEN_UP = "given up";
 const MAX_GIVEN_UP = 2;
 
 export function createAttempts(deps: AttemptDeps): Attempts {
-  const { keyValue, registry, clock, logger, maxCrashes, turn } = deps;
-  const givenUp = createGivenUpList({ keyValue, logger });
-  const createdAt = clock.now();
-  /** By owner: what is under way, and what the end of an earlier process left. */
-  let loading: Promise<Map<string, Starts>> | undefined;
-  /** By owner: the dispatches that this process started. */
-  const startedHere = new Map<string, Set<string>>();
-  let isStopping = false;
+  return new StoredAttempts(deps);
+}
 
-  async function load(): Promise<Map<string, Starts>> {
-    loading ??= keyValue
+class StoredAttempts implements Attempts {
+  readonly #deps: AttemptDeps;
+  readonly #givenUp: GivenUpList;
+  readonly #createdAt: number;
+  /** By owner: what is under way, and what the end of an earlier process left. */
+  #loading: Promise<Map<string, Starts>> | undefined;
+  /** By owner: the dispatches that this process started. */
+  readonly #startedHere = new Map<string, Set<string>>();
+  #isStopping = false;
+
+  constructor(deps: AttemptDeps) {
+    this.#deps = deps;
+    this.#givenUp = createGivenUpList(deps);
+    this.#createdAt = deps.clock.now();
+  }
+
+  async inTurn<T>(
+    dispatches: readonly { point: string; dispatchId: string; phase?: LifecyclePhase }[],
+    owner: string,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { registry, turn } = this.#deps;
+    const heard = dispatches.filter(({ point, phase }) => registry.hasWaiting(point, phase));
+    if (turn === undefined || heard.length === 0) return work();
+    const starts = (await this.#load()).get(owner);
+    return turn(Math.max(...heard.map(({ dispatchId }) => this.#crashesBefore(starts, owner, dispatchId))), work);
+  }
+
+  async count(
+    point: string,
+    dispatchId: string,
+    { owner = dispatchId, phase, isOnce = false }: { owner?: string; phase?: LifecyclePhase; isOnce?: boolean } = {},
+  ): Promise<number> {
+    const { keyValue, registry, clock } = this.#deps;
+    if (!registry.hasWaiting(point, phase)) return 1;
+    const onceAt = isOnce ? clock.now() : undefined;
+    const { counted, number } = this.#start(await this.#load(), point, dispatchId, owner, undefined, onceAt);
+    await keyValue.set(SCOPE, owner, counted);
+    return number;
+  }
+
+  async tooMany(
+    ...[point, dispatchId, attempt, of = {}]: Parameters<Attempts["tooMany"]>
+  ): Promise<TooManyCrashes | undefined> {
+    const { logger, maxCrashes } = this.#deps;
+    const { owner = dispatchId, next, limit = maxCrashes?.(), isSilent = false } = of;
+    // Its own start is none.
+    if (limit === undefined || attempt - 1 <= limit) return undefined;
+    const starts = (await this.#load()).get(owner);
+    const passed = next === undefined ? 0 : unstopped(starts?.[next]);
+    const crashes = attempt - 1 - (starts?.[dispatchId]?.stops ?? 0) - passed;
+    if (crashes <= limit) return undefined;
+    const reason = `the gateway crashed ${crashes === 1 ? "once" : `${crashes} times in a row`} while hooks at ${point} ran`;
+    logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
+    await this.#giveUp(point, dispatchId, { crashes, isSilent });
+    return { crashes, reason };
+  }
+
+  async notify(
+    point: string,
+    {
+      dispatchId,
+      attempt,
+      series,
+      isLast = false,
+    }: { dispatchId: string; attempt: number; series?: string; isLast?: boolean },
+    call: () => Promise<void>,
+  ): Promise<void> {
+    const { keyValue, logger } = this.#deps;
+    const named = `${point} (after)`;
+    const known = await this.#load();
+    const mark = series === undefined ? "" : `${series} ${named}`;
+    const givenUp = known.get(mark)?.[GIVEN_UP]?.starts ?? 0;
+    // A first start may be one that was still waiting for its turn.
+    const limit = givenUp > 0 ? 1 : undefined;
+    const isTried = givenUp < MAX_GIVEN_UP;
+    if (!isTried)
+      logger.warn(
+        { point, dispatch: dispatchId },
+        `hooks at ${named} are not notified of this change: they crashed the gateway at the changes before it`,
+      );
+    if (isTried && (await this.tooMany(named, dispatchId, attempt, { limit, isSilent: true })) === undefined) {
+      const { counted } = this.#start(known, named, dispatchId, dispatchId, attempt);
+      // The caller's count is on disk: this one is written for a stop only.
+      if (this.#isStopping) await keyValue.set(SCOPE, dispatchId, counted);
+      await call();
+      if (givenUp > 0) await this.forget(mark);
+    } else if (isLast) await this.forget(mark);
+    else if (series !== undefined && isTried) {
+      // No crash of its own.
+      const count = { point: named, starts: givenUp + 1, stops: givenUp + 1 };
+      known.set(mark, { [GIVEN_UP]: count });
+      await keyValue.set(SCOPE, mark, { [GIVEN_UP]: count });
+    }
+    if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return this.forget(dispatchId);
+    known.delete(dispatchId);
+    this.#startedHere.delete(dispatchId);
+  }
+
+  async stopping(): Promise<void> {
+    if (this.#isStopping) return;
+    const known = await this.#load();
+    this.#isStopping = true;
+    const stopped = [...this.#startedHere].map(([owner, ids]) => {
+      const starts = known.get(owner) ?? {};
+      const counted = Object.fromEntries(
+        Object.entries(starts).map(([id, one]) => [id, ids.has(id) ? { ...one, stops: one.stops + 1 } : one]),
+      );
+      known.set(owner, counted);
+      return this.#deps.keyValue.set(SCOPE, owner, counted);
+    });
+    await Promise.all(stopped);
+  }
+
+  async crashed(): Promise<CrashedDispatch[]> {
+    const known = await this.#load();
+    const most = this.#deps.maxCrashes?.() ?? Number.POSITIVE_INFINITY;
+    const ended = (await this.#givenUp.list()).map(({ at, isSilent, ...one }): CrashedDispatch => {
+      return { ...one, maxCrashes: most, isCalled: false, givenUp: { at, isSilent } };
+    });
+    const open = [...known].flatMap(([owner, starts]) => {
+      const here = this.#startedHere.get(owner);
+      const left = Object.entries(starts).map(([dispatchId, one]) => {
+        const isCalled = here?.has(dispatchId) === true;
+        const ends = unstopped(one) - (isCalled && !this.#isStopping ? 1 : 0);
+        return { dispatchId, point: one.point, isCalled, ends };
+      });
+      // The process ended at the last that it started: those before it had ended.
+      return left.flatMap(({ ends, ...one }, index) => {
+        const crashes = ends - (left[index + 1]?.ends ?? 0);
+        return crashes > 0 ? [{ ...one, phase: "before" as const, crashes, maxCrashes: most }] : [];
+      });
+    });
+    return [...ended, ...open];
+  }
+
+  async forget(owner: string): Promise<void> {
+    const { keyValue, logger } = this.#deps;
+    try {
+      this.#startedHere.delete(owner);
+      if ((await this.#load()).delete(owner)) await keyValue.delete(SCOPE, owner);
+    } catch (error) {
+      // What was done stays done; the row says no more than that a dispatch was started.
+      logger.warn({ owner, error: errorMessage(error) }, "the count of a dispatch's starts could not be deleted");
+    }
+  }
+
+  async #load(): Promise<Map<string, Starts>> {
+    this.#loading ??= this.#deps.keyValue
       .list(SCOPE, "")
-      .then((rows) => endOnes(new Map(rows.map(({ key, value }) => [key, value as Starts]))))
+      .then((rows) => this.#endOnes(new Map(rows.map(({ key, value }) => [key, value as Starts]))))
       .catch((error: unknown) => {
-        loading = undefined;
+        this.#loading = undefined;
         throw error;
       });
-    return loading;
+    return this.#loading;
   }
 
   /** What is not started again after a crash. */
-  async function endOnes(known: Map<string, Starts>): Promise<Map<string, Starts>> {
+  async #endOnes(known: Map<string, Starts>): Promise<Map<string, Starts>> {
     for (const [owner, starts] of known)
       for (const [dispatchId, one] of Object.entries(starts)) {
         // This process may have started it.
-        if (one.onceAt === undefined || one.onceAt >= createdAt) continue;
+        if (one.onceAt === undefined || one.onceAt >= this.#createdAt) continue;
         const crashes = unstopped(one);
-        if (crashes > 0) await giveUp(one.point, dispatchId, { crashes, isSilent: true, at: one.onceAt });
+        if (crashes > 0) await this.#giveUp(one.point, dispatchId, { crashes, isSilent: true, at: one.onceAt });
         known.delete(owner);
-        await keyValue.delete(SCOPE, owner);
+        await this.#deps.keyValue.delete(SCOPE, owner);
       }
     return known;
   }
 
   /** `named`: the point, with its phase where that is not `before`. */
-  async function giveUp(
+  async #giveUp(
     named: string,
     dispatchId: string,
-    { at = clock.now(), ...how }: { crashes: number; isSilent: boolean; at?: number },
-  ) {
+    { at = this.#deps.clock.now(), ...how }: { crashes: number; isSilent: boolean; at?: number },
+  ): Promise<void> {
     const [, point = named, phase = "before"] = /^(.+) \((before|after)\)$/.exec(named) ?? [];
-    await givenUp.note({ point, phase: phase as LifecyclePhase, dispatchId, at, ...how });
+    await this.#givenUp.note({ point, phase: phase as LifecyclePhase, dispatchId, at, ...how });
   }
 
   /** In memory. `attempt`: where the caller counts. */
-  function start(
+  #start(
     known: Map<string, Starts>,
     point: string,
     dispatchId: string,
@@ -167,125 +308,20 @@ export function createAttempts(deps: AttemptDeps): Attempts {
     const starts = known.get(owner);
     const before = starts?.[dispatchId];
     const number = attempt ?? (before?.starts ?? 0) + 1;
-    const stops = (before?.stops ?? 0) + (isStopping ? 1 : 0);
+    const stops = (before?.stops ?? 0) + (this.#isStopping ? 1 : 0);
     const counted = {
       ...starts,
       [dispatchId]: { point, starts: number, stops, onceAt },
     };
     known.set(owner, counted);
-    startedHere.set(owner, (startedHere.get(owner) ?? new Set()).add(dispatchId));
+    this.#startedHere.set(owner, (this.#startedHere.get(owner) ?? new Set()).add(dispatchId));
     return { counted, number };
   }
 
-  async function tooMany(...[point, dispatchId, attempt, of = {}]: Parameters<Attempts["tooMany"]>) {
-    const { owner = dispatchId, next, limit = maxCrashes?.(), isSilent = false } = of;
-    // Its own start is none.
-    if (limit === undefined || attempt - 1 <= limit) return undefined;
-    const starts = (await load()).get(owner);
-    const passed = next === undefined ? 0 : unstopped(starts?.[next]);
-    const crashes = attempt - 1 - (starts?.[dispatchId]?.stops ?? 0) - passed;
-    if (crashes <= limit) return undefined;
-    const reason = `the gateway crashed ${crashes === 1 ? "once" : `${crashes} times in a row`} while hooks at ${point} ran`;
-    logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
-    await giveUp(point, dispatchId, { crashes, isSilent });
-    return { crashes, reason };
-  }
-
-  async function forget(owner: string): Promise<void> {
-    try {
-      startedHere.delete(owner);
-      if ((await load()).delete(owner)) await keyValue.delete(SCOPE, owner);
-    } catch (error) {
-      // What was done stays done; the row says no more than that a dispatch was started.
-      logger.warn({ owner, error: errorMessage(error) }, "the count of a dispatch's starts could not be deleted");
-    }
-  }
-
   /** Crashes of earlier processes. What this one started before did not crash it. */
-  const crashesBefore = (starts: Starts | undefined, owner: string, dispatchId: string) =>
-    startedHere.get(owner)?.has(dispatchId) ? 0 : unstopped(starts?.[dispatchId]);
-
-  return {
-    async inTurn(dispatches, owner, work) {
-      const heard = dispatches.filter(({ point, phase }) => registry.hasWaiting(point, phase));
-      if (turn === undefined || heard.length === 0) return work();
-      const starts = (await load()).get(owner);
-      return turn(Math.max(...heard.map(({ dispatchId }) => crashesBefore(starts, owner, dispatchId))), work);
-    },
-    async count(point, dispatchId, { owner = dispatchId, phase, isOnce = false } = {}) {
-      if (!registry.hasWaiting(point, phase)) return 1;
-      const onceAt = isOnce ? clock.now() : undefined;
-      const { counted, number } = start(await load(), point, dispatchId, owner, undefined, onceAt);
-      await keyValue.set(SCOPE, owner, counted);
-      return number;
-    },
-    tooMany,
-    async notify(point, { dispatchId, attempt, series, isLast = false }, call) {
-      const named = `${point} (after)`;
-      const known = await load();
-      const mark = series === undefined ? "" : `${series} ${named}`;
-      const givenUp = known.get(mark)?.[GIVEN_UP]?.starts ?? 0;
-      // A first start may be one that was still waiting for its turn.
-      const limit = givenUp > 0 ? 1 : undefined;
-      const isTried = givenUp < MAX_GIVEN_UP;
-      if (!isTried)
-        logger.warn(
-          { point, dispatch: dispatchId },
-          `hooks at ${named} are not notified of this change: they crashed the gateway at the changes before it`,
-        );
-      if (isTried && (await tooMany(named, dispatchId, attempt, { limit, isSilent: true })) === undefined) {
-        const { counted } = start(known, named, dispatchId, dispatchId, attempt);
-        // The caller's count is on disk: this one is written for a stop only.
-        if (isStopping) await keyValue.set(SCOPE, dispatchId, counted);
-        await call();
-        if (givenUp > 0) await forget(mark);
-      } else if (isLast) await forget(mark);
-      else if (series !== undefined && isTried) {
-        // No crash of its own.
-        const count = { point: named, starts: givenUp + 1, stops: givenUp + 1 };
-        known.set(mark, { [GIVEN_UP]: count });
-        await keyValue.set(SCOPE, mark, { [GIVEN_UP]: count });
-      }
-      if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return forget(dispatchId);
-      known.delete(dispatchId);
-      startedHere.delete(dispatchId);
-    },
-    async stopping() {
-      if (isStopping) return;
-      const known = await load();
-      isStopping = true;
-      const stopped = [...startedHere].map(([owner, ids]) => {
-        const starts = known.get(owner) ?? {};
-        const counted = Object.fromEntries(
-          Object.entries(starts).map(([id, one]) => [id, ids.has(id) ? { ...one, stops: one.stops + 1 } : one]),
-        );
-        known.set(owner, counted);
-        return keyValue.set(SCOPE, owner, counted);
-      });
-      await Promise.all(stopped);
-    },
-    async crashed() {
-      const known = await load();
-      const most = maxCrashes?.() ?? Number.POSITIVE_INFINITY;
-      const ended = (await givenUp.list()).map(({ at, isSilent, ...one }): CrashedDispatch => {
-        return { ...one, maxCrashes: most, isCalled: false, givenUp: { at, isSilent } };
-      });
-      const open = [...known].flatMap(([owner, starts]) => {
-        const here = startedHere.get(owner);
-        const left = Object.entries(starts).map(([dispatchId, one]) => {
-          const isCalled = here?.has(dispatchId) === true;
-          return { dispatchId, point: one.point, isCalled, ends: unstopped(one) - (isCalled && !isStopping ? 1 : 0) };
-        });
-        // The process ended at the last that it started: those before it had ended.
-        return left.flatMap(({ ends, ...one }, index) => {
-          const crashes = ends - (left[index + 1]?.ends ?? 0);
-          return crashes > 0 ? [{ ...one, phase: "before" as const, crashes, maxCrashes: most }] : [];
-        });
-      });
-      return [...ended, ...open];
-    },
-    forget,
-  };
+  #crashesBefore(starts: Starts | undefined, owner: string, dispatchId: string): number {
+    return this.#startedHere.get(owner)?.has(dispatchId) ? 0 : unstopped(starts?.[dispatchId]);
+  }
 }
 
 const unstopped = (one: Start | undefined): number => (one === undefined ? 0 : one.starts - one.stops);

@@ -25,6 +25,6 @@ export function createStartedDispatches(deps: AttemptDeps): StartedDispatches {
       const at = deps.clock.now();
       await createGivenUpList(deps).note({ point, dispatchId, crashes: attempt - 1, at, isSilent: true });
     },
-    ended: attempts.forget,
+    ended: (dispatchId) => attempts.forget(dispatchId),
   };
 }
