@@ -31,9 +31,9 @@ export async function findMission(deps: CommandDeps, given: unknown, option = "i
 }
 
 /** However many came after it. */
-async function byId({ get }: MissionDesk, id: string): Promise<[Mission] | undefined> {
+async function byId(desk: MissionDesk, id: string): Promise<[Mission] | undefined> {
   try {
-    return [(await get(id)).mission];
+    return [(await desk.get(id)).mission];
   } catch (error) {
     if (error instanceof HookgateError && error.code === "NOT_FOUND") return undefined;
     throw error;
