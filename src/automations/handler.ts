@@ -123,8 +123,18 @@ export interface HandlerFacts {
   readonly usage?: ModelUsage;
 }
 
+/** What a handler gave that names no decision, so that it passes, unless its author meant to decide: see `undecidedError`. */
+export interface Undecided {
+  /** A value, or a text that may be JSON. */
+  readonly given: unknown;
+  /** `decision: status`: its exit code or status is the decision. */
+  readonly isByStatus?: boolean;
+  /** How the handler decides, where that is not by what it gives. */
+  readonly remedy?: string;
+}
+
 export type HandlerResult =
-  | ({ readonly kind: "decided"; readonly decision: Decision } & HandlerFacts)
+  | ({ readonly kind: "decided"; readonly decision: Decision; readonly undecided?: Undecided } & HandlerFacts)
   /** There was nothing to do, and nothing was done. */
   | ({ readonly kind: "skipped"; readonly by: string; readonly reason: string } & HandlerFacts)
   | ({

@@ -97,7 +97,7 @@ function resultOf(returned: unknown): HandlerResult {
     case "decision":
       return { kind: "decided", decision: read.decision };
     case "none":
-      return { kind: "decided", decision: { kind: "pass" } };
+      return { kind: "decided", decision: { kind: "pass" }, undecided: { given: returned } };
     case "unreadable":
       return {
         kind: "failed",

@@ -70,7 +70,7 @@ export const shellHandler: Handler<ShellOptions> = {
 };
 
 function resultOf(end: ProgramEnd, options: ShellOptions): HandlerResult {
-  if (end.exitCode === 0) return decided(end);
+  if (end.exitCode === 0) return decided(end, options);
   const words = end.stderr.trim() || end.stdout.trim();
   const isVeto = end.exitCode === BLOCKS || (options.decision === "status" && end.exitCode !== null);
   if (isVeto)
@@ -81,7 +81,7 @@ function resultOf(end: ProgramEnd, options: ShellOptions): HandlerResult {
 
 const MAX_REASON = 2000;
 
-function decided(end: ProgramEnd): HandlerResult {
+function decided(end: ProgramEnd, { decision }: ShellOptions): HandlerResult {
   const read = readDecision(end.stdout);
   switch (read.kind) {
     case "decision":
@@ -93,7 +93,11 @@ function decided(end: ProgramEnd): HandlerResult {
           error: "the decision is on standard error: print it on standard output",
           isRetryable: false,
         };
-      return { kind: "decided", decision: { kind: "pass" } };
+      return {
+        kind: "decided",
+        decision: { kind: "pass" },
+        undecided: { given: end.stdout, isByStatus: decision === "status" },
+      };
     case "unreadable":
       return {
         kind: "failed",

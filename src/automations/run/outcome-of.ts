@@ -5,6 +5,7 @@ import type { Decision, HandlerResult } from "../handler.js";
 import { pointResult } from "./decide.js";
 import type { RunStart } from "./deps.js";
 import type { RunOutcome } from "./outcome.js";
+import { undecidedError } from "./undecided.js";
 
 export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {
   if (start.signal.aborted) return ended(start.signal);
@@ -19,13 +20,10 @@ export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {
     };
   }
   if (result.kind === "skipped") return { status: "skipped", by: result.by, reason: result.reason };
-  if (result.output === false && isWaitedFor(start.definition.execution))
-    return { status: "failed", error: RETURNED_FALSE, isRetryable: false };
+  const error = result.undecided && undecidedError(result.undecided, start);
+  if (error !== undefined) return { status: "failed", error, isRetryable: false };
   return outcomeOfDecision(result.decision, start);
 }
-
-const RETURNED_FALSE =
-  'what the function returned is false: return { decision: "block", reason }, or nothing to let it pass';
 
 /** A decision without effect is a failure: the run must not look as if what it decided had happened. */
 function outcomeOfDecision(decision: Decision, { point, definition, check }: RunStart): RunOutcome {

@@ -27,11 +27,13 @@ describe("the module handler", () => {
     const path = write(
       "export default (event, { hookId, event: name, options }) => ({ event, hookId, name, options });",
     );
+    const returned = { event: { taskId: "t1" }, hookId: "night-watch", name: "task:fail", options: { level: 3 } };
     expect(await run({ path, with: { level: 3 } }, { event: { taskId: "t1" } })).toEqual({
       kind: "decided",
       decision: { kind: "pass" },
+      undecided: { given: returned },
       rendered: `${path}#default`,
-      output: { event: { taskId: "t1" }, hookId: "night-watch", name: "task:fail", options: { level: 3 } },
+      output: returned,
     });
   });
 

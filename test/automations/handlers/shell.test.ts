@@ -23,6 +23,7 @@ describe("the exit code decides", () => {
   it("0 passes", async () => {
     expect(await sh("echo done")).toEqual({
       ...decided({ kind: "pass" }),
+      undecided: { given: "done\n", isByStatus: false },
       rendered: "echo done",
       output: { exitCode: 0, stdout: "done\n", stderr: "" },
     });

@@ -81,7 +81,9 @@ function resultOf(
       const output = { text: answer.text, rounds: answer.rounds };
       if (decided && !decision)
         return { kind: "failed", error: "the model ended without a decision", isRetryable: false, ...facts, output };
-      return { kind: "decided", decision: decision ?? { kind: "pass" }, ...facts, output };
+      if (decision) return { kind: "decided", decision, ...facts, output };
+      const undecided = { given: answer.text, remedy: "set `decides: true`, with which the model decides by a tool" };
+      return { kind: "decided", decision: { kind: "pass" }, undecided, ...facts, output };
     }
     case "bounded": {
       const output = { text: answer.text, rounds: answer.rounds, bound: answer.bound };

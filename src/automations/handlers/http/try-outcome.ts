@@ -53,13 +53,14 @@ export function outcomeOfError(error: HookgateError | undefined, isAborted: bool
   return { mayRepeat, result: { ...failed(message, mayRepeat), timedOut: timedOut || undefined } };
 }
 
-function passed({ truncated }: GuardedResponse, text: string, { max_bytes }: HttpOptions): HandlerResult {
+function passed({ truncated }: GuardedResponse, text: string, { max_bytes, decision }: HttpOptions): HandlerResult {
   const read = readDecision(text);
   if (read.kind === "decision") return { kind: "decided", decision: read.decision };
   if (truncated && text.trimStart().startsWith("{"))
     return failed(`the answer is longer than max_bytes (${max_bytes}): whether it decides cannot be read`);
   if (read.kind === "unreadable") return failed(`the answer cannot be read: ${read.error}`);
-  return { kind: "decided", decision: { kind: "pass" } };
+  const undecided = { given: text, isByStatus: decision === "status" };
+  return { kind: "decided", decision: { kind: "pass" }, undecided };
 }
 
 function wordsFor({ status, headers }: GuardedResponse, host: string, { redirects, url }: HttpOptions): string {
