@@ -39,26 +39,107 @@ interface OwnFiles {
   log: string | undefined;
 }
 
-export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | "journal">, logger: Logger): Damage {
-  let opened: Opened | undefined;
-  let found: HookgateError | undefined;
-  let suspicion: HookgateError | undefined;
-  let isGoneLogged = false;
-  const remarks: string[] = [];
-  const log = `${files.database}-wal`;
+type WatchedFiles = Pick<DatabaseFiles, "database" | "path" | "journal">;
+
+export function watchForDamage(files: WatchedFiles, logger: Logger): Damage {
+  return new WatchedDamage(files, logger);
+}
+
+class WatchedDamage implements Damage {
+  readonly #files: WatchedFiles;
+  readonly #logger: Logger;
+  readonly #log: string;
+  readonly #remarks: string[] = [];
+  #opened: Opened | undefined;
+  /** Does not end before a restart. */
+  #found: HookgateError | undefined;
+  #suspicion: HookgateError | undefined;
+  #isGoneLogged = false;
+
+  constructor(files: WatchedFiles, logger: Logger) {
+    this.#files = files;
+    this.#logger = logger;
+    this.#log = `${files.database}-wal`;
+  }
+
+  note(error: HookgateError): void {
+    if (error.code !== "STORE_CORRUPT" || this.#found !== undefined || this.#suspicion !== undefined) return;
+    const { code, message, cause } = error;
+    this.#suspicion = new HookgateError({ code, message, hint: SUSPECTED, cause });
+    this.#logger.error({ code, hint: SUSPECTED }, message);
+  }
+
+  isSuspected(): boolean {
+    return this.#suspicion !== undefined;
+  }
+
+  decide(error: HookgateError | undefined): void {
+    const { database } = this.#files;
+    if (error?.code === "STORE_CORRUPT") this.#remember(error);
+    else if (error === undefined && this.#suspicion !== undefined)
+      this.#logger.warn({}, `the database ${database} is sound: what looked like damage was a failure of the disk`);
+    // Else the disk fails, which decides nothing.
+    else return;
+    this.#suspicion = undefined;
+  }
+
+  remark(message: string, facts: object = {}): void {
+    this.#remarks.push(message);
+    this.#logger.warn(facts, message);
+  }
+
+  filesAreOpen(mark: number | undefined): void {
+    const files = this.#files;
+    this.#opened = { database: identityOf(files.database), journal: identityOf(files.journal) };
+    if (mark === undefined) return;
+    const database = openSync(files.database, "r");
+    const index = openSync(`${files.database}-shm`, "r");
+    this.#opened.own = { database, index, marks: [mark, readMark(database)], log: identityOf(this.#log) };
+  }
+
+  health(): StoreHealth {
+    return { problem: this.#problemNow(), remarks: [...this.#remarks, ...this.#lostHistory()] };
+  }
+
+  close(): void {
+    const own = this.#opened?.own;
+    if (own) for (const descriptor of [own.database, own.index]) closeSync(descriptor);
+    this.#opened = undefined;
+  }
+
+  #problemNow(): HookgateError | undefined {
+    if (this.#found !== undefined) return this.#found;
+    if (this.#suspicion !== undefined) return this.#suspicion;
+    const error = this.#gone();
+    if (error !== undefined && !this.#isGoneLogged)
+      this.#logger.error({ code: error.code, hint: error.hint }, error.message);
+    this.#isGoneLogged = error !== undefined;
+    const damage = error === undefined && this.#opened ? this.#overwrittenIfReadable(this.#opened) : undefined;
+    if (damage) this.#remember(damage);
+    return error ?? damage;
+  }
+
+  #remember(error: HookgateError): void {
+    if (this.#found !== undefined) return;
+    this.#found = error;
+    this.#logger.error({ code: error.code, hint: error.hint }, error.message);
+  }
 
   /** The database is not where it was. It may come back. */
-  const gone = (): HookgateError | undefined => {
-    if (!opened) return undefined;
-    if (identityOf(files.database) === opened.database) return ledAway(opened);
+  #gone(): HookgateError | undefined {
+    if (!this.#opened) return undefined;
+    const { database } = this.#files;
+    if (identityOf(database) === this.#opened.database) return this.#ledAway(this.#opened);
     return new HookgateError({
       code: "STORE_GONE",
-      message: `the database ${files.database} was deleted or replaced while the gateway runs: what it stores now is lost when it stops`,
+      message: `the database ${database} was deleted or replaced while the gateway runs: what it stores now is lost when it stops`,
       hint: RESTORE,
     });
-  };
+  }
+
   /** The database is where it was, and a start would not find it there. */
-  const ledAway = ({ database }: Opened): HookgateError | undefined => {
+  #ledAway({ database }: Opened): HookgateError | undefined {
+    const files = this.#files;
     if (files.path === files.database) return undefined;
     const found = identityOf(files.path);
     if (found === database) return undefined;
@@ -67,87 +148,42 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "path" | 
       message: `a link on the way to the database was changed while the gateway runs: ${files.path} ${found === undefined ? "does not exist any more" : "is another file now"}, and the gateway still uses ${files.database}. A restart would not find what it stores now`,
       hint: `Make the link lead to ${files.database} again. Or stop the gateway and move its files to where the link leads, then start it.`,
     });
-  };
+  }
+
+  #overwrittenIfReadable(opened: Opened): HookgateError | undefined {
+    try {
+      return this.#overwritten(opened);
+    } catch {
+      return undefined; // the disk does not report them: reads and writes of the database report that
+    }
+  }
+
   /** What was written over. Does not end before a restart: the gateway's own writes hide it sooner or later. */
-  const overwritten = ({ own }: Opened): HookgateError | undefined => {
+  #overwritten({ own }: Opened): HookgateError | undefined {
     if (!own) return undefined;
     if (!own.marks.includes(readMark(own.database)))
       return new HookgateError({
         code: "STORE_FOREIGN",
-        message: `the database ${files.database} was overwritten with another file while the gateway runs: what the gateway stored is lost`,
+        message: `the database ${this.#files.database} was overwritten with another file while the gateway runs: what the gateway stored is lost`,
         hint: RESTORE,
       });
-    const how = changeOfLog(log, own);
+    const how = changeOfLog(this.#log, own);
     if (how === undefined) return undefined;
     return new HookgateError({
       code: "STORE_CORRUPT",
-      message: `${log} was ${how} while the gateway runs: the newest changes are lost, and the database may be damaged`,
+      message: `${this.#log} was ${how} while the gateway runs: the newest changes are lost, and the database may be damaged`,
       hint: `Stop the gateway and start it again: the start checks the database. If it is damaged, restore a backup with \`npx hookgate restore FILE\`.`,
     });
-  };
-  const overwrittenIfReadable = (files: Opened): HookgateError | undefined => {
-    try {
-      return overwritten(files);
-    } catch {
-      return undefined; // the disk does not report them: reads and writes of the database report that
-    }
-  };
-  const remember = (error: HookgateError): void => {
-    if (found !== undefined) return;
-    found = error;
-    logger.error({ code: error.code, hint: error.hint }, error.message);
-  };
-  const problemNow = (): HookgateError | undefined => {
-    if (found !== undefined) return found;
-    if (suspicion !== undefined) return suspicion;
-    const error = gone();
-    if (error !== undefined && !isGoneLogged) logger.error({ code: error.code, hint: error.hint }, error.message);
-    isGoneLogged = error !== undefined;
-    const damage = error === undefined && opened ? overwrittenIfReadable(opened) : undefined;
-    if (damage) remember(damage);
-    return error ?? damage;
-  };
-  const lostHistory = (): string[] => {
-    if (!opened) return [];
-    const isThere = identityOf(files.journal) === opened.journal;
-    if (isThere && sizeOf(files.journal) > 0) return [];
-    const how = isThere ? "emptied" : "deleted or replaced";
-    return [`the history ${files.journal} was ${how} while the gateway runs: a restart starts an empty one`];
-  };
+  }
 
-  return {
-    note(error) {
-      if (error.code !== "STORE_CORRUPT" || found !== undefined || suspicion !== undefined) return;
-      const { code, message, cause } = error;
-      suspicion = new HookgateError({ code, message, hint: SUSPECTED, cause });
-      logger.error({ code, hint: SUSPECTED }, message);
-    },
-    isSuspected: () => suspicion !== undefined,
-    decide(error) {
-      if (error?.code === "STORE_CORRUPT") remember(error);
-      else if (error === undefined && suspicion !== undefined)
-        logger.warn({}, `the database ${files.database} is sound: what looked like damage was a failure of the disk`);
-      // Else the disk fails, which decides nothing.
-      else return;
-      suspicion = undefined;
-    },
-    remark(message, facts = {}) {
-      remarks.push(message);
-      logger.warn(facts, message);
-    },
-    filesAreOpen(mark) {
-      opened = { database: identityOf(files.database), journal: identityOf(files.journal) };
-      if (mark === undefined) return;
-      const database = openSync(files.database, "r");
-      const index = openSync(`${files.database}-shm`, "r");
-      opened.own = { database, index, marks: [mark, readMark(database)], log: identityOf(log) };
-    },
-    health: () => ({ problem: problemNow(), remarks: [...remarks, ...lostHistory()] }),
-    close() {
-      if (opened?.own) for (const descriptor of [opened.own.database, opened.own.index]) closeSync(descriptor);
-      opened = undefined;
-    },
-  };
+  #lostHistory(): string[] {
+    const { journal } = this.#files;
+    if (!this.#opened) return [];
+    const isThere = identityOf(journal) === this.#opened.journal;
+    if (isThere && sizeOf(journal) > 0) return [];
+    const how = isThere ? "emptied" : "deleted or replaced";
+    return [`the history ${journal} was ${how} while the gateway runs: a restart starts an empty one`];
+  }
 }
 
 const SUSPECTED =

@@ -107,7 +107,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     }
     const { clock, lockWaitMs = LOCK_WAIT_MS } = options;
     walSync = durability === "full" && !readonly ? createWalSync(file, clock, options.disk) : undefined;
-    const connection = connect(file, database, { clock, lockWaitMs, walSync, onError: damage.note });
+    const onError: Damage["note"] = (error) => damage.note(error);
+    const connection = connect(file, database, { clock, lockWaitMs, walSync, onError });
     const verify = createVerify(file, damage, checkedAt);
     return await assemble(
       options,
@@ -144,7 +145,8 @@ async function assemble(
   release: () => void,
 ): Promise<Store> {
   const { clock, logger, secrets, retention } = options;
-  const journal = await openJournal({ file: files.journal, clock, logger, secrets, remark: damage.remark, ...mode });
+  const remark: Damage["remark"] = (message, facts) => damage.remark(message, facts);
+  const journal = await openJournal({ file: files.journal, clock, logger, secrets, remark, ...mode });
   const addDelivery = createAddDelivery(connection.database);
   const seen = createInboxSeen(connection);
   const addPending = createAddPending(connection);
@@ -181,7 +183,7 @@ async function assemble(
     durable: connection.durable,
     written: () => connection.write(() => {}),
     check,
-    health: damage.health,
+    health: () => damage.health(),
     verify,
     async close() {
       await journal.close();
