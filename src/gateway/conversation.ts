@@ -84,7 +84,12 @@ export class Lane extends Key {
   }
 
   get isEmpty(): boolean {
-    return this.#coming === 0 && this.#rows.length === 0 && !this.#hasMore;
+    return this.#coming === 0 && !this.hasRows;
+  }
+
+  /** Without what is being stored: nothing may come of that. */
+  get hasRows(): boolean {
+    return this.#rows.length > 0 || this.#hasMore;
   }
 
   /** As far as it is in memory; so is the second. */

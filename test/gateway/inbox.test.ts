@@ -435,6 +435,40 @@ describe("a chat that moves", () => {
     expect(loop.messages[1]?.body.replyToId).toBeUndefined();
   });
 
+  it.each(["runs", "was restarted"])(
+    "has what waits under the old id handled before what is new (the gateway %s)",
+    async (state) => {
+      let free = () => {};
+      const held = new Promise<void>((resolve) => {
+        free = resolve;
+      });
+      const seen: string[] = [];
+      const slow = (registry: HookRegistry) =>
+        void registry.registerClaiming("inbound_claim", async ({ message: { text } }) => {
+          seen.push(text);
+          if (text === "1") await held;
+          return { handled: true, reply: text };
+        });
+      let rig = await startRig({ hooks: slow });
+      await rig.say("1");
+      await rig.say("2");
+      await until(() => seen.length === 1, "the first one being handled");
+      const address = { platform: "loop", botId: "bot", chatId: "room" };
+      await rig.receive({ kind: "moved", eventId: "moved", address, toChatId: "-100", at: 1 });
+      await rig.say("3", { chatId: "-100" });
+      if (state === "was restarted") rig = await restart(rig, { hooks: slow });
+      await rig.say("4", { chatId: "-100" });
+      await rig.say("other", { chatId: "elsewhere" });
+      await until(() => seen.includes("other"), "the message of another chat");
+      free();
+      await rig.idle();
+      expect(rig.platform.texts("-100")).toEqual(["1", "2", "3", "4"]);
+      await rig.say("5", { chatId: "-100" });
+      await rig.idle();
+      expect(rig.platform.texts("-100")).toEqual(["1", "2", "3", "4", "5"]);
+    },
+  );
+
   it("takes its waiting messages and its place on the access list along", async () => {
     const rig = await startRig({ access: { loop: { chats: ["room"] } }, hooks: (registry) => void answer(registry) });
     await rig.receive({

@@ -9,6 +9,7 @@ import { shownName } from "../../lib/person-name.js";
 import { COMMAND_LANE } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
 import { newLaneRow } from "../new-rows.js";
+import { isLaneBehindFormer } from "../outbound/follow-move.js";
 import type { Pressure } from "../pressure.js";
 import { noteMove } from "./changes.js";
 import { notTaken, shareHolder } from "./not-taken.js";
@@ -46,7 +47,7 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
   const receivedAt = inbound.clock.now();
   const conversation = conversationOf(event);
   const lane = conversations.of(conversation).lane(laneOf(conversation, event, kind));
-  const started = lane.expect() && intake.hasRoom();
+  const started = lane.expect() && intake.hasRoom() && !isLaneBehindFormer(lane, inbound);
   let stored: { id: number; duplicate: boolean };
   // Before it is stored: others of the same sender come meanwhile.
   pressure.add(holder);

@@ -15,6 +15,7 @@ import type { Lane, LaneRow } from "../conversation.js";
 import { handle } from "../inbound.js";
 import { newlyStored } from "../new-rows.js";
 import { hasHooks } from "../outbound/decide.js";
+import { isLaneBehindFormer, wakeLaneFollower } from "../outbound/follow-move.js";
 import type { Intake } from "./accept.js";
 import { givenUpNote } from "./given-up.js";
 import type { Handling } from "./handling.js";
@@ -28,8 +29,9 @@ const IN_A_ROW = 20;
 /** Gives the time of the next pass, if one is needed. */
 export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
+    if (isLaneBehindFormer(lane, inbound)) return undefined;
     const row = await lane.next();
-    if (!row) return undefined;
+    if (!row) return wakeLaneFollower(lane, inbound);
     const leftMs = leftOf(row, inbound);
     if (leftMs > 0) return inbound.clock.now() + leftMs;
     if (!intake.suspects.enter(row, lane)) return undefined;

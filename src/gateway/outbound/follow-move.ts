@@ -2,9 +2,11 @@
 import type { Adapter } from "../../domain/adapter.js";
 import { type Address, formatAddress, parseAddress } from "../../domain/address.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
-import { queueOf, queueText, readQueue } from "../../domain/outbox-queue.js";
+import { queueOf, readQueue } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import type { Lane } from "../conversation.js";
 import type { Deps } from "../deps.js";
+import type { MovedChats } from "../moved-chats.js";
 import { keepsItsWay } from "./doubt.js";
 import { finish } from "./finish.js";
 import { noteOutOfReach, OUT_OF_REACH, withoutReference } from "./out-of-reach.js";
@@ -27,33 +29,47 @@ export async function recordMove(
   for (const { queue } of await outbox.pending()) wake(queue);
 }
 
+type Moved = Pick<Outbound, "moves" | "conversations">;
+
 /** Something waits, or is under way, under a former id of the chat: it is older, and wakes this queue when it has followed. */
-export function isBehindFormer(
-  queue: string,
-  { moves, conversations }: Pick<Outbound, "moves" | "conversations">,
-): boolean {
-  if (moves.isEmpty) return false;
-  const { at, name } = placeOf(queue);
-  // One that moved on is woken by nothing: what is in it follows, too.
-  if (!at || moves.current(at) !== at) return false;
-  const former = moves.former(at)?.map((chatId) => ({ ...at, chatId })) ?? [];
-  return former.some((before) => !conversations.queueOf(queueIn(before, name)).isEmpty);
+export function isBehindFormer(queue: string, { moves, conversations }: Moved) {
+  return formerKeys(queue, readQueue(queue), moves).some((key) => !conversations.queueOf(key).isEmpty);
+}
+
+/** The same of events, which are handled in the order of the chat. */
+export function isLaneBehindFormer({ key, conversation }: Lane, { moves, conversations }: Moved): boolean {
+  const former = formerKeys(key, { conversation: conversation.address }, moves);
+  return former.some((one) => conversations.laneOf(one).hasRows);
 }
 
 /** Nothing is open in this queue any more: what is new under the chat's id of today may go. */
 export function wakeFollower(queue: string, { moves, wake }: Pick<Outbound, "moves" | "wake">): undefined {
-  if (moves.isEmpty) return;
-  const { at, name } = placeOf(queue);
+  const follower = keyOfToday(queue, readQueue(queue), moves);
+  if (follower !== undefined) wake(follower);
+}
+
+export function wakeLaneFollower({ key, conversation }: Lane, { moves, conversations }: Moved): undefined {
+  const follower = keyOfToday(key, { conversation: conversation.address }, moves);
+  if (follower !== undefined) conversations.wake(conversations.laneOf(follower));
+}
+
+/** Keys of queues and lanes begin with their conversation. */
+type Start = { conversation: string };
+
+/** None of a chat that moved on: it is woken by nothing, and what is in it follows, too. */
+function formerKeys(key: string, { conversation }: Start, moves: MovedChats): string[] {
+  const at = moves.isEmpty ? undefined : parseAddress(conversation);
+  if (!at || moves.current(at) !== at) return [];
+  const former = moves.former(at) ?? [];
+  return former.map((chatId) => formatAddress({ ...at, chatId }) + key.slice(conversation.length));
+}
+
+/** Undefined when the key has it. */
+function keyOfToday(key: string, { conversation }: Start, moves: MovedChats): string | undefined {
+  const at = moves.isEmpty ? undefined : parseAddress(conversation);
   const now = at && moves.current(at);
-  if (now && now !== at) wake(queueIn(now, name));
+  return now && now !== at ? formatAddress(now) + key.slice(conversation.length) : undefined;
 }
-
-function placeOf(queue: string) {
-  const { conversation, name } = readQueue(queue);
-  return { at: parseAddress(conversation), name };
-}
-
-const queueIn = (at: Address, name: string | null) => queueText(formatAddress(at), name);
 
 /** One delivery, with what is left of it. */
 export async function followMove(delivery: Delivery, to: Address, adapter: Adapter, out: Outbound): Promise<Then> {
