@@ -61,7 +61,7 @@ export class UnknownHookError extends HookgateError {
       code: "HOOK_UNKNOWN",
       message: `There is no hook point "${hook}".${suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`}`,
       hint: hook.startsWith("plugin:")
-        ? "A plugin's points are there once it is loaded: list it under `plugins:`, before the plugins that use them."
+        ? "A plugin's points are there once it is loaded: list it under `plugins:`, and check that it loads."
         : "`npx hookgate points` lists them all.",
     });
     this.name = "UnknownHookError";

@@ -345,21 +345,34 @@ class ConfiguredPlugins implements Plugins {
     }
   }
 
+  /** One after the other, each in place before the next is set up. What was refused is tried again when others came after it, as after a reload. */
   async #loadAll(): Promise<PluginInfo[]> {
     await this.#watchAll();
-    for (const holder of this.#holders) {
-      if (!holder.entry.enabled || this.#isStopped) continue;
-      // One after the other, each in place before the next is set up.
-      const prepared = await this.#prepareAside(holder);
-      try {
-        if ("error" in prepared) throw prepared.error;
-        for (const placement of this.#put(prepared, { isReload: false, checked: false })) await placement.settle();
-      } catch (error) {
-        this.#report(holder, error, { isRefused: mayDependOnOthers(prepared) });
-        if ("candidate" in prepared) await over(prepared.candidate, this.#around);
+    let left: readonly Holder[] = this.#holders.filter(({ entry }) => entry.enabled);
+    let refused: Map<Holder, unknown>;
+    let hasHelp: boolean;
+    do {
+      refused = new Map();
+      hasHelp = false;
+      for (const holder of left) {
+        if (this.#isStopped) break;
+        const prepared = await this.#prepareAside(holder);
+        try {
+          if ("error" in prepared) throw prepared.error;
+          for (const placement of this.#put(prepared, { isReload: false, checked: false })) await placement.settle();
+          hasHelp ||= refused.size > 0;
+        } catch (error) {
+          if (mayDependOnOthers(prepared)) refused.set(holder, error);
+          else this.#report(holder, error, { isRefused: false });
+          if ("candidate" in prepared) await over(prepared.candidate, this.#around);
+        }
       }
-    }
+      left = [...refused.keys()];
+      this.#version++;
+    } while (hasHelp && !this.#isStopped);
+    for (const [holder, error] of refused) this.#report(holder, error, { isRefused: true });
     await this.#checkAll();
+    this.#arrange();
     await this.#watchAll();
     return this.list();
   }

@@ -165,9 +165,9 @@ const MISTAKES: Record<string, [code: string, found: RegExp]> = {
     `for (let i = 0; i < 100; i++) ${command("[]", `name: "c" + i`)}`,
     /there are 100 commands already, and Discord and Telegram take no more/,
   ],
-  "early-reader": [
-    `api.hooks.registerVoid("plugin:later:thing", () => {});`,
-    /There is no hook point "plugin:later:thing".*list it under `plugins:`, before the plugins that use them/,
+  "lonely-reader": [
+    `api.hooks.registerVoid("plugin:never:thing", () => {});`,
+    /There is no hook point "plugin:never:thing".*list it under `plugins:`, and check that it loads/,
   ],
 };
 

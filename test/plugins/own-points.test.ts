@@ -81,6 +81,21 @@ describe("a configured hook at the point of a plugin", () => {
   });
 });
 
+describe("a plugin that is listed before the one whose point it uses", () => {
+  it("is loaded at a start as after a reload, also when it is critical, and its hooks run in the order of the list", async () => {
+    const second = guard().replace('"guard"', '"late"').replace('"guns"', '"guns2"').replace("no guns", "late guns");
+    const live = await liveApp({
+      "shop.mjs": shop(),
+      "guard.mjs": guard(),
+      "late.mjs": second,
+      "hookgate.yaml": "plugins: [{ module: ./guard.mjs, critical: true }, ./shop.mjs, ./late.mjs]\n",
+    });
+    expect(live.app.plugins.map(({ state, reason }) => [state, reason])).toEqual(Array(3).fill(["loaded", undefined]));
+    expect(await command(live, "/deal gun")).toContain('"cancelReason":"no guns"');
+    expect(await live.get("/readyz")).toMatchObject(isWell);
+  });
+});
+
 describe("a plugin that changes the payload of its point", () => {
   const both = (field?: string) => ({
     "shop.mjs": shop(field),
