@@ -5,10 +5,13 @@ import type {
   AdapterContext,
   AdapterState,
   AdapterTraits,
+  EncodedPart,
   SendOperation,
   SendResult,
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
+import type { CommandSpec } from "../../src/domain/command.js";
+import type { Attachment, OutboundMessage } from "../../src/domain/message.js";
 import { Aborts } from "../../src/fast/aborts.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
@@ -68,110 +71,144 @@ interface Running {
 }
 
 export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter {
-  let running: Running | undefined;
-  const floods = new Floods();
-  const contest: Contest = {};
-  const aborts = new Aborts();
-  const sends = new InFlight();
-  const traits: AdapterTraits = {
+  return new BotAdapter(options);
+}
+
+class BotAdapter implements TelegramAdapter {
+  readonly platform = "telegram";
+  readonly traits: AdapterTraits;
+  readonly #options: TelegramOptions;
+  /** Undefined while the bot is not known yet, and between two runs. */
+  #running: Running | undefined;
+  // All runs share these: sends, their signals and Telegram's answers outlive a run.
+  readonly #floods = new Floods();
+  readonly #contest: Contest = {};
+  readonly #aborts = new Aborts();
+  readonly #sends = new InFlight();
+
+  constructor(options: TelegramOptions) {
+    this.#options = options;
+    this.traits = traitsOf(options, (chatId) => this.#running?.intake.titleOf(chatId));
+  }
+
+  async run(context: AdapterContext, signal: AbortSignal): Promise<void> {
+    const caller = openCaller(this.#options, this.#aborts);
+    try {
+      await serve(this.#options, context, caller, signal, this.#contest, (intake, tokenRefused) => {
+        this.#running = this.#connected(context, caller, signal, intake, tokenRefused);
+      });
+    } finally {
+      this.#running = undefined;
+      // Closed earlier, every send under way would be in doubt.
+      await (signal.aborted ? this.#sends.allEnded() : this.#sends.allEndedWithin(context.clock, DRAIN_WITHIN_MS));
+      await caller.close();
+    }
+  }
+
+  encode(message: OutboundMessage, _at: Address, encoding: { plain: boolean }): EncodedPart[] {
+    return encode(message, encoding);
+  }
+
+  plainPart(part: EncodedPart): EncodedPart[] | undefined {
+    return plainPart(part);
+  }
+
+  async fetchAttachment({ ref }: Attachment, signal: AbortSignal): Promise<Uint8Array> {
+    if (!this.#running) throw notConnected();
+    const { caller } = this.#running;
+    try {
+      const { file_path: path } = await caller.call("getFile", { file_id: ref }, signal);
+      if (path === undefined)
+        throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
+      return await caller.download(path, Math.min(this.#options.maxFileBytes, DOWNLOAD_MAX), signal);
+    } catch (thrown) {
+      const failure = readFailure(thrown);
+      if (failure.kind === "refused" && /file is too big/i.test(failure.description)) throw tooLarge(DOWNLOAD_MAX);
+      throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
+    }
+  }
+
+  send(operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
+    if (!this.#running) return Promise.resolve({ kind: "retry", error: "Telegram is not connected", scope: "bot" });
+    return this.#sends.add(this.#running.send(operation, signal));
+  }
+
+  // A mention notifies members only. Of people whom the bot never met, Telegram says nothing. https://core.telegram.org/bots/api#getchatmember
+  async isReader({ chatId }: Address, userId: string, signal: AbortSignal): Promise<boolean | undefined> {
+    if (!this.#running) throw notConnected();
+    if (!chatId.startsWith("-")) return undefined;
+    const { intake, caller } = this.#running;
+    // What is said of this answer names the group. Without its title the answer is as good.
+    if (intake.titleOf(chatId) === undefined)
+      await caller.call("getChat", { chat_id: chatId }, signal).then(
+        (chat) => intake.learnTitle({ message: { chat } }),
+        () => undefined,
+      );
+    const asked = { chat_id: chatId, user_id: Number(userId) };
+    const member = await caller.call("getChatMember", asked, signal).catch((thrown: unknown) => {
+      const failure = readFailure(thrown);
+      if (failure.kind === "refused" && failure.status === 400) return undefined;
+      throw thrown;
+    });
+    return member === undefined
+      ? undefined
+      : !(
+          member.status === "left" ||
+          member.status === "kicked" ||
+          (member.status === "restricted" && !member.is_member)
+        );
+  }
+
+  async openTopic(at: Address, name: string): Promise<Address | undefined> {
+    if (!this.#running) throw notConnected();
+    return this.#running.openTopic(at, name);
+  }
+
+  async webhook(headers: WebhookHeaders, body: unknown): Promise<number> {
+    const { webhook } = this.#options;
+    // Not 2xx: Telegram keeps the update and calls again.
+    if (!this.#running || !webhook) return 503;
+    return answerCall(headers, body, webhook.secret, this.#running.intake);
+  }
+
+  #connected(
+    { gateway, clock, logger }: AdapterContext,
+    caller: Caller,
+    signal: AbortSignal,
+    intake: Intake,
+    tokenRefused: (thrown: unknown) => void,
+  ): Running {
+    const { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing } = this.#options;
+    const files = { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing, freshLink: gateway.freshLink };
+    const sending = { caller, floods: this.#floods, clock, ...files, tokenRefused, logger };
+    return {
+      caller,
+      intake,
+      send: (operation, stop) => send(sending, operation, stop),
+      openTopic: (at, name) => openTopic({ caller, clock, signal }, at, name),
+    };
+  }
+}
+
+function traitsOf({ limits }: TelegramOptions, titleOf: (chatId: string) => string | undefined): AdapterTraits {
+  return {
     idempotentCreate: false,
     idsPerChat: true,
     keepsBacklog: true,
     // Bots are told of no deletion: https://core.telegram.org/bots/api#update
     neverReports: ["message_deleted"],
-    limits: options.limits,
+    limits,
     isGroup: (chatId) => chatId.startsWith("-"),
     // Of supergroups: https://core.telegram.org/api/links#message-links
     linkTo({ chatId, threadId }, messageId) {
       const id = /^-100(\d+)$/.exec(chatId)?.[1];
       return id && `https://t.me/c/${id}/${threadId === undefined ? "" : `${threadId}/`}${messageId}`;
     },
+    placeName: ({ chatId }) => titleOf(chatId),
     // https://core.telegram.org/bots/api#markdownv2-style
-    placeName: ({ chatId }) => running?.intake.titleOf(chatId),
     linkToPerson: (userId) => `tg://user?id=${userId}`,
     privateAddress: (at, userId) =>
       at.chatId === userId ? undefined : { platform: at.platform, botId: at.botId, chatId: userId },
-  };
-  return {
-    platform: "telegram",
-    traits,
-    async run(context, signal) {
-      const caller = openCaller(options, aborts);
-      try {
-        await serve(options, context, caller, signal, contest, (intake, tokenRefused) => {
-          const { clock, logger } = context;
-          const { freshLink } = context.gateway;
-          const { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing } = options;
-          const files = { uploadTimeoutMs, fileSilenceMs, maxFileBytes, outgoing, freshLink };
-          const sending = { caller, floods, clock, ...files, tokenRefused, logger };
-          running = {
-            caller,
-            intake,
-            send: (operation, stop) => send(sending, operation, stop),
-            openTopic: (at, name) => openTopic({ caller, clock, signal }, at, name),
-          };
-        });
-      } finally {
-        running = undefined;
-        // Closed earlier, every send under way would be in doubt.
-        await (signal.aborted ? sends.allEnded() : sends.allEndedWithin(context.clock, DRAIN_WITHIN_MS));
-        await caller.close();
-      }
-    },
-    encode: (message, _at, encoding) => encode(message, encoding),
-    plainPart,
-    async fetchAttachment({ ref }, signal) {
-      if (!running) throw notConnected();
-      const { caller } = running;
-      try {
-        const { file_path: path } = await caller.call("getFile", { file_id: ref }, signal);
-        if (path === undefined)
-          throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
-        return await caller.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
-      } catch (thrown) {
-        const failure = readFailure(thrown);
-        if (failure.kind === "refused" && /file is too big/i.test(failure.description)) throw tooLarge(DOWNLOAD_MAX);
-        throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
-      }
-    },
-    send(operation, signal) {
-      if (!running) return Promise.resolve({ kind: "retry", error: "Telegram is not connected", scope: "bot" });
-      return sends.add(running.send(operation, signal));
-    },
-    // A mention notifies members only. Of people whom the bot never met, Telegram says nothing. https://core.telegram.org/bots/api#getchatmember
-    async isReader({ chatId }, userId, signal) {
-      if (!running) throw notConnected();
-      if (!chatId.startsWith("-")) return undefined;
-      const { intake, caller } = running;
-      // What is said of this answer names the group. Without its title the answer is as good.
-      if (intake.titleOf(chatId) === undefined)
-        await caller.call("getChat", { chat_id: chatId }, signal).then(
-          (chat) => intake.learnTitle({ message: { chat } }),
-          () => undefined,
-        );
-      const asked = { chat_id: chatId, user_id: Number(userId) };
-      const member = await caller.call("getChatMember", asked, signal).catch((thrown: unknown) => {
-        const failure = readFailure(thrown);
-        if (failure.kind === "refused" && failure.status === 400) return undefined;
-        throw thrown;
-      });
-      return member === undefined
-        ? undefined
-        : !(
-            member.status === "left" ||
-            member.status === "kicked" ||
-            (member.status === "restricted" && !member.is_member)
-          );
-    },
-    async openTopic(at, name) {
-      if (!running) throw notConnected();
-      return running.openTopic(at, name);
-    },
-    async webhook(headers, body) {
-      // Not 2xx: Telegram keeps the update and calls again.
-      if (!running || !options.webhook) return 503;
-      return answerCall(headers, body, options.webhook.secret, running.intake);
-    },
   };
 }
 
@@ -222,7 +259,9 @@ async function serve(
     // What is sent is not contested.
     if (error) receiving("reconnecting", error.message, error.hint);
     else state("online");
-    const registered = options.isCommandRegistrationWanted ? register() : undefined;
+    const registered = options.isCommandRegistrationWanted
+      ? registerMenu(context, caller, commands, whileConnected.signal)
+      : undefined;
     if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);
     else {
       const polled: typeof state = (phase, reason) => {
@@ -244,23 +283,27 @@ async function serve(
     whileConnected.release();
     await intake.drain();
   }
+}
 
-  /** The menu is a convenience: without it every command still works. */
-  async function register(): Promise<void> {
-    const { signal } = whileConnected;
-    for (let attempt = 1; !signal.aborted; attempt++) {
-      try {
-        await registerCommands(caller, commands, logger, signal);
-        return;
-      } catch (thrown) {
-        const failure = readFailure(thrown);
-        const isLast = attempt === MENU_ATTEMPTS || !isPassing(failure);
-        const then = isLast ? "the next start tries again" : "it is tried again";
-        if (!signal.aborted)
-          logger.warn({ error: describeFailure(failure) }, `the command menu could not be registered; ${then}`);
-        if (isLast) return;
-        await wait(clock, retryAfterOf(failure) ?? backoffMs(MENU_PAUSE, attempt), signal).catch(() => {});
-      }
+/** The menu is a convenience: without it every command still works. */
+async function registerMenu(
+  { clock, logger }: AdapterContext,
+  caller: Caller,
+  commands: readonly CommandSpec[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      await registerCommands(caller, commands, logger, signal);
+      return;
+    } catch (thrown) {
+      const failure = readFailure(thrown);
+      const isLast = attempt === MENU_ATTEMPTS || !isPassing(failure);
+      const then = isLast ? "the next start tries again" : "it is tried again";
+      if (!signal.aborted)
+        logger.warn({ error: describeFailure(failure) }, `the command menu could not be registered; ${then}`);
+      if (isLast) return;
+      await wait(clock, retryAfterOf(failure) ?? backoffMs(MENU_PAUSE, attempt), signal).catch(() => {});
     }
   }
 }

@@ -7,6 +7,7 @@ import type { LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { Store } from "../domain/store.js";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../http/server.js";
+import type { Webhook } from "../http/webhook.js";
 import type { Processes } from "../lib/process.js";
 import { peopleOf, uploadsFolder } from "./people.js";
 import type { Valid } from "./reload.js";
@@ -87,5 +88,6 @@ function pageFolder(): string {
 
 function webhookOf(config: Config, { telegram }: Platforms) {
   if (!telegram || config.telegram.mode !== "webhook") return {};
-  return { webhook: { path: config.telegram.webhook.path, handle: telegram.webhook } };
+  const handle: Webhook["handle"] = (headers, body) => telegram.webhook(headers, body);
+  return { webhook: { path: config.telegram.webhook.path, handle } };
 }
