@@ -2,6 +2,7 @@
 import type { Address } from "../../domain/address.js";
 import type { Plan } from "../../domain/plan.js";
 import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
+import type { Work } from "../../domain/work.js";
 import { cronProblem } from "../../lib/cron.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
@@ -48,30 +49,117 @@ export interface Schedules extends ScheduleDesk {
 }
 
 export function createSchedules(deps: ScheduleDeps): Schedules {
-  const { store, missions, attempts, clock, logger } = deps;
-  const startedAt = clock.now();
-  const work = createWork({
-    processDue: (key) => (key === PLANS ? processPlans() : processDue(key)),
-    maxParallel: MAX_PARALLEL,
-    clock,
-    logger,
-  });
+  return new StoredSchedules(deps);
+}
 
-  async function processDue(id: string): Promise<number | undefined> {
+class StoredSchedules implements Schedules {
+  readonly #deps: ScheduleDeps;
+  readonly #startedAt: number;
+  readonly #work: Work;
+
+  constructor(deps: ScheduleDeps) {
+    const { clock, logger } = deps;
+    this.#deps = deps;
+    this.#startedAt = clock.now();
+    this.#work = createWork({
+      processDue: (key) => (key === PLANS ? this.#processPlans() : this.#processDue(key)),
+      maxParallel: MAX_PARALLEL,
+      clock,
+      logger,
+    });
+  }
+
+  async list(): Promise<Schedule[]> {
+    await this.#takePlans();
+    return this.#deps.store.list();
+  }
+
+  async add({ planId, expression, timezone = localTimezone(), id, by, address, once }: NewSchedule): Promise<Schedule> {
+    const { store, missions, clock } = this.#deps;
+    const before = await store.list();
+    const known = once === undefined ? undefined : before.find((one) => one.once === once);
+    if (known !== undefined) return known;
+    const times = { cron: expression.trim(), timezone };
+    needGood(times);
+    needPlan(missions.plans(), planId);
+    const taken = new Set(before.map((one) => one.id));
+    if (id !== undefined && taken.has(id)) throw idTaken(id);
+    const same = before.find(
+      (one) => one.planId === planId && one.expression === times.cron && one.timezone === timezone,
+    );
+    if (id === undefined && same !== undefined) throw sameTimes(same);
+    return this.#plan({
+      id: id ?? freeId(planId, taken),
+      planId,
+      expression: times.cron,
+      timezone,
+      catchUp: true,
+      source: "chat",
+      createdBy: by,
+      createdAt: clock.now(),
+      address,
+      once,
+    });
+  }
+
+  async pause(id: string, by: string | undefined): Promise<Schedule> {
+    const { paused: _, ...schedule } = await this.#need(id);
+    return this.#plan(by === undefined ? schedule : { ...schedule, paused: { by, at: this.#deps.clock.now() } });
+  }
+
+  async remove(id: string): Promise<void> {
+    const { source, planId } = await this.#need(id);
+    if (source === "plan")
+      throw new HookgateError({
+        code: "IN_PLAN",
+        message: `"${id}" is part of the plan "${planId}"; remove it there.`,
+        hint: `/schedule pause ${id} lets its times pass by.`,
+      });
+    await this.#deps.store.forget(id);
+  }
+
+  async run(
+    id: string,
+    by: string,
+    once = newId("o", this.#deps.clock.now()),
+    attempt?: number,
+  ): Promise<ScheduleOutcome> {
+    const { store, missions, attempts, clock } = this.#deps;
+    const schedule = await this.#need(id);
+    const { outcome, started } = await startMission(schedule, clock.now(), this.#deps, { by, once, attempt });
+    const [isStarted] = await Promise.all([store.note(id, outcome, started), attempts.forget(dispatchIdOf(id, once))]);
+    if (isStarted && started !== undefined) missions.started(started);
+    return outcome;
+  }
+
+  async start(): Promise<void> {
+    await this.#takePlans();
+    const { store, clock } = this.#deps;
+    for (const { id, nextAt } of await store.list()) if (nextAt !== undefined) this.#work.wake(id, nextAt);
+    this.#work.wake(PLANS, clock.now() + PLANS_EVERY_MS);
+  }
+
+  stop(): Promise<void> {
+    return this.#work.stop();
+  }
+
+  async #processDue(id: string): Promise<number | undefined> {
+    const { store, clock } = this.#deps;
     const schedule = await store.get(id);
     if (schedule?.nextAt === undefined) return undefined;
     if (schedule.nextAt > clock.now()) return schedule.nextAt;
-    await trigger(schedule, schedule.nextAt, startedAt, deps);
+    await trigger(schedule, schedule.nextAt, this.#startedAt, this.#deps);
     return (await store.get(id))?.nextAt;
   }
 
-  async function processPlans(): Promise<number> {
-    await takePlans();
-    return clock.now() + PLANS_EVERY_MS;
+  async #processPlans(): Promise<number> {
+    await this.#takePlans();
+    return this.#deps.clock.now() + PLANS_EVERY_MS;
   }
 
   /** Schedules that stand in plans: what changed there changes here, what is gone there goes. A plan that is broken, or in a folder that cannot be read, keeps what it had. */
-  async function takePlans(): Promise<void> {
+  async #takePlans(): Promise<void> {
+    const { store, missions, clock, logger } = this.#deps;
     const known = new Map((await store.list()).map((schedule) => [schedule.id, schedule]));
     const kept = new Set<string>();
     const files = missions.plans();
@@ -84,7 +172,7 @@ export function createSchedules(deps: ScheduleDeps): Schedules {
         if (has?.source === "chat")
           logger.warn({ schedule: file.id }, "a schedule of a plan has the name of one from chat");
         else if (!has || !isSame(has, wanted))
-          await plan({ ...wanted, paused: has?.paused ? has.paused : wanted.paused });
+          await this.#plan({ ...wanted, paused: has?.paused ? has.paused : wanted.paused });
       }
     }
     if (files.some(isPlansFolder)) return;
@@ -92,14 +180,16 @@ export function createSchedules(deps: ScheduleDeps): Schedules {
   }
 
   /** Stores it with its next time. */
-  async function plan(schedule: Schedule): Promise<Schedule> {
+  async #plan(schedule: Schedule): Promise<Schedule> {
+    const { store, clock } = this.#deps;
     const planned = withNext(schedule, nextTime(schedule, clock.now()));
     await store.set(planned);
-    if (planned.nextAt !== undefined) work.wake(planned.id, planned.nextAt);
+    if (planned.nextAt !== undefined) this.#work.wake(planned.id, planned.nextAt);
     return planned;
   }
 
-  async function need(id: string): Promise<Schedule> {
+  async #need(id: string): Promise<Schedule> {
+    const { store } = this.#deps;
     const schedule = await store.get(id);
     if (schedule !== undefined) return schedule;
     const near = nearest(
@@ -113,69 +203,6 @@ export function createSchedules(deps: ScheduleDeps): Schedules {
       meant: near,
     });
   }
-
-  return {
-    async list() {
-      await takePlans();
-      return store.list();
-    },
-    async add({ planId, expression, timezone = localTimezone(), id, by, address, once }) {
-      const before = await store.list();
-      const known = once === undefined ? undefined : before.find((one) => one.once === once);
-      if (known !== undefined) return known;
-      const times = { cron: expression.trim(), timezone };
-      needGood(times);
-      needPlan(missions.plans(), planId);
-      const taken = new Set(before.map((one) => one.id));
-      if (id !== undefined && taken.has(id)) throw idTaken(id);
-      const same = before.find(
-        (one) => one.planId === planId && one.expression === times.cron && one.timezone === timezone,
-      );
-      if (id === undefined && same !== undefined) throw sameTimes(same);
-      return plan({
-        id: id ?? freeId(planId, taken),
-        planId,
-        expression: times.cron,
-        timezone,
-        catchUp: true,
-        source: "chat",
-        createdBy: by,
-        createdAt: clock.now(),
-        address,
-        once,
-      });
-    },
-    async pause(id, by) {
-      const { paused: _, ...schedule } = await need(id);
-      return plan(by === undefined ? schedule : { ...schedule, paused: { by, at: clock.now() } });
-    },
-    async remove(id) {
-      const { source, planId } = await need(id);
-      if (source === "plan")
-        throw new HookgateError({
-          code: "IN_PLAN",
-          message: `"${id}" is part of the plan "${planId}"; remove it there.`,
-          hint: `/schedule pause ${id} lets its times pass by.`,
-        });
-      await store.forget(id);
-    },
-    async run(id, by, once = newId("o", clock.now()), attempt) {
-      const schedule = await need(id);
-      const { outcome, started } = await startMission(schedule, clock.now(), deps, { by, once, attempt });
-      const [isStarted] = await Promise.all([
-        store.note(id, outcome, started),
-        attempts.forget(dispatchIdOf(id, once)),
-      ]);
-      if (isStarted && started !== undefined) missions.started(started);
-      return outcome;
-    },
-    async start() {
-      await takePlans();
-      for (const { id, nextAt } of await store.list()) if (nextAt !== undefined) work.wake(id, nextAt);
-      work.wake(PLANS, clock.now() + PLANS_EVERY_MS);
-    },
-    stop: () => work.stop(),
-  };
 }
 
 function ofPlan(id: string, schedule: NonNullable<Plan["schedule"]>, now: number): Schedule {
