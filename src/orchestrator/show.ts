@@ -10,7 +10,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { cardOf, formerCardOf } from "./card.js";
 import type { OrchestratorDeps } from "./deps.js";
-import { createOutput } from "./output.js";
+import { createOutput, type Output } from "./output.js";
 import type { Progress } from "./runners/runner.js";
 
 const EDIT_EVERY_MS = 2_000;
@@ -49,43 +49,94 @@ export interface Show {
 }
 
 export function createShow(deps: ShowDeps): Show {
-  const { store, chat, progressOf, roleToHear, readerRole, nameOf, clock, logger } = deps;
-  const output = createOutput(chat);
-  const soon = new Map<string, Timer>();
-  const shownWords = new Map<string, string>();
+  return new ShownCards(deps);
+}
+
+class ShownCards implements Show {
+  readonly #deps: ShowDeps;
+  readonly #output: Output;
+  /** By task: a card that waits to be edited. */
+  readonly #soon = new Map<string, Timer>();
+  /** By card, as it was sent last. */
+  readonly #shownWords = new Map<string, string>();
   /** Deadlines to come of tasks whose cards are shown. */
-  const deadlines = new Map<string, number>();
-  let isStopped = false;
+  readonly #deadlines = new Map<string, number>();
+  #isStopped = false;
 
-  async function show(task: Task): Promise<void> {
-    soon.get(task.id)?.cancel();
-    soon.delete(task.id);
+  constructor(deps: ShowDeps) {
+    this.#deps = deps;
+    this.#output = createOutput(deps.chat);
+  }
+
+  async show(task: Task): Promise<void> {
+    this.#soon.get(task.id)?.cancel();
+    this.#soon.delete(task.id);
     // Told in order, but later than it was written: what holds now is shown.
-    const now = (await store.get(task.id)) ?? task;
-    watch(now);
-    for (const card of now.cards ?? []) await keep(now, card);
+    const now = (await this.#deps.store.get(task.id)) ?? task;
+    this.#watchDeadline(now);
+    for (const card of now.cards ?? []) await this.#keep(now, card);
   }
 
-  function watch({ id, deadline, status, cards }: Task): void {
-    const isComing = deadline !== undefined && !isEnded(status) && deadline > clock.now();
-    if (isComing && (cards?.length ?? 0) > 0) deadlines.set(id, deadline);
-    else deadlines.delete(id);
+  progressed(taskId: string): void {
+    const { store, clock, logger } = this.#deps;
+    if (this.#isStopped || this.#soon.has(taskId)) return;
+    const timer = clock.after(EDIT_EVERY_MS, () => {
+      this.#soon.delete(taskId);
+      void (async () => {
+        const task = await store.get(taskId);
+        if (task !== undefined && !this.#isStopped) await this.show(task);
+      })().catch((error: unknown) =>
+        logger.warn({ task: taskId, error: errorMessage(error) }, "a task's progress could not be shown"),
+      );
+    });
+    this.#soon.set(taskId, timer);
   }
 
-  async function keep(task: Task, card: TaskCard): Promise<void> {
+  passTime(): void {
+    const now = this.#deps.clock.now();
+    for (const [taskId, deadline] of this.#deadlines)
+      if (deadline <= now) {
+        this.#deadlines.delete(taskId);
+        this.progressed(taskId);
+      }
+  }
+
+  watch(task: Task): void {
+    this.#watchDeadline(task);
+    const { deadline, status } = task;
+    const now = this.#deps.clock.now();
+    const isMissed = deadline !== undefined && deadline <= now && deadline > now - MISSED_MS;
+    if (isMissed && !isEnded(status)) this.progressed(task.id);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const timer of this.#soon.values()) timer.cancel();
+    this.#soon.clear();
+  }
+
+  #watchDeadline({ id, deadline, status, cards }: Task): void {
+    const isComing = deadline !== undefined && !isEnded(status) && deadline > this.#deps.clock.now();
+    if (isComing && (cards?.length ?? 0) > 0) this.#deadlines.set(id, deadline);
+    else this.#deadlines.delete(id);
+  }
+
+  async #keep(task: Task, card: TaskCard): Promise<void> {
+    const { chat } = this.#deps;
+    const shownWords = this.#shownWords;
     if (isAhead(task) && !shownWords.has(card.id) && !(await chat.isThere(card.id))) return;
-    const message = card.former === true ? formerCardOf(task) : await messageOf(task, card);
+    const message = card.former === true ? formerCardOf(task) : await this.#messageOf(task, card);
     const words = JSON.stringify(message);
     if (shownWords.get(card.id) === words) return;
     const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
     const isThere = shownWords.has(card.id) || (await chat.isThere(card.id));
     try {
       if (isThere) await chat.edit(card.id, message, { cause });
-      else await post(task, card, message);
+      else await this.#post(task, card, message);
     } catch (error) {
       // Swept away since: posted anew.
       if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
-      await post(task, card, message);
+      await this.#post(task, card, message);
     }
     shownWords.delete(card.id);
     shownWords.set(card.id, words);
@@ -93,20 +144,27 @@ export function createShow(deps: ShowDeps): Show {
   }
 
   /** Nothing more is sent of what an operator purged; a new assignment makes another card. */
-  async function post(task: Task, card: TaskCard, message: OutboundMessage): Promise<void> {
+  async #post(task: Task, card: TaskCard, message: OutboundMessage): Promise<void> {
+    const { chat } = this.#deps;
     if (await chat.wasPurged(card.id, task.createdAt)) return;
     const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
     await chat.send(card.at, message, { cause, deliveryId: card.id });
   }
 
-  async function messageOf(task: Task, card: TaskCard): Promise<OutboundMessage> {
+  async #messageOf(task: Task, card: TaskCard): Promise<OutboundMessage> {
+    const { progressOf, roleToHear, readerRole, nameOf, clock, logger } = this.#deps;
     const progress = progressOf(task.id);
     const roleNeeded = roleToHear(task);
     // People are given work with the access of an operator, regardless of their own role.
     const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
-    const kept = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
+    /** The card shows it then. */
+    const unshown = (error: unknown) => {
+      logger.warn({ task: task.id, error: errorMessage(error) }, "a task's output could not be shown in a thread");
+      return false;
+    };
+    const kept = isOpen && !card.person && (await this.#output.keep(task, card, progress).catch(unshown));
     // Nothing else may change before the card is posted.
-    if (kept === "later") progressed(task.id);
+    if (kept === "later") this.progressed(task.id);
     return cardOf({
       task,
       progress,
@@ -118,50 +176,6 @@ export function createShow(deps: ShowDeps): Show {
       nameOf,
     });
   }
-
-  /** The card shows it then. */
-  const unshown = (taskId: string) => (error: unknown) => {
-    logger.warn({ task: taskId, error: errorMessage(error) }, "a task's output could not be shown in a thread");
-    return false;
-  };
-
-  function progressed(taskId: string): void {
-    if (isStopped || soon.has(taskId)) return;
-    const timer = clock.after(EDIT_EVERY_MS, () => {
-      soon.delete(taskId);
-      void (async () => {
-        const task = await store.get(taskId);
-        if (task !== undefined && !isStopped) await show(task);
-      })().catch((error: unknown) =>
-        logger.warn({ task: taskId, error: errorMessage(error) }, "a task's progress could not be shown"),
-      );
-    });
-    soon.set(taskId, timer);
-  }
-
-  return {
-    show,
-    progressed,
-    watch(task) {
-      watch(task);
-      const { deadline, status } = task;
-      const isMissed = deadline !== undefined && deadline <= clock.now() && deadline > clock.now() - MISSED_MS;
-      if (isMissed && !isEnded(status)) progressed(task.id);
-    },
-    passTime() {
-      const now = clock.now();
-      for (const [taskId, deadline] of deadlines)
-        if (deadline <= now) {
-          deadlines.delete(taskId);
-          progressed(taskId);
-        }
-    },
-    stop() {
-      isStopped = true;
-      for (const timer of soon.values()) timer.cancel();
-      soon.clear();
-    },
-  };
 }
 
 /** A mission's own card tells of what it may never come to; a plan with a hundred tasks does not begin with a hundred messages. */
