@@ -50,7 +50,13 @@ const lengths = (usual: string[]) =>
 
 const step = z.strictObject({
   after: someDuration().optional().describe("How long after the alert started firing, if it is not acknowledged."),
-  reminders: z.int().min(1).optional().describe("The step follows after so many reminders, instead of a time."),
+  reminders: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      "The step follows after so many reminders, instead of a time. It does not come for an alert below `remind.at_least`, which has no reminders; later steps with a time come all the same.",
+    ),
   to: z
     .array(address)
     .default([])

@@ -1,6 +1,7 @@
 /** How far each route of an alert has gone without an acknowledgement, and in which chats. */
 import { type Alert, isOpen, type TakenStep, type Urging } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
+import { isAtLeast } from "./quiet-hours.js";
 import type { Step } from "./reach.js";
 import type { Route } from "./steps/route.js";
 
@@ -29,16 +30,31 @@ export function urgingOf(alert: Pick<Alert, "urged">, { name }: Pick<Route, "nam
   return alert.urged?.[name] ?? { reminders: 0, steps: 0 };
 }
 
-/** The first step of the route, as the settings are now, that was not taken. */
-export function nextStepOf(
+export interface NumberedStep {
+  step: Step;
+  /** Its place in the settings, from 1. */
+  number: number;
+}
+
+/** The steps of the route, as the settings are now, that were not taken. */
+export function stepsToCome(
   alert: Pick<Alert, "urged">,
   route: Pick<Route, "name" | "settings">,
-): { step: Step; number: number } | undefined {
+): readonly NumberedStep[] {
   const { escalate } = route.settings;
-  const index = matched(takenSteps(urgingOf(alert, route), escalate), escalate).indexOf(undefined);
-  const step = escalate[index];
-  return step && { step, number: index + 1 };
+  const taken = matched(takenSteps(urgingOf(alert, route), escalate), escalate);
+  return escalate.flatMap((step, index) => (taken[index] === undefined ? { step, number: index + 1 } : []));
 }
+
+/** The first of them, which a person takes. */
+export const nextStepOf = (
+  alert: Pick<Alert, "urged">,
+  route: Pick<Route, "name" | "settings">,
+): NumberedStep | undefined => stepsToCome(alert, route)[0];
+
+/** Whether so many reminders are sent of such an alert. */
+export const hasReminders = ({ severity }: Pick<Alert, "severity">, { settings: { remind } }: Route, count: number) =>
+  count <= remind.times && isAtLeast(severity, remind.at_least);
 
 /** The place in the settings that the step taken last had then. */
 export const lastNumber = ({ taken, steps }: Urging) => taken?.at(-1)?.number ?? steps;

@@ -14,7 +14,7 @@ import { chatProblem } from "./chat-problem.js";
 import type { Moves } from "./moved-settings.js";
 import { accountProblem } from "./people.js";
 import type { SettingProblem } from "./setting-problem.js";
-import { unreachedSteps } from "./unreached-steps.js";
+import { unreachedSteps, untakenSteps } from "./unreached-steps.js";
 
 interface Examined {
   config: Config;
@@ -42,6 +42,7 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
     ...secondPolicies(config),
     ...alertMatchers(config),
     ...unreachedSteps(config, examined.env, on),
+    ...untakenSteps(config),
     ...runnerPrograms(examined),
     ...runnerVariables(examined),
   ];

@@ -11,6 +11,18 @@ import type { SettingProblem } from "./setting-problem.js";
 
 type Step = RouteConfig["escalate"][number];
 
+/** Steps that would follow after more reminders than are sent. */
+export function untakenSteps({ alerts }: Config): SettingProblem[] {
+  return Object.entries(alerts.routes).flatMap(([name, { escalate, remind }]) =>
+    escalate.flatMap(({ after, reminders = 0 }, index): SettingProblem[] => {
+      if (after !== undefined || reminders <= remind.times) return [];
+      const sent = remind.times === 0 ? "no reminders are sent" : `${remind.times} are sent at most`;
+      const message = `this step is never taken: it follows after ${reminders} reminder${reminders === 1 ? "" : "s"}, and ${sent} (\`remind.times\`). Give it fewer, or a time (\`after\`)`;
+      return [{ path: ["alerts", "routes", name, "escalate", index, "reminders"], message }];
+    }),
+  );
+}
+
 /** A webhook decides by itself whom it notifies; with a fallback, what notifies no one is posted there: that may be as intended. */
 export function unreachedSteps(config: Config, env: Environment, on: readonly PlatformName[]): SettingProblem[] {
   const { routes, fallback } = config.alerts;

@@ -305,6 +305,30 @@ describe("escalation", () => {
     expect(ended()[0]?.text).not.toContain("still acknowledged");
   });
 
+  it.each([
+    ["has no reminders, by its severity", "warning", 3, 1, '"escalation step 2 of 2 at'],
+    ["has fewer reminders", "high", 1, 2, '"reminder at .*, escalation step 2 of 2 at'],
+    ["has so many, later", "high", 3, 1, '"reminder at .*, escalation step 1 of 2 after 1 reminder, .* step 2 of 2 at'],
+  ] as const)(
+    "by reminders holds up no step that has a time: an alert that %s",
+    async (_, severity, times, reminders, next) => {
+      const escalate = [
+        { reminders, to: ["loop:bot:counted"] },
+        { after: "15m", to: [OPS] },
+      ];
+      const on = await watch(route({ remind: { every: "30m", times }, escalate }));
+      const { id } = await on.raise({ severity });
+      const { card } = await on.alerts.details(id, ROOM);
+      expect(JSON.stringify(card)).toMatch(new RegExp(next));
+      await on.advance(16 * MINUTE);
+      expect(on.posted(OPS).map(({ text }) => text)).toContainEqual(expect.stringContaining("step 2 of 2"));
+      await on.advance(3 * HOUR);
+      const isReached = times >= reminders && severity === "high";
+      expect(on.posted("loop:bot:counted").length > 0).toBe(isReached);
+      expect(JSON.stringify((await on.alerts.details(id, ROOM)).card)).not.toContain("step 1 of 2 after");
+    },
+  );
+
   it("comes at once when somebody asks for it, and not at all after an acknowledgement", async () => {
     const on = await watch(config);
     const { id } = await on.raise();

@@ -297,6 +297,11 @@ const MISTAKES: Record<string, Mistake> = {
     found:
       /alerts\.routes\.far\.escalate\.0\.mention: this step can notify none of .*: lee has no account, and everyone on the rota far has accounts only .*\. Add accounts on web/,
   },
+  "an escalation after more reminders than are sent": {
+    config: { alerts: { routes: { few: { remind: { times: 2 }, escalate: [{ reminders: 3 }] } } } },
+    found:
+      /alerts\.routes\.few\.escalate\.0\.reminders: this step is never taken: it follows after 3 reminders, and 2 are sent at most/,
+  },
   "an escalation to a rota without people": {
     config: { alerts: { rotas: { bare: {} }, routes: { bare: { escalate: [{ mention: ["oncall:bare"] }] } } } },
     found: /alerts\.routes\.bare\.escalate\.0\.mention: this step can notify none of .*: the rota bare has no people/,

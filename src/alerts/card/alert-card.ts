@@ -9,7 +9,7 @@ import { formatDuration } from "../../lib/duration.js";
 import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
-import { lastNumber, nextStepOf, stepTaken, urgingOf } from "../urging.js";
+import { hasReminders, lastNumber, type NumberedStep, stepsToCome, stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -275,17 +275,21 @@ export function nextOf(
   if (state !== "firing") return undefined;
   const { escalate, remind } = route.settings;
   const { steps, reminders, remindFrom, since = 0 } = urgingOf(alert, route);
-  const { step, number: place } = nextStepOf(alert, route) ?? {};
+  const left = stepsToCome(alert, route);
   const from = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since);
-  const number = `escalation step ${place} of ${escalate.length}`;
+  const nameOf = ({ number }: NumberedStep) => `escalation step ${number} of ${escalate.length}`;
+  const timed = left.find(({ step }) => step.after !== undefined);
+  const [first] = left;
+  // Those that would follow after more reminders than are sent do not come.
+  const counted = first?.step.after === undefined && first?.step.reminders;
   const parts = [
     remindFrom !== undefined && reminders < remind.times && `reminder at ${at(remindFrom + remind.every)}`,
-    step?.after !== undefined && `${number} at ${at(from + step.after)}`,
-    step?.after === undefined &&
-      step?.reminders !== undefined &&
-      `${number} after ${step.reminders} reminder${step.reminders === 1 ? "" : "s"}`,
-    steps > 0 && step === undefined && "no further escalation",
-  ].filter((part) => part !== false);
+    counted &&
+      hasReminders(alert, route, counted) &&
+      `${nameOf(first)} after ${counted} reminder${counted === 1 ? "" : "s"}`,
+    timed?.step.after !== undefined && `${nameOf(timed)} at ${at(from + timed.step.after)}`,
+    steps > 0 && left.length === 0 && "no further escalation",
+  ].filter((part) => typeof part === "string");
   return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;
 }
 

@@ -18,7 +18,17 @@ import { askReaders, isReachedNow, type Reach, reachOf, type Step } from "../rea
 import { groupBy } from "../tell/group-by.js";
 import { LATE_PAGE_MS, lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
-import { asTaken, isCalledOff, lastNumber, nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
+import {
+  asTaken,
+  isCalledOff,
+  lastNumber,
+  type NumberedStep,
+  nextStepOf,
+  placesOf,
+  stepsToCome,
+  stepTaken,
+  urgingOf,
+} from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import type { Route } from "./route.js";
@@ -100,11 +110,15 @@ async function escalateBy(
   // Not told yet where this one leads: what follows waits for that.
   if (route.settings.escalate.length === 0 || placesOf(plan, route, routes).length === 0) return;
   for (let by = asker; ; by = undefined) {
-    const next = nextStepOf(alert, route);
+    const urging = urgingOf(alert, route);
+    const from = Math.max(alert.escalateFrom ?? now, urging.since ?? 0);
+    const left = stepsToCome(alert, route);
+    // One that follows after reminders, which may never be sent, holds up none that has a time.
+    const isKnown = ({ step }: NumberedStep) => dueAtOf(step, from, urging.reminders) !== undefined;
+    const next = by === undefined ? left.find(isKnown) : left[0];
     if (next === undefined) return;
     const { step, number } = next;
-    const urging = urgingOf(alert, route);
-    const dueAt = dueAtOf(step, Math.max(alert.escalateFrom ?? now, urging.since ?? 0), urging.reminders);
+    const dueAt = dueAtOf(step, from, urging.reminders);
     if (by === undefined && (dueAt === undefined || now < dueAt)) {
       if (alert.state === "firing") plan.lookAgainAt(dueAt);
       return;
