@@ -10,5 +10,5 @@ export function completeAddress(at: Address, { adapters, moves }: Pick<Deps, "ad
 export function takesCopies(at: Address, deps: Pick<Deps, "config" | "moves" | "adapters">): boolean {
   const { default_route: route } = deps.config;
   if (typeof route === "string" || !("forward" in route)) return false;
-  return formatAddress(completeAddress(route.forward, deps)) === formatAddress(at);
+  return formatAddress(completeAddress(route.forward, deps)) === formatAddress(completeAddress(at, deps));
 }

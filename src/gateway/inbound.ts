@@ -26,7 +26,7 @@ import { offer } from "./inbound/offer.js";
 import { claimSlip, ownerCode } from "./inbound/owner-code.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
-import { afterMove, fireOptions, type Inbound, isInThread } from "./inbound/receiving.js";
+import { afterMove, asWritten, fireOptions, type Inbound, isInThread } from "./inbound/receiving.js";
 import { replyToCard } from "./inbound/reply-to-card.js";
 import { type Sender, senderOf } from "./inbound/sender.js";
 import { takeAnswer } from "./inbound/take-answer.js";
@@ -69,9 +69,10 @@ async function handleMessage(
   inbound: Inbound,
   isPressed = false,
 ): Promise<Handling> {
-  await noteReplied(arrived, inbound);
-  const mayBeToUs = isInThread(arrived) || arrived.replyToId !== undefined;
-  const message = mayBeToUs ? immutable(await withAddressing(arrived, inbound)) : arrived;
+  const written = asWritten(row, arrived);
+  await noteReplied(written, inbound);
+  const mayBeToUs = isInThread(written) || written.replyToId !== undefined;
+  const message = mayBeToUs ? immutable(await withAddressing(arrived, written, inbound)) : arrived;
   const sender = senderOf(message, inbound);
   const { operator, verdict, isBot } = sender;
   const received = fireReceived(row, message, verdict, inbound);
@@ -101,7 +102,7 @@ async function handleMessage(
 
   const claimed = await offer(row, message, verdict, inbound);
   if (claimed) return claimed;
-  const origin = await originOf(message, inbound);
+  const origin = await originOf(written, inbound);
   const unknown = isPressed ? undefined : unknownCommand(row, message, operator, origin !== undefined, inbound);
   if (unknown) return unknown;
   const noted = await replyToCard(row, message, operator, inbound);

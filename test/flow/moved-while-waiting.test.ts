@@ -1,4 +1,6 @@
 /** A Telegram group that becomes a supergroup while copies of a customer's messages wait for it: the whole product. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { allOnline, invoke, type Stack, startStack } from "./stack.js";
@@ -14,7 +16,13 @@ beforeAll(async () => {
     withFlow: false,
     config: {
       telegram: { access: { dms: "everyone", chats: ["*"] } },
-      gateway: { default_route: { forward: `telegram::${GROUP}` } },
+      gateway: { default_route: { forward: `telegram::${GROUP}` }, inbox_attempts: 1 },
+      hooks: [
+        {
+          ...{ id: "guard", on: "inbound_claim", on_failure: "closed" },
+          run: { shell: { sh: "if grep -q unguarded && [ -e guard-fails ]; then exit 1; fi" } },
+        },
+      ],
     },
   });
   stack.telegram.world.addChat({ type: "group", title: "Team", id: GROUP });
@@ -47,4 +55,35 @@ it.each(["runs", "is stopped"])("keeps their order when the group moves while th
     () => `all lines: ${shown(team)}`,
   );
   expect(shown(team)).toEqual(lines);
+});
+
+it("passes on what answers a copy of the chat before, after a restart and out of the dead letters", async () => {
+  const { telegram, gateway } = stack;
+  const { people, world } = telegram;
+  const bob = world.addUser({ firstName: "Bob" }).id;
+  const olga = world.addUser({ firstName: "Olga" }).id;
+  people.says("Where is my order?", { userId: bob, dm: true });
+  const messagesOf = (chatId: number) => [...(world.chats.get(chatId)?.messages.values() ?? [])];
+  const copy = await until(
+    () => messagesOf(team).find(({ text }) => text?.includes("Where is my order?")),
+    "the copy in the group",
+  );
+  const answer = (text: string) => people.says(text, { userId: olga, chatId: team, replyTo: copy.message_id });
+  writeFileSync(join(gateway.folder, "guard-fails"), "");
+  answer("an unguarded answer");
+  await until(async () => (await invoke(gateway.url, "/outbox list dead")).text.includes("guard"), "the dead letter");
+  await gateway.stop();
+  answer("an answer while it was stopped");
+  team = people.migrates(team);
+  await gateway.start();
+  await allOnline(gateway);
+  const reaches = (text: string) =>
+    until(
+      () => messagesOf(bob).some((message) => message.text?.includes(text)),
+      () => `"${text}" where Bob is: ${JSON.stringify(messagesOf(team).map((message) => message.text))}`,
+    );
+  await reaches("an answer while it was stopped");
+  rmSync(join(gateway.folder, "guard-fails"));
+  await invoke(gateway.url, "/outbox retry all");
+  await reaches("an unguarded answer");
 });

@@ -23,7 +23,7 @@ import { withCopySight } from "./sights-of.js";
 
 export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
   await changeDead(event, inbound);
-  const message = await withAddressing(event.message, inbound);
+  const message = await withAddressing(event.message, event.message, inbound);
   const { verdict, isBot, operator } = senderOf(message, inbound);
   const at = messageAddress(message);
   voidCode(row, message, inbound);

@@ -238,15 +238,15 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
 }
 
 /**
- * Where a reply to one of our copies is meant for; what stands in a thread on a copy is a reply to it. So is what a person
+ * Where a reply to one of our copies is meant for, given as it was written; what stands in a thread on a copy is a reply to it. So is what a person
  * replies to an own answer: a correction, or more of it. The reply of a colleague is talk.
  */
-export async function originOf(message: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
-  for (const [at, messageId] of answeredBy(message)) {
+export async function originOf(written: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
+  for (const [at, messageId] of answeredBy(written)) {
     const origin = (await inbound.store.links.find(at, messageId)).find((link) => link.isOrigin);
     if (origin) return origin;
   }
-  return answerOf(message, inbound);
+  return answerOf(written, inbound);
 }
 
 /** The answer that this reply of the same person continues, where it was passed on to. */
@@ -262,9 +262,13 @@ async function answerOf(message: InboundMessage, { store }: Inbound): Promise<Or
 }
 
 /** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
-export async function withAddressing(message: InboundMessage, inbound: Inbound): Promise<InboundMessage> {
+export async function withAddressing(
+  message: InboundMessage,
+  written: InboundMessage,
+  inbound: Inbound,
+): Promise<InboundMessage> {
   if (message.isDm || message.isGroupMention) return message;
-  return (await originOf(message, inbound)) ? { ...message, isGroupMention: true } : message;
+  return (await originOf(written, inbound)) ? { ...message, isGroupMention: true } : message;
 }
 
 /** The id, at `to`, of the message that this one replies to. */

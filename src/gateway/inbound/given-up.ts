@@ -7,7 +7,7 @@ import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { isOurs, originOf } from "./forward.js";
-import { afterMove, attemptOf, causeId, type Inbound, messageAddress, referenceTo } from "./receiving.js";
+import { afterMove, asWritten, attemptOf, causeId, type Inbound, messageAddress, referenceTo } from "./receiving.js";
 import { isNotified } from "./reply.js";
 import { senderOf } from "./sender.js";
 
@@ -18,7 +18,7 @@ export async function givenUpNote(row: LaneRow, inbound: Inbound): Promise<NewDe
   const { message } = event;
   const { role } = senderOf(message, inbound).operator;
   const interaction = "interaction" in event && !event.interaction?.isNotice ? event.interaction : undefined;
-  const isAnswer = interaction === undefined && (await isAnswerOf(message, role, inbound));
+  const isAnswer = interaction === undefined && (await isAnswerOf(asWritten(row, message), role, inbound));
   if (!interaction && !isAnswer && !isNotified(message, role, inbound)) return undefined;
   const text = textFor(row, role, isAnswer);
   const id = givenUpNoteId(causeId(row), row.round);

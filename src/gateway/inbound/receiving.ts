@@ -124,6 +124,12 @@ export function referenceTo({ event }: LaneRow, { chatId, messageId }: InboundMe
   return addressOf(event).chatId === chatId ? messageId : undefined;
 }
 
+/** The message in the chat where it was written, which is where the id of what it replies to counts. */
+export function asWritten({ event }: LaneRow, message: InboundMessage): InboundMessage {
+  const isMoved = "message" in event && event.message.chatId !== message.chatId;
+  return isMoved ? event.message : message;
+}
+
 /** The event with the chat id that holds now. What the message replied to is in the chat before, so it refers to nothing here. */
 export function afterMove(event: InboundEvent, { moves }: Deps): InboundEvent {
   if ("address" in event) {

@@ -4,7 +4,7 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { type Handling, settled } from "./handling.js";
-import { answeredBy, causeId, type Inbound } from "./receiving.js";
+import { answeredBy, asWritten, causeId, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 
 /** Undefined when it is a message like any other. */
@@ -15,7 +15,7 @@ export async function replyToCard(
   inbound: Inbound,
 ): Promise<Handling | undefined> {
   if (inbound.repliedTo === undefined) return undefined;
-  const to = await answeredTo(message, inbound);
+  const to = await answeredTo(asWritten(row, message), inbound);
   const answer = to && (await inbound.repliedTo(message, to, operator, causeId(row)));
   return answer && settled("reply", reply(row, message, answer, inbound));
 }
