@@ -42,8 +42,9 @@ export async function openOwnDatabase(
   }
   const log = readLog(file);
   const history = readLog(files.journal);
+  const isHistoryGone = sizeOf(files.journal) === 0;
   // Its reader creates the log, empty at first.
-  const isHistoryLogGone = sizeOf(files.journal) > 0 && !existsSync(`${files.journal}-wal`);
+  const isHistoryLogGone = !isHistoryGone && !existsSync(`${files.journal}-wal`);
   refuseForeign(files, log);
   const database = openDatabase(file, { durability: options.durability, readonly: false });
   try {
@@ -64,6 +65,10 @@ export async function openOwnDatabase(
     if (lost !== undefined) losses.push(`${file}-wal ${lost}, so messages may be handled or sent again`);
     if (history.kind === "read" && lossOf(history, leftOpen) !== undefined)
       losses.push(`${files.journal}-wal was damaged: the last runs of hooks cannot be shown, no message is lost`);
+    if (leftOpen && isHistoryGone)
+      losses.push(
+        `the history ${files.journal} was deleted or emptied: earlier runs of hooks cannot be shown, no message is lost`,
+      );
     if (leftOpen && isHistoryLogGone)
       losses.push(
         `${files.journal}-wal was deleted after a crash: the last runs of hooks may be missing, no message is lost`,

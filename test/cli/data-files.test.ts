@@ -878,6 +878,9 @@ describe("a log that a crash left", () => {
     await gateway.kill();
     flip(log, 32 + 24 + 100, 40);
     expect(await remarks(gateway)).toContain("hookgate-journal.db-wal was damaged");
+    truncateSync(gateway.journal);
+    await gateway.kill();
+    expect(await remarks(gateway)).toContain("hookgate-journal.db was deleted or emptied: earlier runs of hooks");
   });
 });
 
