@@ -47,14 +47,15 @@ function jsonLog(options: LoggerOptions): Log {
   const destination = pino.destination({
     dest: descriptor,
     sync: !isPipe,
-    // What `flush` needs to try again.
-    minLength: isPipe ? 0 : 1,
     maxLength: MAX_WAITING_BYTES,
     retryEAGAIN: () => tries-- > 0,
   });
   const flushSync = destination.flushSync.bind(destination);
-  // Only pino's exit handler calls it: a reader that stalls does not keep the process.
+  let failure: unknown;
+  let lost = 0;
+  // Only pino's exit handler calls it: a reader that stalls does not keep the process, and a failure would be tried for ever.
   destination.flushSync = () => {
+    if (failure !== undefined) return;
     tries = TRIES_AT_EXIT;
     try {
       flushSync();
@@ -62,22 +63,20 @@ function jsonLog(options: LoggerOptions): Log {
       // What waits for that reader is lost.
     }
   };
-  let failure: unknown;
-  let lost = 0;
-  const tryAgain = () => {
+  const tryAgain = () => void destination.write("");
+  // pino's own listener stops writing for ever when the reader ends, but a named pipe may get another one.
+  destination.removeAllListeners("error");
+  destination.on("error", (error) => {
+    failure = error;
+  });
+  destination.on("write", () => {
     failure = undefined;
-    destination.flush();
-  };
-  destination.on("error", (error: NodeJS.ErrnoException) => {
-    // pino stops writing for a reader that ended: that is no failure of the gateway.
-    if (error.code !== "EPIPE") failure = error;
   });
   destination.on("drop", () => {
     lost++;
     if (failure !== undefined) tryAgain();
   });
   destination.on("drain", () => {
-    failure = undefined;
     if (lost === 0) return;
     const lines = lost;
     lost = 0;
@@ -89,10 +88,27 @@ function jsonLog(options: LoggerOptions): Log {
     logger,
     problem() {
       if (failure !== undefined) tryAgain();
-      if (failure === undefined) return undefined;
-      return `it cannot be written (${errorMessage(failure)}), so new lines are lost; all else goes on. Make room on its disk, or start the gateway with its output elsewhere`;
+      if (failure === undefined && lost === 0) return undefined;
+      const [cause, remedy] = causeAndRemedy(failure);
+      return `${cause}, so new lines are lost; all else goes on. ${remedy}`;
     },
   };
+}
+
+/** Without a failure, lines are lost because the reader of a pipe leaves too many waiting. */
+function causeAndRemedy(failure: unknown): [string, string] {
+  if (failure === undefined)
+    return [
+      "the program that reads it has stopped reading or is too slow",
+      "Check that program, or start the gateway with its output in a file",
+    ];
+  const reason = errorMessage(failure);
+  if (failure instanceof Error && "code" in failure && failure.code === "EPIPE")
+    return [
+      `the program that read it has ended (${reason})`,
+      "Restart the gateway together with that program, or with its output in a file",
+    ];
+  return [`it cannot be written (${reason})`, "Make room on its disk, or start the gateway with its output elsewhere"];
 }
 
 /** Only what `Logger` promises: pino's own type has an index signature that looks like a promise. */

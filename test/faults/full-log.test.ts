@@ -1,6 +1,16 @@
 /** A log that cannot be written costs its lines, and nothing else. */
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -37,6 +47,29 @@ async function startWith(log: string): Promise<GatewayProcess> {
   return gateway;
 }
 
+function namedPipe(): string {
+  const pipe = join(folder, "pipe");
+  execFileSync("/bin/sh", ["-c", 'mkfifo "$0"', pipe]);
+  return pipe;
+}
+
+const openReader = (pipe: string) => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+
+/** What comes out of the pipe up to a text. */
+async function readUntil(reader: number, text: string): Promise<string> {
+  const chunk = Buffer.alloc(65_536);
+  let read = "";
+  await until(() => {
+    try {
+      read += chunk.toString("utf8", 0, readSync(reader, chunk));
+    } catch {
+      // Nothing waits in it now.
+    }
+    return read.includes(text);
+  }, text);
+  return read;
+}
+
 const HEADERS = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
 
 async function ask({ url }: GatewayProcess, text: string): Promise<void> {
@@ -59,9 +92,8 @@ it("does not keep SIGTERM waiting", async () => {
 });
 
 it("does not keep SIGTERM waiting for a reader that stalls", async () => {
-  const pipe = join(folder, "pipe");
-  execFileSync("/bin/sh", ["-c", 'mkfifo "$0"', pipe]);
-  const reader = openSync(pipe, "r+");
+  const pipe = namedPipe();
+  const reader = openReader(pipe);
   const running = await startWith(pipe);
   for (const text of ["one", "two", "three"]) await ask(running, text);
   expect(await running.stop()).toBe(0);
@@ -95,5 +127,38 @@ it("counts what was lost, in one line when there is room again", async () => {
   expect(parsed.flatMap(({ msg }) => /^said (\w+)/.exec(msg)?.[1] ?? [])).toEqual(["before", "half", "kept", "after"]);
   expect(parsed.filter(({ lines }) => lines === 2)).toHaveLength(1);
   expect(await readyz(running)).toContain('"state":"ready"');
+  expect(await running.stop()).toBe(0);
+});
+
+it("is a problem while the reader of a pipe stalls, and the count of the lost lines comes when it reads again", async () => {
+  const pipe = namedPipe();
+  const reader = openReader(pipe);
+  const running = await startWith(pipe);
+  for (const text of ["one", "two", "gone", "away"]) await ask(running, text);
+  expect(await status(running)).toContain("log: the program that reads it has stopped reading or is too slow");
+  expect(await readyz(running)).toContain('"state":"degraded"');
+  const read = await readUntil(reader, "could not be written");
+  expect(read).toContain('"lines":2');
+  expect(read.match(/said \w+/g)).toEqual(["said one", "said two"]);
+  expect(await readyz(running)).toContain('"state":"ready"');
+  expect(await running.stop()).toBe(0);
+  closeSync(reader);
+});
+
+it("is a problem when the reader of a pipe ended, until it has another one", async () => {
+  const pipe = namedPipe();
+  const first = openReader(pipe);
+  const running = await startWith(pipe);
+  closeSync(first);
+  for (const text of ["one", "two", "gone"]) await ask(running, text);
+  expect(await status(running)).toContain("log: the program that read it has ended (EPIPE");
+  expect(await readyz(running)).toContain('"state":"degraded"');
+  const reader = openReader(pipe);
+  await ask(running, "again");
+  const read = await readUntil(reader, "could not be written");
+  expect(read.match(/said \w+/g)).toEqual(["said one", "said two"]);
+  expect(await readyz(running)).toContain('"state":"ready"');
+  closeSync(reader);
+  await ask(running, "after");
   expect(await running.stop()).toBe(0);
 });

@@ -17,7 +17,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, new messages are held back because too many wait to be handled (`heldBack`), `/status` warns about the store, the log cannot be written, or the configuration has problems (`/hooks broken` lists them).",
+      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, new messages are held back because too many wait to be handled (`heldBack`), `/status` warns about the store, the log cannot be written or the reader of its pipe has stopped or ended, or the configuration has problems (`/hooks broken` lists them).",
     async handle(deps, { reply }) {
       const answer = await readiness(deps);
       reply.code(answer.ready ? 200 : 503);
