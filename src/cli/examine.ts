@@ -7,7 +7,7 @@ import { plansOf, surroundings } from "../app/missions.js";
 import { movesOf } from "../app/moved-settings.js";
 import { webRooms } from "../app/people.js";
 import { faultsOf, type ListedProblem, problemsOf } from "../app/problems.js";
-import { idleNotes, loopNotes, unguardedNotes } from "../automations/definition/check-match.js";
+import { gatedNotes, idleNotes, loopNotes, unguardedNotes } from "../automations/definition/check-match.js";
 import { asideNotes } from "../automations/definition/sources.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
@@ -91,6 +91,7 @@ async function staged(
       ...unguardedNotes(definition, point),
       ...loopNotes(definition, point),
       ...idleNotes(definition),
+      ...gatedNotes(definition),
     ])
       warning(`hook ${definition.id}: ${message}.`);
   }

@@ -846,6 +846,32 @@ test("an agent that only answers, in a hook that nothing waits for, is a warning
   expect(code).toBe(0);
 });
 
+test("a guard that gates keep from running is a warning, and other hooks with gates are none", async () => {
+  const hook = (id: string, more: object) => ({ id, on: "message_sending", run: TRUE, ...more });
+  const fallback = { on_failure: "fallback", fallback: { cancel: "no" } };
+  const watch = (when: string) => ({ trigger: { files: { paths: "in/*", operations: ["created"] } }, match: { when } });
+  write({
+    config: {
+      hooks: [
+        hook("held", { on_failure: "closed", cooldown: "1h", max_per_hour: 5 }),
+        hook("swapped", { ...fallback, max_per_hour: 5 }),
+        hook("free", { cooldown: "1h" }),
+        hook("full", { on_failure: "closed" }),
+        { id: "created", ...watch('payload.operation == "created"'), run: TRUE },
+      ],
+    },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(err).toContain(
+    "warning: hook held: while cooldown or max_per_hour keeps it from running, it counts as failed, and what it guards is blocked (on_failure: closed): remove cooldown and max_per_hour where it guards every event.",
+  );
+  expect(err).toContain(
+    "warning: hook swapped: while max_per_hour keeps it from running, it counts as failed, and its",
+  );
+  expect(err).not.toMatch(/hook (free|full|created)/);
+  expect(code).toBe(0);
+});
+
 test("a plugin hook that may be overruled is a warning, which breaks nothing", async () => {
   const source = `export default { id: "p", setup(api) {
     api.hooks.registerModifying("message_sending", () => ({ text: "a" }), { id: "first", priority: 2 });

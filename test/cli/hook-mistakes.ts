@@ -646,6 +646,25 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { trigger: { files: { paths: ["in/*.csv", "out/"], ignore: ["**/.git/**", "**"] } } },
     /trigger\.files\.ignore: .*"\*\*" leaves out everything that `paths` names, so no change starts the hook/,
   ),
+  "ignored files that are all that a glob names": hook(
+    { trigger: { files: { paths: ["../w/*.conf"], ignore: ["**/*.conf"] } } },
+    /trigger\.files\.ignore: .*"\*\*\/\*\.conf" leaves out everything that `paths` names/,
+  ),
+  "an address in place of files": hook(
+    { trigger: { files: { paths: ["https://example.org/x"] } } },
+    /trigger\.files\.paths.*: .*expected a path on this machine, got the address of a server/,
+  ),
+  "a condition on a change that does not count": hook(
+    {
+      trigger: { files: { paths: "in/*", operations: ["created"] } },
+      match: { when: 'payload.operation == "deleted"' },
+    },
+    /match\.when: .*payload\.operation is never "deleted": it is one of created$/,
+  ),
+  "a chat with an empty thread": chat(
+    { to: "web:web:general:", text: "x" },
+    /chat\.to: .*"web:web:general:" ends with a colon: remove the colon/,
+  ),
   "ignored files outside of the folder": hook(
     { trigger: { files: { paths: ["in/*.csv"], ignore: ["../old/**"] } } },
     /trigger\.files\.ignore\.0: .*"\.\.\/old\/\*\*" leaves out nothing: a pattern is compared with paths below the folder/,

@@ -1,5 +1,6 @@
 /** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
 
+import { z } from "zod";
 import { DUE_POINT } from "../../domain/automation.js";
 import { impossibleMatches } from "../../hooks/conditions/impossible-match.js";
 import { unguardedFields } from "../../hooks/conditions/optional-field.js";
@@ -8,7 +9,7 @@ import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Issue } from "../../lib/schema-issues.js";
-import type { Definition, Trigger } from "./definition.js";
+import { type Definition, FILE_OPERATIONS, type Trigger } from "./definition.js";
 import type { DefinitionForm } from "./schema.js";
 
 /** What a definition's registration matches. Each wrong field is an issue of its own. `raw`: the definition as it was written. */
@@ -26,10 +27,20 @@ export function matchOf(
   issues.push(...ignoredFields(form, trigger, point));
   // The schema gives fields that are not there as absent, never as undefined.
   const given: Matcher = { access: "allowed", ...(form.match as Matcher | undefined) };
-  checkFields(given, form.match === undefined ? [] : impossibleMatches(form.match as Matcher, point), point, issues);
+  const impossible =
+    form.match === undefined ? [] : impossibleMatches(form.match as Matcher, seenPoint(trigger, point));
+  checkFields(given, impossible, point, issues);
   if (trigger.kind === "files") return { ...given, watches: [form.id] };
   if (trigger.kind !== "on") return form.match === undefined ? undefined : given;
   return given;
+}
+
+/** With the operations that start the hook in place of all that the payload of its point can carry. */
+function seenPoint(trigger: Trigger, point: AnyPoint): AnyPoint {
+  if (trigger.kind !== "files" || trigger.as !== "file" || trigger.operations.length === FILE_OPERATIONS.length)
+    return point;
+  const payload = point.payload as z.ZodObject;
+  return { ...point, payload: payload.extend({ operation: z.enum(trigger.operations) }) };
 }
 
 /** Time and people start one hook by its name: its runs are rows already, and no payload is compared with anything. */
@@ -84,6 +95,16 @@ export function idleNotes({ enabled, notify, isIdle }: Definition): string[] {
   if (!enabled || notify !== undefined || !isIdle) return [];
   return [
     "its agent sends nothing, and no event waits for its answer: give it a tool that acts, `tools: [send_message]`",
+  ];
+}
+
+/** A guard that a gate keeps from running has failed. */
+export function gatedNotes({ onFailure, cooldownMs, maxPerHour }: Definition): string[] {
+  const gates = [...(cooldownMs > 0 ? ["cooldown"] : []), ...(maxPerHour === undefined ? [] : ["max_per_hour"])];
+  if (onFailure === "open" || gates.length === 0) return [];
+  const consequence = onFailure === "closed" ? "what it guards is blocked" : "its fallback is used";
+  return [
+    `while ${gates.join(" or ")} keeps it from running, it counts as failed, and ${consequence} (on_failure: ${onFailure}): remove ${gates.join(" and ")} where it guards every event`,
   ];
 }
 

@@ -8,6 +8,11 @@ export const HERE = "here";
 
 export const chatAddress = z.string().superRefine((text, context) => {
   if (text === HERE) return;
+  if (/:\s*$/.test(text)) {
+    const message = `"${text}" ends with a colon: remove the colon, or write the thread behind it`;
+    context.addIssue({ code: "custom", message });
+    return;
+  }
   const problem =
     isTemplate(text) || parseAddress(text) !== undefined
       ? knownPlatformProblem(text)

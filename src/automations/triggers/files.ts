@@ -11,6 +11,10 @@ const glob = z
   .string()
   .min(1)
   .refine((text) => !text.startsWith("!"), "list what to leave out under `ignore`")
+  .refine(
+    (text) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(text),
+    "expected a path on this machine, got the address of a server",
+  )
   .refine((text) => !isBadGlob(text), "expected a file, a folder or a glob with balanced brackets");
 const globs = z.union([glob.transform((one) => [one]), z.array(glob).min(1)]);
 
@@ -53,8 +57,10 @@ export const filesOptions = z
 
 /** Whether, beyond doubt, the pattern matches every state of the path. A path without a glob may be a file, which no pattern leaves out. */
 function covers(ignore: string, path: string): boolean {
-  const { isGlob } = picomatch.scan(path);
-  return (isGlob || path.endsWith("/")) && (/^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(ignore) || ignore === path);
+  const { isGlob, glob } = picomatch.scan(path);
+  const isWhole =
+    [path, ...(isGlob ? [glob, `**/${glob}`] : [])].includes(ignore) || /^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(ignore);
+  return (isGlob || path.endsWith("/")) && isWhole;
 }
 
 function isBadGlob(text: string): boolean {
