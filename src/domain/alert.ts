@@ -332,6 +332,8 @@ export interface AlertStore {
 
   /** Places that wait, soonest first. */
   waiting(destination: string, limit: number): Promise<Place[]>;
+  /** What waits there for the end of quiet hours waits until then. */
+  postponePlaces(destination: string, dueAt: number): Promise<void>;
   /** Destinations with something to do. */
   busyDestinations(): Promise<string[]>;
   /** Places get their card (`undefined`: nowhere, it was over before it was told), new cards are made; in one transaction. */
@@ -365,6 +367,8 @@ export interface AlertStore {
   notices(destination: string, limit: number): Promise<Notice[]>;
   /** Those that were due there then, without those that were dropped; oldest first. */
   noticesDueAt(destination: string, dueAt: number): Promise<Notice[]>;
+  /** They wait for other quiet hours. */
+  postponeNotices(ids: readonly number[], dueAt: number): Promise<void>;
   /** Decides which delivery says them; undefined: none (they say nothing new). */
   assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
   /** They are with the outbox, and looked after until they are settled. */

@@ -1,6 +1,6 @@
 /** Changed routes, policies, rotas and quiet hours hold for alerts that are open already: their cards follow, by a reload or a restart. */
-import { expect, it } from "vitest";
-import { ANN, HOUR, MINUTE, OPS, ROOM, watch } from "./watch.js";
+import { describe, expect, it } from "vitest";
+import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const to = (...places: string[]) => ({ routes: { default: { to: places, remind: { times: 0 } } } });
 
@@ -161,4 +161,59 @@ it("quiet hours that are taken away let what waits be told at once, escalations 
   await on.reload({ routes });
   expect(on.posted().filter(({ text }) => /(No owner|Owner:)/.test(text))).toHaveLength(1);
   expect(on.posted().filter(({ body }) => body.mentions !== undefined)).toHaveLength(1);
+});
+
+describe("quiet hours that are changed while something waits for their end", () => {
+  const until = (to: string) => ({
+    routes: {
+      default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "5m", mention: ["loop:7"] }] },
+    },
+    destinations: { [ROOM]: { quiet: { from: "09:00", to, timezone: "UTC" } } },
+  });
+  /** One has an operator, one ended, one waits with its page. */
+  const waiting = async () => {
+    const on = await watch(until("12:00"));
+    const { id: had } = await on.raise({ fingerprint: "a", title: "Reply to Ann" });
+    await on.raise({ fingerprint: "c", title: "Reply to Cid" });
+    await on.alerts.act(had, { kind: "ack" }, ANN);
+    await on.raise({ fingerprint: "c", title: "Reply to Cid", state: "resolved", reason: "answered" });
+    const { id } = await on.raise();
+    await on.advance(10 * MINUTE);
+    expect(on.posted()).toEqual([]);
+    return { on, id };
+  };
+  const expectAll = (on: Watch) => {
+    expect(on.posted().filter(({ text }) => text.includes("While it was quiet: 3 alerts, 2 open"))).toHaveLength(1);
+    const pages = on.posted().filter(({ text }) => text.includes("Escalated: step 1 of 1"));
+    expect(pages.map(({ body }) => body.mentions !== undefined)).toEqual([true]);
+    expect(pages[0]?.text).toContain("It waited for the end of the quiet hours");
+    expect(on.posted()).toHaveLength(2);
+  };
+
+  it("it waits for the new end when they are prolonged", async () => {
+    const { on, id } = await waiting();
+    await on.reload(until("14:00"));
+    // Cards elsewhere show it.
+    expect((await on.alerts.get(id))?.urged?.default?.quietUntil).toBe(START + 4 * HOUR);
+    await on.advance(3 * HOUR);
+    expect(on.posted()).toEqual([]);
+    await on.advance(HOUR);
+    expectAll(on);
+  });
+
+  it("it waits for the new end when they were prolonged while the gateway was down over their old end", async () => {
+    const { on } = await waiting();
+    await on.crash(3 * HOUR, until("14:00"));
+    await on.advance(MINUTE);
+    expect(on.posted()).toEqual([]);
+    await on.advance(HOUR);
+    expectAll(on);
+  });
+
+  it("it waits for the new end when they are shortened", async () => {
+    const { on } = await waiting();
+    await on.reload(until("11:00"));
+    await on.advance(HOUR);
+    expectAll(on);
+  });
 });

@@ -6,6 +6,7 @@ import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/ale
 import { newId } from "../../lib/id.js";
 import { defaultDestination } from "../config.js";
 import { routeAt } from "../steps/route.js";
+import { postponePlaces } from "./postpone.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -14,6 +15,7 @@ const PAGE = 500;
 /** When the next place falls due. */
 export async function placeAlerts(destination: string, telling: Telling): Promise<number | undefined> {
   if (isWebhook(destination)) return undefined;
+  await postponePlaces(destination, PAGE, telling);
   for (;;) {
     const now = telling.clock.now();
     const waiting = await telling.store.waiting(destination, PAGE);

@@ -3,6 +3,7 @@ import { type Alert, isOpen, type Notice } from "../../domain/alert.js";
 import type { AlertsConfig } from "../config.js";
 import { stepIn, stepOf } from "../steps/escalate.js";
 import { stepTaken, urgingOf } from "../urging.js";
+import { postponeNotices } from "./postpone.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -12,6 +13,7 @@ export async function noticesFor(destination: string, limit: number, telling: Te
   for (;;) {
     const waiting = await store.notices(destination, limit);
     const removed = isWebhook(destination) ? waiting.filter((one) => !isStepOf(one, config)) : [];
+    if (removed.length === 0 && (await postponeNotices(waiting, telling))) continue;
     if (removed.length === 0) return waiting;
     for (const notice of removed) {
       const id = notice.alertId;

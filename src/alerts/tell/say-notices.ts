@@ -13,7 +13,6 @@ import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
-import { quietUntil } from "../quiet-hours.js";
 import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
 import { lostPrivately } from "../steps/fallback.js";
@@ -93,7 +92,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     }
     const fresh: Notice[] = [];
     for (const one of waiting) {
-      if (one.deliveryId !== undefined || !(await isDue(one, telling))) continue;
+      if (one.deliveryId !== undefined || one.dueAt > now) continue;
       if (await isHeld(one, telling)) holds = true;
       else fresh.push(one);
     }
@@ -161,15 +160,6 @@ async function heldByPause(destination: string, timely: readonly Saying[], telli
   const loss = { fate: "paused" as const, reason: pausedText(pause, config) };
   if (unsaid.length > 0) await lose(destination, unsaid, loss, telling);
   return held;
-}
-
-/** What waits does so for the end of quiet hours, which may be others by now. */
-async function isDue({ alertId, destination, dueAt }: Notice, { store, config, clock }: Telling): Promise<boolean> {
-  const now = clock.now();
-  if (dueAt <= now) return true;
-  const quiet = config.destinations[destination]?.quiet;
-  const alert = quiet && (await store.get(alertId));
-  return alert === undefined || quietUntil(quiet, alert.severity, now) === undefined;
 }
 
 /** An operator has its alert. Reminders are not held: they start anew when the alert needs an operator again. */

@@ -6,6 +6,7 @@ import { type AlertRecord, alertOf, type CardRecord, cardOf, type PlaceRecord, p
 type Cards = Pick<
   AlertStore,
   | "waiting"
+  | "postponePlaces"
   | "busyDestinations"
   | "place"
   | "placesOf"
@@ -25,6 +26,9 @@ type Cards = Pick<
 export function createCards({ database, read, write }: Connection): Cards {
   const waiting = database.prepare<[string, number], PlaceRecord>(
     "SELECT * FROM alert_places WHERE destination = ? AND is_waiting ORDER BY due_at LIMIT ?",
+  );
+  const postpone = database.prepare<[number, string]>(
+    "UPDATE alert_places SET due_at = ? WHERE destination = ? AND is_waiting AND kind = 'quiet'",
   );
   const busy = database.prepare<[], { destination: string }>(
     `SELECT destination FROM alert_places WHERE is_waiting
@@ -109,6 +113,7 @@ export function createCards({ database, read, write }: Connection): Cards {
 
   return {
     waiting: (destination, limit) => read(() => waiting.all(destination, limit).map(placeOf)),
+    postponePlaces: (destination, dueAt) => write(() => void postpone.run(dueAt, destination)),
     busyDestinations: () => read(() => busy.all().map(({ destination }) => destination)),
     place: (assigned, made) =>
       write(() => {

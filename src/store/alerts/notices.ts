@@ -26,6 +26,7 @@ export function createNotices({
   AlertStore,
   | "notices"
   | "noticesDueAt"
+  | "postponeNotices"
   | "assignNotices"
   | "noticesSent"
   | "requeueNotices"
@@ -44,6 +45,9 @@ export function createNotices({
   const dueAt = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND due_at = ? AND (delivery_id IS NOT NULL OR NOT is_sent) ORDER BY id`,
+  );
+  const postpone = database.prepare<[number, number]>(
+    "UPDATE alert_notices SET due_at = ? WHERE id = ? AND NOT is_sent",
   );
   const assign = database.prepare<[string | null, number, number, number]>(
     "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
@@ -83,6 +87,10 @@ export function createNotices({
   return {
     notices: (destination, limit) => read(() => waiting.all(destination, limit).map(noticeOf)),
     noticesDueAt: (destination, at) => read(() => dueAt.all(destination, at).map(noticeOf)),
+    postponeNotices: (ids, at) =>
+      write(() => {
+        for (const id of ids) postpone.run(at, id);
+      }),
     assignNotices: (ids, deliveryId) =>
       write(() => {
         const isDropped = deliveryId === undefined ? 1 : 0;

@@ -1,0 +1,33 @@
+/** Quiet hours that were changed while something waited for their end: it waits for the end that they have now. */
+import type { Notice } from "../../domain/alert.js";
+import { quietUntil } from "../quiet-hours.js";
+import type { Telling } from "./telling.js";
+
+/** What is told in the summary: all of it at one end, for which the summary is named. */
+export async function postponePlaces(destination: string, limit: number, telling: Telling): Promise<void> {
+  const { store, config, clock } = telling;
+  const end = quietUntil(config.destinations[destination]?.quiet, "info", clock.now());
+  if (end === undefined) return;
+  const waiting = await store.waiting(destination, limit);
+  if (waiting.some(({ kind, dueAt }) => kind === "quiet" && dueAt !== end)) await store.postponePlaces(destination, end);
+}
+
+/** False: they are all due when they should be. */
+export async function postponeNotices(waiting: readonly Notice[], telling: Telling): Promise<boolean> {
+  const { store, config, clock, run } = telling;
+  let isChanged = false;
+  for (const { id, alertId, destination, dueAt, waitedSince, copy, sentAt, deliveryId } of waiting) {
+    const now = clock.now();
+    const isHeld = waitedSince !== undefined && copy === undefined && sentAt === undefined;
+    if (deliveryId !== undefined || !(dueAt > now || isHeld)) continue;
+    const quiet = config.destinations[destination]?.quiet;
+    const alert = quiet && (await store.get(alertId));
+    const end = alert && quietUntil(quiet, alert.severity, now);
+    const until = end ?? Math.min(dueAt, now);
+    if (until === dueAt) continue;
+    await run({ kind: "postponed", id: alertId, dueAt, until });
+    await store.postponeNotices([id], until);
+    isChanged = true;
+  }
+  return isChanged;
+}
