@@ -126,6 +126,22 @@ it("a gap of the rota: the next person is called, and the page says why", async 
   expect(pages(on, ADMINS)).toEqual([]);
 });
 
+it("the substitute in a gap who was on call when the page was due is no other person", async () => {
+  const config = settings("11:00", { [ROOM]: "11:00" });
+  Object.assign(config.rotas.r, {
+    shifts: [
+      { from: "00:00", to: "10:30", person: "ann" },
+      { from: "12:00", to: "18:00", person: "ann" },
+    ],
+  });
+  const on = await start(config);
+  const { id } = await on.raise();
+  await on.advance(HOUR + 2 * MINUTE);
+  expect(whom(on)).toEqual(["<@7|ann>"]);
+  expect(pages(on)[0]?.text).toContain("Escalated: step 1 of 1 (ann). No one is on call in r");
+  expect((await on.alerts.history(id)).filter(({ event }) => event === "escalate")).toHaveLength(1);
+});
+
 it("a page that waits in the outbox for the end of a pause of its chat", async () => {
   const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
   const on = await watch(settings("10:01"), loop);

@@ -21,6 +21,7 @@ import {
   UNREACHED,
   WAITED,
 } from "./escalate.js";
+import { nameOfNotice } from "./fallback.js";
 import type { Route } from "./route.js";
 
 export interface Recalled {
@@ -58,7 +59,8 @@ export async function recall(
   if (urging.steps === Number(place)) note(urging, reach, alerting);
   const names = namesIn(step, reach, alerting);
   const first = titleOf(then.number, names, route, routes);
-  const changed = names === "" ? [] : [changedText(names)];
+  const isSame = first === nameOfNotice(notice);
+  const changed = isSame || names === "" ? [] : [changedText(names)];
   const isLast = urging.steps === Number(place) && nextStepOf(alert, route) === undefined;
   const { waitedSince } = notice;
   const last = [...(waitedSince !== undefined ? [WAITED] : []), ...(isLast ? [LAST] : [])];
@@ -67,8 +69,10 @@ export async function recall(
   const mentioned = mentionedBy(step, reach, alerting, now);
   const people = groupBy(reach.notified, (one) => one.name);
   const isCalledHere = reach.posted.includes(at) && people.every((person) => isReachedNow(at, person, alerting));
-  // Where the page waits as well, its people are looked up when that is posted.
-  const others = isCalledHere ? [] : reach.posted.filter((one) => !all.some(isWaitingAt(one)));
+  // Where the page waits as well, its people are looked up when that is posted. What calls these people already is not posted again.
+  const isThere = (chat: string) => (one: Notice) =>
+    one.destination === chat && (one.sentAt === undefined || nameOfNotice(one) === first);
+  const others = isCalledHere ? [] : reach.posted.filter((one) => !all.some(isThere(one)));
   for (const destination of new Set([...reach.posted.filter((one) => one === at), ...others, ...reach.elsewhere])) {
     const sentences = [first, ...changed, ...sentencesFor(destination, step, reach, alerting, now), ...last];
     const whom = mentionedAt(destination, mentioned, alerting);
@@ -87,15 +91,10 @@ export async function recall(
     const words = { sentences, step: then.number, sentTo, waitedSince };
     notify(plan, destination, { key: keyOf(destination), group, mentioned: [], words, dueAt }, alerting);
   }
-  const isKnown = plan.notices.every(({ destination, key }) =>
-    all.some((one) => one.destination === destination && one.key === key),
-  );
-  if (isKnown) return;
+  if (all.some((one) => nameOfNotice(one) === first)) return;
   plan.record(
     "escalate",
     CLOCK,
     [first, ...changed, ...sentencesFor(undefined, step, reach, alerting, now)].join(". "),
   );
 }
-
-const isWaitingAt = (chat: string) => (one: Notice) => one.destination === chat && one.sentAt === undefined;

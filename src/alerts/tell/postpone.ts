@@ -9,7 +9,8 @@ export async function postponePlaces(destination: string, limit: number, telling
   const end = quietUntil(config.destinations[destination]?.quiet, "info", clock.now());
   if (end === undefined) return;
   const waiting = await store.waiting(destination, limit);
-  if (waiting.some(({ kind, dueAt }) => kind === "quiet" && dueAt !== end)) await store.postponePlaces(destination, end);
+  if (waiting.some(({ kind, dueAt }) => kind === "quiet" && dueAt !== end))
+    await store.postponePlaces(destination, end);
 }
 
 /** False: they are all due when they should be. */
