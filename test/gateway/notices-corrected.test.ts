@@ -194,6 +194,48 @@ describe("the notice about an answer that was not passed on", () => {
     ]);
   });
 
+  it.each([
+    ["did not arrive", false],
+    ["arrived", true],
+  ])("says what became of the corrections and the deletion of an answer in doubt that %s", async (_, confirmed) => {
+    for (const direct of [undefined, CLOSED]) {
+      const { rig, near, far, answer, correct, lines } = await startDesk(direct);
+      near.script = () => IN_DOUBT;
+      await answer("the answer");
+      await answer("nonsense", { messageId: "f2" });
+      near.script = () => undefined;
+      await correct("the corrected answer");
+      await correct("the better answer");
+      await correct("no nonsense", { messageId: "f2" });
+      const address = { platform: "far", botId: "bot", chatId: "desk" };
+      await rig.receive({ kind: "deleted", eventId: "delete:f2", address, messageId: "f2", at: 0 });
+      await rig.idle();
+      const notices = () => (direct ? lines() : far.texts("dm-7"));
+      expect(notices().filter((text) => text.includes("/outbox"))).toHaveLength(6);
+      for (const id of ["d_m2f", "d_m3f"]) {
+        await rig.gateway.release(id, confirmed);
+        await rig.idle();
+      }
+      if (!confirmed) expect(near.texts("dm-5")).toEqual(["**Ada**: the better answer"]);
+      const [posted, corrected, deleted] = direct
+        ? [
+            "This message was passed on.",
+            "The corrected message was passed on.",
+            "The deletion of this message was passed on.",
+          ]
+        : [
+            "**Your message was posted in loop:bot:dm-5.**",
+            "**Your corrected message is shown in loop:bot:dm-5.**",
+            "**Your deleted message is not shown in loop:bot:dm-5.**",
+          ];
+      // The platform never gave the id of what arrived: it has to be deleted by hand.
+      const ends = confirmed
+        ? [posted, posted, corrected, corrected]
+        : [posted, deleted, corrected, corrected, deleted, deleted];
+      expect(notices().slice(0, ends.length)).toEqual(ends);
+    }
+  });
+
   it("is one for each correction: a later one that is refused has its own", async () => {
     const { near, answer, correct, lines } = await startDesk(CLOSED);
     await answer("the answer");

@@ -87,8 +87,8 @@ it("a copy that the platform refused is not sent by a retry", async () => {
   expect(await rig.gateway.release(copy.id)).toBe(false);
   await rig.idle();
   expect(rig.platform.texts()).toEqual([]);
-  // Only that it was not posted: there was nothing to delete.
-  expect(far.texts("dm-8")).toEqual([expect.stringContaining("Your message was not posted")]);
+  // There was nothing to delete: the notice that it was not posted, which names the retry, shows that.
+  expect(far.texts("dm-8")).toEqual(["**Your deleted message is not shown in loop:bot:room.**"]);
 });
 
 it("of a copy that was partly sent, what was posted is deleted and the rest is not sent by a retry", async () => {

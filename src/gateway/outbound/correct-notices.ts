@@ -9,29 +9,45 @@ import { askerOf, NEVER_HANDLED, noticeId, noticeOf, passesOn, purgedTexts } fro
 import type { Outbound } from "./sending.js";
 import { DELETED_BEFORE, withdraw } from "./withdraw.js";
 
+/** Why a held correction is not sent as an edit. */
+export const SENT_WITH_CORRECTION = "the message was sent with a correction";
+
 /** Far more than a person makes. */
 const MAX_CORRECTIONS = 100;
 
 /** Before it counts as sent: a crash between both leaves no notice as it was. */
 export async function correctNotices(delivery: Delivery, out: Outbound): Promise<void> {
   const asker = askerOf(delivery);
-  if (asker === undefined || delivery.operation === "delete" || !passesOn(delivery)) return;
-  const place = out.offers.placeName(delivery.address) ?? formatAddress(delivery.address);
-  const [posted, openly] =
-    delivery.operation === "edit"
-      ? [`**Your corrected message is shown in ${place}.**`, "The corrected message was passed on."]
-      : [`**Your message was posted in ${place}.**`, "This message was passed on."];
+  if (asker === undefined || !passesOn(delivery)) return;
+  const noticesOf = (all: readonly Delivery[]) =>
+    Promise.all(all.map((one) => out.store.outbox.get(noticeOf(one, asker))));
   const missed = await missedBefore(delivery, out);
   const causes = new Set([delivery, ...missed].map(({ cause }) => cause.id));
-  const notices = [
-    ...(await Promise.all(missed.map((one) => out.store.outbox.get(noticeOf(one, asker))))),
-    ...(await Promise.all([...causes].map((id) => givenUpNotes(id, out)))).flat(),
-  ];
-  for (const [notice, text] of await withLines(notices, [posted, openly], out)) {
+  const givenUp = await Promise.all([...causes].map((id) => givenUpNotes(id, out)));
+  await correctPassedOn(delivery, delivery.operation, [...(await noticesOf(missed)), ...givenUp.flat()], out);
+  await correctPassedOn(delivery, "edit", await noticesOf(await correctedWith(delivery, out)), out);
+}
+
+/** `operation`: what the notices are about. */
+async function correctPassedOn(
+  { address, cause }: Delivery,
+  operation: Delivery["operation"],
+  notices: readonly (Delivery | undefined)[],
+  out: Outbound,
+): Promise<void> {
+  const [privately, openly] = PASSED_ON[operation];
+  const place = out.offers.placeName(address) ?? formatAddress(address);
+  for (const [notice, text] of await withLines(notices, [`**${privately} in ${place}.**`, openly], out)) {
     if (isUnderWay(notice) && (await withdraw(notice.id, "the message was passed on after all", out))) continue;
-    await correct(notice, text, "passed on", delivery.cause, out);
+    await correct(notice, text, "passed on", cause, out);
   }
 }
+
+const PASSED_ON: Record<Delivery["operation"], readonly [privately: string, openly: string]> = {
+  send: ["Your message was posted", "This message was passed on."],
+  edit: ["Your corrected message is shown", "The corrected message was passed on."],
+  delete: ["Your deleted message is not shown", "The deletion of this message was passed on."],
+};
 
 /** An operator deleted it: no command that an earlier notice names sends it any more. */
 export async function noticePurged(delivery: Delivery, out: Outbound): Promise<void> {
@@ -87,6 +103,13 @@ async function withLines(
     if (line?.cause.id === notice.cause.id) found.push([line, openly]);
   }
   return found;
+}
+
+/** The corrections that it was sent with: they waited until an operator decided about it. */
+async function correctedWith({ id: targetId, round }: Delivery, { store }: Outbound): Promise<Delivery[]> {
+  if (round === 1) return [];
+  const edits = await store.outbox.list({ targetId, status: "superseded", limit: MAX_CORRECTIONS });
+  return edits.filter(({ reason }) => reason === SENT_WITH_CORRECTION);
 }
 
 /** Itself when it was given up before, and the earlier texts of the same message that did not arrive. */

@@ -1,7 +1,7 @@
 /** Sends a delivery after all that is held or dead, because an operator decided so. */
 import { heldWith } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
-import { correctNotices } from "./correct-notices.js";
+import { correctNotices, SENT_WITH_CORRECTION } from "./correct-notices.js";
 import { reportSent } from "./report-sent.js";
 import type { Outbound } from "./sending.js";
 import { DELETED_BEFORE } from "./withdraw.js";
@@ -18,8 +18,8 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   const changes = (await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS })).filter(
     ({ reason }) => reason === heldWith(deliveryId),
   );
-  if (!confirmed && changes.some(({ operation }) => operation === "delete"))
-    await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
+  const isDeleted = !confirmed && changes.some(({ operation }) => operation === "delete");
+  if (isDeleted) await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
   else if (!(await store.outbox.release(deliveryId, now, options))) return false;
   const delivery = await store.outbox.get(deliveryId);
   if (!delivery) return true;
@@ -33,10 +33,11 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
     await correctNotices(delivery, out);
     await reportSent(delivery, out);
   }
+  // Nothing is left to correct; the notice of each correction is changed with the message.
+  for (const { id, operation } of changes.reverse())
+    if (isDeleted && operation === "edit") await store.outbox.finish(id, "cancelled", DELETED_BEFORE, now);
+    else if (isCorrected) await store.outbox.finish(id, "superseded", SENT_WITH_CORRECTION, now);
+    else await release(id, false, out);
   out.wake(queueOf(delivery));
-  if (isCorrected)
-    for (const { id } of changes)
-      await store.outbox.finish(id, "superseded", "the message was sent with a correction", now);
-  else for (const change of changes.reverse()) await release(change.id, false, out);
   return true;
 }
