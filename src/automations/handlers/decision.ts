@@ -97,7 +97,7 @@ function withoutDecision(fields: [string, unknown][]): ReadDecision {
     fields.find(
       ([name, field]) =>
         DECIDING.has(name) ||
-        nearest(name, ["decision"]) !== undefined ||
+        nearest(name, ["decision", "description"]) === "decision" ||
         (typeof field === "string" && DECIDING_WORD.test(field) && !/\W/.test(field)) ||
         (name === "reason" && fields.length === 1),
     ) ?? [];

@@ -29,6 +29,12 @@ describe("the exit code decides", () => {
     });
   });
 
+  it("a description is no slip for a decision", async () => {
+    expect(await sh(`echo '{"title":"Login fails","description":"since Monday"}'`)).toMatchObject(
+      decided({ kind: "pass" }),
+    );
+  });
+
   it("2 blocks, with standard error as the reason", async () => {
     expect(await sh("echo 'not on Fridays' >&2; exit 2")).toMatchObject(
       decided({ kind: "block", reason: "not on Fridays" }),
