@@ -11,7 +11,7 @@ import { conversationText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";
 import { answeredQuestion, type Chosen, chosenBy, isNarrowed, needNoSelection, riskyButton } from "./filter.js";
-import { doubtText, findLetter, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import { doubtText, findLetter, heldTargetOf, isUnreadable, unreadable, unreadableText } from "./letter.js";
 import { waitText } from "./pauses-of.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -32,6 +32,13 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
     });
 
   if (delivery.isUnreadable) throw unreadable(id);
+  const target = await heldTargetOf(deps, id);
+  if (target !== undefined)
+    throw new HookgateError({
+      code: "HELD_WITH_TARGET",
+      message: `${id} cannot be released alone: it changes ${target}, which is held.`,
+      hint: `/outbox release ${target} decides about that message, and ${id} follows.`,
+    });
   const { confirmed } = context.options;
   const ambiguous = isAmbiguous(delivery);
   if (confirmed === true && !ambiguous)
@@ -100,6 +107,8 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   for (const { id, isAmbiguous, reason } of wanted) {
     context.signal.throwIfAborted();
     if (await isUnreadable(deps, id)) damaged.push(id);
+    // It follows what it changes.
+    else if ((await heldTargetOf(deps, id)) !== undefined) continue;
     else if (await deps.release(id, isAmbiguous && confirmed === true)) ends.push({ id, status: "held", reason });
   }
   const released = ends.length;

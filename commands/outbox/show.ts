@@ -15,7 +15,15 @@ import { needToReveal } from "../reveal.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { doubtText, findLetter, isDeletedByAuthor, nextStepButtons, nextStepText, tries } from "./letter.js";
+import {
+  doubtText,
+  findLetter,
+  heldTargetOf,
+  isDeletedByAuthor,
+  nextStepButtons,
+  nextStepText,
+  tries,
+} from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { pausesOf } from "./pauses-of.js";
 
@@ -54,6 +62,7 @@ async function showDelivery(
   const ambiguous = isAmbiguous(delivery);
   const message = delivery.frozen ?? delivery.message;
   const size = message && shortenedFrom(message);
+  const decided = (await heldTargetOf(deps, id)) ?? id;
   const mayAct =
     hasRole(context.operator.role, "operator") && !delivery.isUnreadable && (status === "held" || status === "dead");
   return answer({
@@ -114,7 +123,7 @@ async function showDelivery(
             ]
           : []),
         ...(mayAct && !ambiguous
-          ? [commandButton("Send it", `/outbox ${status === "held" ? "release" : "retry"} ${id}`, "primary")]
+          ? [commandButton("Send it", `/outbox ${status === "held" ? "release" : "retry"} ${decided}`, "primary")]
           : []),
         ...(hasRole(context.operator.role, "admin") && (status === "held" || status === "dead")
           ? [commandButton("Delete", `/outbox purge ${id}`, "danger")]

@@ -316,6 +316,25 @@ describe("/outbox release", () => {
     expect(await status("d_guarded")).toBe("waiting");
   });
 
+  it("does not release a change of what is held alone: the message that it changes is named everywhere", async () => {
+    await ambiguous("d_maybe");
+    await desk.store.outbox.enqueue([{ ...delivery("d_edit"), operation: "edit", targetId: "d_maybe" }], now());
+    await desk.store.outbox.finish("d_edit", "held", "what it changes is held: d_maybe", now());
+    await expect(desk.say("/outbox release d_edit")).rejects.toMatchObject({
+      code: "HELD_WITH_TARGET",
+      hint: "/outbox release d_maybe decides about that message, and d_edit follows.",
+    });
+    expect((await desk.say("/outbox show d_edit")).lines).toContain("/outbox release d_maybe");
+    const why = (await desk.say("/hooks why d_edit")).shown;
+    expect(why).toContain("`/outbox release d_maybe` decides about that message, and this follows");
+    expect(why).not.toContain("release d_edit");
+    expect((await desk.say("/outbox release all")).data).toMatchObject({ released: 0, unclear: 1 });
+    expect(desk.released).toEqual([]);
+    await desk.store.outbox.finish("d_maybe", "cancelled", "withdrawn", now());
+    await desk.say("/outbox release d_edit");
+    expect(desk.released).toEqual([{ id: "d_edit", confirmed: false }]);
+  });
+
   it("has nothing to release in one that was sent or decided upon", async () => {
     await ambiguous("d_maybe");
     await desk.say("/outbox release d_maybe confirmed");
