@@ -1,6 +1,8 @@
 /** What became of the edits and deletions of a message, where it was passed on to. */
+import { addressOf } from "../../src/domain/event.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
+import { code } from "../text.js";
 
 /** Edits of a message of the gateway, and edits and deletions of a copy, that a path shows. */
 const LAST_EDITS = 3;
@@ -37,4 +39,18 @@ export async function laterChanges({ store }: CommandDeps, { seq, targetId, mirr
 /** The last edits and deletions of what this delivery posted, oldest first. */
 export async function editsOf({ store }: CommandDeps, targetId: string): Promise<Delivery[]> {
   return (await store.outbox.list({ targetId, limit: LAST_EDITS })).reverse();
+}
+
+/** What became of an edit or deletion of a message that was not posted yet: nothing of its own is sent. Undefined when it changed nothing that waited. */
+export async function changedBeforeText({ store }: CommandDeps, row: InboxRow): Promise<string | undefined> {
+  const { event, outcome, receivedAt } = row;
+  if (event.kind !== "edited" && event.kind !== "deleted") return undefined;
+  const messageId = event.kind === "edited" ? event.message.messageId : event.messageId;
+  const original = await store.inbox.find(addressOf(event), messageId);
+  if (original === undefined) return undefined;
+  const { id, status, round, settledAt = 0 } = original;
+  const wasDead = status === "dead" || original.outcome === "deleted" || (round > 1 && settledAt > receivedAt);
+  if (outcome !== "forwarded" && !wasDead) return undefined;
+  const what = event.kind === "edited" ? "It corrected" : "It cancelled";
+  return `${what} ${code(`m${id}`)} before that was posted: ${code(`/hooks why m${id}`)} shows what became of it.`;
 }

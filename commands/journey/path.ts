@@ -18,6 +18,7 @@ import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { backgroundLines, hasNotRun, isAttempt, type StoredRuns } from "./background.js";
+import { changedBeforeText } from "./corrections.js";
 import { cutOffsOf, mayBeKilled } from "./cut-off.js";
 import { crashLines, enderText } from "./cut-off-points.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
@@ -45,7 +46,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
     ...(row ? inboundLines(deps, journey, row, now) : []),
     ...(row || own ? [] : journalLines(asked, taskId, dispatches, now)),
     ...inOrder([
-      ...(row ? inboundEnd(deps, journey, row, { crashes, now }) : []),
+      ...(row ? inboundEnd(deps, journey, row, { crashes, now, before: await changedBeforeText(deps, row) }) : []),
       ...decisions.map((one) => ({
         at: decidedAt(one, journey),
         text: `${clockTime(one.at, now)} ${decisionText(one, journey)}`,
@@ -265,7 +266,11 @@ function inboundEnd(
   deps: CommandDeps,
   journey: Journey,
   row: InboxRow,
-  { crashes, now }: { crashes: Awaited<ReturnType<typeof crashLines>>; now: number },
+  {
+    crashes,
+    now,
+    before,
+  }: { crashes: Awaited<ReturnType<typeof crashLines>>; now: number; before: string | undefined },
 ): Happening[] {
   const { deliveries, dispatches, gone } = journey;
   const open = whyUnhandled(journey, now);
@@ -281,7 +286,7 @@ function inboundEnd(
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
   const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;
   const isOver = ![...journey.stored.values()].some(({ status }) => isUnfinished(status));
-  const nothingText = isOver ? "Nothing was sent in answer." : "Nothing has been sent in answer yet.";
+  const nothingText = before ?? (isOver ? "Nothing was sent in answer." : "Nothing has been sent in answer yet.");
   return [{ at, text: endOf(deps, journey, row) }, ...(nothing ? [{ at, text: nothingText }] : [])];
 }
 

@@ -1,7 +1,9 @@
 /** Single deliveries as operators see and decide them. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { InboundEvent } from "../../src/domain/event.js";
 import { HOOKS_MAY_CRASH, MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
 import { shortenMessage } from "../../src/domain/long-message.js";
+import type { InboundMessage } from "../../src/domain/message.js";
 import type { DeliveryPart, NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
 
@@ -39,6 +41,38 @@ describe("a message that was shortened", () => {
     expect((await desk.say("/outbox show d_long")).shown).toContain(
       "The message was shortened: it had 34,000 characters.",
     );
+  });
+});
+
+describe("a change of a message that was not posted yet", () => {
+  it("is explained by the message that it changed, and not as if nothing had been sent", async () => {
+    const { inbox } = desk.store;
+    const message = (messageId: string, isEdit = false): InboundMessage => ({
+      ...{ ...at, messageId, isEdit, userId: "7", text: "the price is 10", attachments: [] },
+      ...{ isDm: false, isGroupMention: true, receivedAt: now() },
+    });
+    const settle = async (event: InboundEvent, outcome: string, deliveries: NewDelivery[] = []) =>
+      `m${(await inbox.accept(event, "web:web:lobby", now(), false, () => ({ outcome, deliveries }))).id}`;
+    const original = await settle({ kind: "message", eventId: "1", message: message("1") }, "returned", [
+      { ...delivery("d_m1f"), cause: { kind: "forward", id: "m1", depth: 0 } },
+    ]);
+    const edit = { kind: "edited", eventId: "e1", message: message("1", true) } as const;
+    const deletion = { kind: "deleted", eventId: "x1", address: at, messageId: "1", at: now() } as const;
+    for (const [change, what] of [
+      [edit, "It corrected"],
+      [deletion, "It cancelled"],
+    ] as const) {
+      const { shown } = await desk.say(`/hooks why ${await settle(change, "forwarded")}`);
+      expect(shown).toContain(`${what} \`${original}\` before that was posted: \`/hooks why ${original}\` shows`);
+      expect(shown).not.toContain("Nothing was sent");
+    }
+    const other = await settle({ ...edit, eventId: "e2" }, "noted");
+    expect((await desk.say(`/hooks why ${other}`)).shown).toContain("Nothing was sent in answer.");
+    const dead = { kind: "message", eventId: "2", message: message("2") } as const;
+    const { id } = await inbox.accept(dead, "web:web:lobby", now(), true);
+    await inbox.dead(id, "the guard is down", now());
+    const late = await settle({ ...edit, eventId: "e3", message: message("2", true) }, "noted");
+    expect((await desk.say(`/hooks why ${late}`)).shown).toContain(`It corrected \`m${id}\` before that was posted`);
   });
 });
 
