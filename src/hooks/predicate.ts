@@ -138,7 +138,7 @@ function typedFor(variables: Readonly<Record<string, JsonSchema>>): Environment 
 }
 
 /** The one in which expressions are evaluated: it holds nothing but functions. */
-const evaluation = once(environment);
+export const evaluation = once(environment);
 
 function environment(unlistedVariablesAreDyn = true): Environment {
   const patterns = new Map<string, RE2JS>();

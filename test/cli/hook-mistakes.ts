@@ -329,6 +329,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, match: { when: 'timestamp(payload.message.receivedAt) > timestamp("2020-01-01T00:00:00Z")' } },
     /match\.when: .*receivedAt is a number, and timestamp\(\) takes text such as "2026-01-31T09:00:00Z": for milliseconds, write timestamp\(int\(payload\.message\.receivedAt\) \/ 1000\)$/,
   ),
+  "a time zone that is none": hook(
+    { ...received, match: { when: 'timestamp(int(payload.message.receivedAt) / 1000).getHours("Mars/Base") >= 18' } },
+    /match\.when: .*there is no time zone "Mars\/Base": write a name such as "Europe\/Berlin"$/,
+  ),
+  "a month that no year has": hook(
+    { ...received, match: { when: "timestamp(int(payload.message.receivedAt) / 1000).getMonth() == 12" } },
+    /match\.when: .*getMonth\(\) == 12 never holds: .*getMonth\(\) is at most 11$/,
+  ),
+  "milliseconds that are read as seconds": hook(
+    { ...received, match: { when: "timestamp(int(payload.message.receivedAt)).getHours() > 8" } },
+    /match\.when: .*timestamp\(int\(payload\.message\.receivedAt\)\) is no time: timestamp\(\) takes whole seconds: for milliseconds, write timestamp\(int\(payload\.message\.receivedAt\) \/ 1000\)$/,
+  ),
   "a time that a condition cannot read": hook(
     { ...received, match: { when: 'timestamp(payload.message.text) > timestamp("2020-01-01")' } },
     /match\.when: .*timestamp\("2020-01-01"\) is no time: write timestamp\("2026-01-31T09:00:00Z"\)$/,

@@ -232,6 +232,21 @@ describe("matchers", () => {
     });
   });
 
+  it("without an answer are logged once for each hook that is fail-open", async () => {
+    const { hooks, log } = setUp();
+    hooks.registerModifying("sending", () => null, {
+      id: "guard",
+      match: { when: "int(payload.message.text) > 5" },
+    });
+    for (let time = 0; time < 2; time++) await hooks.fireModifying("sending", { message: { text: "hi", tags: [] } });
+    expect(log.map(({ level, message }) => [level, message])).toEqual([
+      [
+        "warn",
+        'Hook "guard" at sending: match.when had no answer for a payload, so the hook did not run: int() type error: cannot convert to int. `npx hookgate hooks why guard` shows each such case.',
+      ],
+    ]);
+  });
+
   it("see in the phase before what earlier handlers made of the data, and what a hook changed that then failed is not there", async () => {
     const { hooks, records } = setUp();
     const when = (title: string) => ({ when: `payload.title == "${title}"` });

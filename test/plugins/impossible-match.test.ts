@@ -11,6 +11,8 @@ const point = definePoint({
   model: "void",
   payload: z.object({
     n: z.number(),
+    at: z.number(),
+    seconds: z.number(),
     count: z.number().int().nonnegative(),
     severity: z.enum(["low", "high"]),
     toolName: z.string(),
@@ -18,7 +20,15 @@ const point = definePoint({
     tone: z.enum(["good", "bad"]).optional(),
   }),
   summary: "For tests.",
-  example: { n: 1, count: 1, severity: "low", toolName: "shell", message: { text: "hi" } },
+  example: {
+    n: 1,
+    at: 1_767_225_600_000,
+    seconds: 1_767_225_600,
+    count: 1,
+    severity: "low",
+    toolName: "shell",
+    message: { text: "hi" },
+  },
 });
 
 const problems = (match: Matcher) => impossibleMatches(match, point).map(({ message }) => message);
@@ -101,6 +111,36 @@ describe("a matcher is impossible when it asks for", () => {
       'no payload has "hihg" there, so this never matches (did you mean "high"?)',
     ],
     [
+      "a time zone that is none",
+      { when: 'timestamp(int(payload.at) / 1000).getHours("Europe/Berln") >= 18' },
+      'there is no time zone "Europe/Berln" (did you mean "Europe/Berlin"?): write a name such as "Europe/Berlin"',
+    ],
+    [
+      "an hour that no day has",
+      { when: 'timestamp(int(payload.at) / 1000).getHours("Europe/Berlin") == 24' },
+      'timestamp(int(payload.at) / 1000).getHours("Europe/Berlin") == 24 never holds: timestamp(int(payload.at) / 1000).getHours("Europe/Berlin") is at most 23',
+    ],
+    [
+      "a thirteenth month",
+      { when: "timestamp(int(payload.at) / 1000).getMonth() == 12" },
+      "timestamp(int(payload.at) / 1000).getMonth() == 12 never holds: timestamp(int(payload.at) / 1000).getMonth() is at most 11",
+    ],
+    [
+      "a night of one day",
+      { when: "timestamp(payload.seconds).getHours() >= 22 && timestamp(payload.seconds).getHours() < 6" },
+      "timestamp(payload.seconds).getHours() >= 22 and timestamp(payload.seconds).getHours() < 6 never hold together",
+    ],
+    [
+      "a time of milliseconds",
+      { when: "timestamp(int(payload.at)).getFullYear() == 2026" },
+      "timestamp(int(payload.at)) is no time: timestamp() takes whole seconds: for milliseconds, write timestamp(int(payload.at) / 1000)",
+    ],
+    [
+      "a time of parts of seconds",
+      { when: 'payload.message.text != "" && timestamp(payload.at / 1000) > timestamp("2026-01-01T00:00:00Z")' },
+      "timestamp(payload.at / 1000) is no time: timestamp() takes whole seconds: for milliseconds, write timestamp(int(payload.at) / 1000)",
+    ],
+    [
       "platforms that its chats are not of",
       { platforms: ["discord"], chats: ["web:lobby"] },
       "web:lobby is not of discord, which match.platforms asks for, so this never matches",
@@ -112,6 +152,10 @@ describe("a matcher is impossible when it asks for", () => {
   it.each<Matcher>([
     { when: "payload.n > 3 && payload.n < 5" },
     { when: "payload.n >= 5 && payload.n <= 5" },
+    { when: 'timestamp(int(payload.at) / 1000).getHours("Europe/Berlin") >= 18' },
+    { when: "timestamp(int(payload.seconds)).getMonth() == 11" },
+    { when: "timestamp(payload.message.text) > timestamp(int(payload.at) / 1000)" },
+    { when: "duration(payload.message.text).getHours() == 24" },
     { when: "payload.n > 5 || payload.n < 3" },
     { when: "payload.n > 5 && payload.n > 7 && payload.n == 8" },
     { when: "payload.count >= 0 && payload.count == 0" },

@@ -16,15 +16,15 @@ import {
 } from "./condition-field.js";
 import { patternProblem } from "./impossible-pattern.js";
 import { rangeProblems } from "./impossible-range.js";
-import { type TypedField, timeProblems } from "./impossible-time.js";
+import { calendarField, type TypedField, timeProblems, type Values } from "./impossible-time.js";
 
 /** The schema of each variable of the condition. */
 export type Variables = Readonly<Record<string, JsonSchema>>;
 
 const COMPARISONS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
 
-/** One sentence for each; a condition that cannot be parsed has none, because compiling it reports that. */
-export function conditionProblems(source: string, variables: Variables): string[] {
+/** One sentence for each; a condition that cannot be parsed has none, because compiling it reports that. `example`: a value of each variable. */
+export function conditionProblems(source: string, variables: Variables, example?: Values): string[] {
   const ast = parseCondition(source);
   if (ast === undefined) return [];
   const problems: string[] = [];
@@ -35,8 +35,9 @@ export function conditionProblems(source: string, variables: Variables): string[
     const wrong = fieldOf(node, scope)?.problem;
     if (wrong !== undefined) problems.push(wrong);
     if (COMPARISONS.has(node.op)) problems.push(...comparisonProblems(node, scope));
-    if (COMPARISONS.has(node.op) || node.op === "&&") problems.push(...rangeProblems(node, source, known));
-    problems.push(...timeProblems(node, source, (one) => typedField(known(one))));
+    if (COMPARISONS.has(node.op) || node.op === "&&")
+      problems.push(...rangeProblems(node, source, (one) => known(one) ?? calendarField(one, source)));
+    problems.push(...timeProblems(node, source, (one) => typedField(known(one)), example));
     if (node === ast) problems.push(...truthProblems(node, known));
     const ofItems = itemCondition(node, scope);
     if (ofItems !== undefined)

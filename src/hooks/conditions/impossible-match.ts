@@ -36,7 +36,8 @@ export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
     const problem = patternProblem(pattern);
     if (problem !== undefined) issues.push({ path: ["match", "tools", index], message: problem });
   });
-  if (match.when !== undefined) issues.push(...whenProblems(match.when, match.access, withPlatforms(payload, point)));
+  if (match.when !== undefined)
+    issues.push(...whenProblems(match.when, match.access, withPlatforms(payload, point), point.example));
   for (const field of ["chats", "users"] as const)
     match[field]?.forEach((text, index) => {
       const [platform = ""] = text.split(":");
@@ -98,10 +99,10 @@ function limitPlatforms(schema: JsonSchema): JsonSchema {
 }
 
 /** What the expression gets wrong otherwise is found when it is compiled. */
-function whenProblems(source: string, access: Matcher["access"], payload: JsonSchema): Issue[] {
+function whenProblems(source: string, access: Matcher["access"], payload: JsonSchema, example: unknown): Issue[] {
   const isNarrowed = access !== "any" && payload.properties?.access !== undefined;
   const seen = isNarrowed ? { ...payload, properties: { ...payload.properties, access: ALLOWED } } : payload;
-  return conditionProblems(source, { payload: seen }).map((message) => ({
+  return conditionProblems(source, { payload: seen }, { payload: example }).map((message) => ({
     path: ["match", "when"],
     message: message.startsWith('payload.access is never "denied"') && isNarrowed ? DENIED_UNSEEN : message,
   }));

@@ -57,7 +57,8 @@ function literalOf(node: ASTNode): number | string | boolean | undefined {
   return typeof value === "number" || typeof value === "string" || typeof value === "boolean" ? value : undefined;
 }
 
-interface Limits {
+/** Of a schema. */
+export interface Limits {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;

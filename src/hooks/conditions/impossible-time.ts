@@ -1,6 +1,12 @@
 /** Times and durations in a CEL condition that compare with nothing: CEL finds that out at each event only, and the hook never runs or never skips. */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
+import { errorMessage } from "../../lib/errors.js";
+import type { JsonSchema } from "../../lib/json-schema.js";
 import { once } from "../../lib/on-first-use.js";
+import { timezoneProblem } from "../../lib/timezone.js";
+import { evaluation } from "../predicate.js";
+import { isNode, type KnownField } from "./condition-field.js";
+import type { Limits } from "./impossible-range.js";
 
 export interface TypedField {
   /** As it is written: `payload.message.receivedAt`. */
@@ -11,6 +17,9 @@ export interface TypedField {
   readonly typeName: string;
 }
 
+/** Of each variable of the condition. */
+export type Values = Readonly<Record<string, unknown>>;
+
 /** Undefined when the node is no field, or one of several types. */
 type FieldOf = (node: ASTNode) => TypedField | undefined;
 
@@ -18,10 +27,16 @@ const EXAMPLES: Readonly<Record<string, string>> = { timestamp: "2026-01-31T09:0
 const OPERATORS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">="]);
 const MIRRORED: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
-/** One sentence for each. */
-export function timeProblems(node: ASTNode, source: string, fieldOf: FieldOf): string[] {
+/** One sentence for each. `example`: a value of each variable; undefined when there is none. */
+export function timeProblems(node: ASTNode, source: string, fieldOf: FieldOf, example: Values | undefined): string[] {
   const made = madeTime(node, source);
-  if (made !== undefined) return argumentProblems(made, fieldOf);
+  if (made !== undefined) {
+    const problems = argumentProblems(made, fieldOf);
+    return problems.length > 0 ? problems : unitProblems(made, fieldOf, example);
+  }
+  const zone = calendarField(node, source)?.zone;
+  const zoneProblem = typeof zone === "string" ? timezoneProblem(zone) : undefined;
+  if (zoneProblem !== undefined) return [`${zoneProblem}: write a name such as "Europe/Berlin"`];
   if (!OPERATORS.has(node.op)) return [];
   const [left, right] = node.args as [ASTNode, ASTNode];
   return [
@@ -54,6 +69,60 @@ function argumentProblems({ call, argument, text }: MadeTime, fieldOf: FieldOf):
   const better =
     field.type === "number" && call === "timestamp" ? `: for milliseconds, write ${timeOfNumber(field.name)}` : "";
   return [`${field.name} is ${field.typeName}, and ${call}() takes text such as ${example}${better}`];
+}
+
+const NO_SECONDS = /valid integer unix timestamp|timestamp\(double\)/;
+
+/** `timestamp(int(payload.message.receivedAt))`, and the same `/ 1000` without `int`: CEL takes whole seconds only. */
+function unitProblems({ text, argument }: MadeTime, fieldOf: FieldOf, example: Values | undefined): string[] {
+  const field = numberIn(argument, fieldOf);
+  if (field === undefined || example === undefined) return [];
+  try {
+    evaluation().evaluate(text, { ...example });
+  } catch (error) {
+    if (NO_SECONDS.test(errorMessage(error)))
+      return [
+        `${text} is no time: timestamp() takes whole seconds: for milliseconds, write ${timeOfNumber(field.name)}`,
+      ];
+  }
+  return [];
+}
+
+function numberIn(part: unknown, fieldOf: FieldOf): TypedField | undefined {
+  const field = isNode(part) ? fieldOf(part) : undefined;
+  if (field?.type === "number") return field;
+  const parts = Array.isArray(part) ? part : isNode(part) && part.op !== "value" ? [part.args] : [];
+  for (const one of parts) {
+    const found = numberIn(one, fieldOf);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The least and the largest number that a part of a time can be. */
+const CALENDAR: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  getFullYear: [1, 9999],
+  getMonth: [0, 11],
+  getDate: [1, 31],
+  getDayOfMonth: [0, 30],
+  getDayOfWeek: [0, 6],
+  getDayOfYear: [0, 365],
+  getHours: [0, 23],
+  getMinutes: [0, 59],
+  getSeconds: [0, 59],
+  getMilliseconds: [0, 999],
+};
+
+/** `timestamp(…).getHours()`, `….getHours("Europe/Berlin")`, as a field with limits. That of a duration takes no zone and has no limits. */
+export function calendarField(node: ASTNode, source: string): (KnownField & { zone: unknown }) | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [call, holder, [zone]] = node.args;
+  const limits = Object.hasOwn(CALENDAR, call) ? CALENDAR[call] : undefined;
+  const isOfTime = zone !== undefined || (holder.op === "call" && holder.args[0] === "timestamp");
+  if (limits === undefined || !isOfTime) return undefined;
+  const [minimum, maximum] = limits;
+  const schema: JsonSchema & Limits = { minimum, maximum };
+  return { name: source.slice(node.range.start, node.range.end), schema, zone: zone?.op === "value" && zone.args };
 }
 
 /** `payload.message.receivedAt > timestamp("2026-01-31T09:00:00Z")`. */

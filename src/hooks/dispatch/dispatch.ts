@@ -157,7 +157,14 @@ export abstract class Dispatch implements IsolationNote {
     if (mismatch === undefined) return undefined;
     if (mismatch.error !== undefined && entry.closing !== "open")
       return new HookConditionError(`match.${mismatch.field} has no answer for this payload: ${mismatch.error}`);
-    return { reason: `${mismatch.field}: ${mismatch.reason}`, unanswered: mismatch.error !== undefined };
+    const unanswered = mismatch.error !== undefined;
+    if (unanswered && !this.dryRun)
+      this.warnOnce(
+        entry,
+        `match.${mismatch.field} had no answer for a payload, so the hook did not run: ${mismatch.error}. \`npx hookgate hooks why ${entry.id}\` shows each such case.`,
+        NO_ANSWER,
+      );
+    return { reason: `${mismatch.field}: ${mismatch.reason}`, unanswered };
   }
 
   /** It is part of a loop: no hook runs, and the record has the reason. Gives the ids of the hooks that would have run. */
@@ -247,10 +254,10 @@ export abstract class Dispatch implements IsolationNote {
   }
 
   /** The same once for each hook: the point may fire every few seconds, and the journal has every run. */
-  warnOnce(entry: Entry, what: string): void {
-    if (entry.warnings?.has(what) === true) return;
+  warnOnce(entry: Entry, what: string, subject = what): void {
+    if (entry.warnings?.has(subject) === true) return;
     entry.warnings ??= new Set();
-    entry.warnings.add(what);
+    entry.warnings.add(subject);
     this.warn(entry, what);
   }
 
@@ -290,6 +297,7 @@ export abstract class Dispatch implements IsolationNote {
   }
 }
 
+const NO_ANSWER = "its condition had no answer";
 const ENDED = { failed: "failed", timed_out: "timed out", interrupted: "was interrupted" } as const;
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
