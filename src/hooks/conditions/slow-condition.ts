@@ -48,7 +48,7 @@ function firstOf<T>(all: readonly T[], find: (one: T) => string | undefined): st
 }
 
 const instead = (loop: string) =>
-  `again for each item of ${loop}, so a long text stops the gateway: move it out of the loop, write \`item in list\`, or decide in a program (run.shell, run.module)`;
+  `again for each item of ${loop}, so a long text stops the gateway: move it out of the loop, write \`item in list\` for a list of at most some hundred items, or decide in a program (run.shell, run.module)`;
 
 function ownProblem(node: ASTNode, place: Place): string | undefined {
   const { sizes, loop } = place;
