@@ -90,9 +90,10 @@ function refused(
   if (movedTo !== undefined) return { kind: "moved", toChatId: movedTo };
   // A request that timed out (408) may have been taken all the same.
   if (status >= 500 || status === 408) return unanswered(true, error, attempt);
-  // Asked for a second time before: see send. Nothing is lost meanwhile.
-  if (isTokenRefused(failure) || isLoggedOut(failure))
-    return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
+  // Asked for a second time before: see send. The platform goes offline, so no long pause outlives a start with another token.
+  if (isTokenRefused(failure)) return { kind: "retry", error, scope: "bot" };
+  // Nothing is lost meanwhile.
+  if (isLoggedOut(failure)) return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
   // Every method that sends exists, so it is a mistake of a server in between.
   if (status === 404) return { kind: "retry", error, scope: "chat" };
   if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))

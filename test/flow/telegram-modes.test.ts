@@ -70,6 +70,22 @@ describe("webhook mode", () => {
     await allOnline(gateway, 70_000, ["telegram"]);
   });
 
+  it("leaves no pause of a refused token behind when the next start has one that Telegram takes", async () => {
+    const { gateway, telegram } = stack;
+    const action = { kind: "refuse", status: 401, description: "Unauthorized" } as const;
+    telegram.fail({ method: "sendMessage|getMe", times: 1000, action });
+    telegram.people.says("echo with the renewed token", { chatId: telegram.chatId });
+    const state = async () => (await readiness(gateway.url)).platforms.telegram?.state;
+    await until(async () => (await state()) === "offline", "the platform being offline");
+    await gateway.stop();
+    telegram.faults.clear();
+    await gateway.start();
+    await allOnline(gateway, 30_000, ["telegram"]);
+    const pauses = async () => (await invoke(gateway.url, "/pauses")).text;
+    await until(async () => !(await pauses()).includes("Unauthorized"), "the end of the pause", 20_000);
+    await answered(telegram.chatId, "with the renewed token");
+  });
+
   it("refuses a call without the secret, or with a wrong one, and takes nothing from it", async () => {
     const update = {
       update_id: 999_000_001,

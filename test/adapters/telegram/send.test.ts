@@ -736,7 +736,7 @@ describe("what a send reports", () => {
     const running = await startAdapter();
     running.fake.fail({ method: "sendMessage|getMe", times: 2, action: refuse(401, "Unauthorized") });
     const result = await running.send(create(running, { text: "x" }));
-    expect(result).toMatchObject({ kind: "retry", scope: "bot", afterMs: 60_000 });
+    expect(result).toEqual({ kind: "retry", error: "401 Unauthorized", scope: "bot" });
   });
 
   it("formatting that is refused goes before the links to press", async () => {
