@@ -3,6 +3,7 @@
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
+import { boundaryBefore } from "../../src/lib/markdown/graphemes.js";
 import { readRich } from "../../src/lib/markdown/message.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
@@ -60,10 +61,18 @@ function titleOf({ content, embeds }: PartBody): string {
   for (const line of shown.flatMap((text) => (typeof text === "string" ? text.split("\n") : []))) {
     const words = line.replaceAll(REFERENCE, "").trim();
     const { text } = readRich(words, "markdown", { canLink: () => true });
-    const title = [...text.replace(/\s+/g, " ").trim()].slice(0, MAX_THREAD_NAME / 2).join("");
+    const title = shortTitle(text.replace(/\s+/g, " ").trim());
     if (/[\p{L}\p{N}]/u.test(title)) return title;
   }
   return NEUTRAL_TITLE;
+}
+
+/** After a word, unless that leaves too little. */
+function shortTitle(text: string): string {
+  if (text.length <= MAX_THREAD_NAME) return text;
+  const space = text.lastIndexOf(" ", MAX_THREAD_NAME - 1);
+  const end = space > MAX_THREAD_NAME / 2 ? space : boundaryBefore(text, 0, MAX_THREAD_NAME - 1);
+  return `${text.slice(0, end)}…`;
 }
 
 const forumTags = z.object({

@@ -697,6 +697,8 @@ describe("trouble", () => {
     ["Orders wait", { text: "<@1576658655531499527>", card: { title: "Orders wait" } }],
     ["Person 9101: forum_ok 1", { text: "**Person 9101**: forum\\_ok 1\nmore" }],
     ["New message", { text: "…" }],
+    [`Grace ${"waits for a ".repeat(7)}first…`, { text: `Grace ${"waits for a ".repeat(7)}first response` }],
+    [`${"🔶".repeat(49)}a…`, { text: `${"🔶".repeat(49)}${"a".repeat(9)}` }],
   ])("to a forum is listed as %s", async (name, message) => {
     expect(await rig.say(message, { chatId: fake.forumId })).toMatchObject({ kind: "sent" });
     expect(lastPost()).toMatchObject({ status: 201, body: { name } });
