@@ -31,8 +31,8 @@ export type Occasion =
   | { kind: "action"; id: string; action: PersonAction; by: Actor }
   /** Its card, or what was said besides, could not be told at a destination. */
   | ({ kind: "undelivered"; id: string } & Undelivered)
-  /** The alert ended before this page was posted. */
-  | { kind: "unposted"; id: string; destination: string; notice: NoticeWords }
+  /** The alert ended before this page was posted, or its chat left the route (`why`). */
+  | { kind: "unposted"; id: string; destination: string; notice: NoticeWords; why?: string }
   /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
   | ({ kind: "posted"; id: string } & Posted)
   /** This page waits for a webhook that the settings have no longer. */

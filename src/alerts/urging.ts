@@ -1,5 +1,5 @@
 /** How far each route of an alert has gone without an acknowledgement, and in which chats. */
-import { type Alert, isOpen, type TakenStep, type Urging } from "../domain/alert.js";
+import { type Alert, isOpen, type KnownPlace, type TakenStep, type Urging } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
 import { isAtLeast } from "./quiet-hours.js";
 import type { Step } from "./reach.js";
@@ -147,3 +147,7 @@ export function placesOf(plan: Plan, route: Route, routes: readonly Route[]): st
       leads(route, destination) || (route === routes[0] && !routes.some((one) => leads(one, destination))),
   );
 }
+
+/** Where the alert went; undefined while it is told in this chat. */
+export const leftFor = (places: readonly KnownPlace[], chat: string): readonly string[] | undefined =>
+  places.find((one) => one.destination === chat && !one.isWaiting && one.cardId === undefined)?.movedTo;

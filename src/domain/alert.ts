@@ -200,6 +200,8 @@ export interface Place {
 export interface KnownPlace extends Place {
   isWaiting: boolean;
   cardId?: string;
+  /** Where the alert went when it left this chat. */
+  movedTo?: readonly string[];
 }
 
 /** One message at one destination, for one alert or for a list of them. */

@@ -217,3 +217,35 @@ describe("quiet hours that are changed while something waits for their end", () 
     expectAll(on);
   });
 });
+
+it("a page that waits for a chat that leaves the route follows its alert, unless its people are called there already", async () => {
+  const through = (...places: string[]) => ({
+    routes: { default: { to: places, remind: { times: 0 }, escalate: [{ after: "5m", mention: ["loop:7"] }] } },
+    destinations: { [ROOM]: { quiet: { from: "09:00", to: "12:00", timezone: "UTC" } } },
+  });
+  const pages = (on: Watch, chat: string) =>
+    on.posted(chat).filter(({ text }) => /<@7>[\s\S]*Escalated: step 1 of 1/.test(text));
+  for (const before of [[ROOM], [ROOM, OPS]]) {
+    const on = await watch(through(...before));
+    const { id } = await on.raise();
+    await on.advance(10 * MINUTE);
+    expect(on.posted()).toEqual([]);
+    await on.reload(through(OPS));
+    await on.advance(MINUTE);
+    expect(pages(on, OPS)).toHaveLength(1);
+    expect(pages(on, OPS)[0]?.text).not.toContain("waited for the end");
+    await on.advance(2 * HOUR);
+    expect(on.posted()).toEqual([]);
+    expect(pages(on, OPS)).toHaveLength(1);
+    const dropped = (await on.alerts.history(id)).filter(({ event }) => event === "unposted");
+    expect(dropped.map(({ reason }) => reason)).toEqual(
+      before.includes(OPS)
+        ? [
+            expect.stringContaining(
+              `${ROOM} did not get "Escalated: step 1 of 1 (loop:7)": the chat is no longer on the route`,
+            ),
+          ]
+        : [],
+    );
+  }
+});

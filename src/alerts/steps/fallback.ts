@@ -154,13 +154,17 @@ const LOST: ReadonlySet<string> = new Set(["undelivered", "in_doubt"]);
 /** Into the history, which says that the step was taken. */
 export function unposted(
   plan: Plan,
-  { destination, notice }: { destination: string; notice: NoticeWords },
+  {
+    destination,
+    notice,
+    why = "the alert had ended before it was posted",
+  }: { destination: string; notice: NoticeWords; why?: string },
   { placeName }: Alerting,
 ): void {
   // A webhook may have it, and its answer was lost.
   const how = isWebhook(destination) ? "did not confirm" : "did not get";
   const what = `${shownAs(destination, placeName)} ${how} "${nameOfNotice(notice)}"`;
-  plan.record("unposted", OUTBOX(destination), `${what}: the alert had ended before it was posted`);
+  plan.record("unposted", OUTBOX(destination), `${what}: ${why}`);
 }
 
 export interface Posted {

@@ -5,7 +5,7 @@ import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { askReaders, isReachedNow, reachOf } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
-import { nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
+import { leftFor, nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import {
   changedText,
@@ -37,6 +37,7 @@ export async function recall(
 ): Promise<void> {
   const { alert, now } = plan;
   const { destination: at, dueAt } = notice;
+  const left = leftFor(plan.knownPlaces, at);
   const ofStep = stepIn(notice.key) ?? notice.key;
   const { route: name, step: place } = stepOf(ofStep) ?? {};
   const route = routes.find((one) => one.name === name);
@@ -44,8 +45,9 @@ export async function recall(
   const urging = urgingOf(alert, { name: name ?? "" });
   const { then, now: step } = stepTaken(urging, Number(place), route?.settings.escalate ?? []);
   if (route === undefined || then === undefined || step === undefined) {
-    const { alertId, destination, kind, mentions } = notice;
-    plan.notices.push({ ...noticeWords(notice), alertId, destination, kind, key: keyOf(at), mentions, dueAt });
+    const { alertId, kind, mentions } = notice;
+    for (const destination of left ?? [at])
+      plan.notices.push({ ...noticeWords(notice), alertId, destination, kind, key: keyOf(at), mentions, dueAt });
     return;
   }
   const all = (await alerting.store.noticesWith(alert.id, ofStep)).filter(({ key }) => stepIn(key) === ofStep);
@@ -63,7 +65,8 @@ export async function recall(
   const changed = isSame || names === "" ? [] : [changedText(names)];
   const isLast = urging.steps === Number(place) && nextStepOf(alert, route) === undefined;
   const { waitedSince } = notice;
-  const last = [...(waitedSince !== undefined ? [WAITED] : []), ...(isLast ? [LAST] : [])];
+  const isWaited = waitedSince !== undefined && left === undefined;
+  const last = [...(isWaited ? [WAITED] : []), ...(isLast ? [LAST] : [])];
   const end = reach.isUnreached ? UNREACHED : "";
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);

@@ -3,6 +3,7 @@ import { type Alert, isOpen, type Notice } from "../../domain/alert.js";
 import type { AlertsConfig } from "../config.js";
 import { stepIn, stepOf } from "../steps/escalate.js";
 import { stepTaken, urgingOf } from "../urging.js";
+import { follow, waitingWhereLeft } from "./left-chats.js";
 import { postponeNotices } from "./postpone.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
@@ -12,14 +13,18 @@ export async function noticesFor(destination: string, limit: number, telling: Te
   const { store, config, run } = telling;
   for (;;) {
     const waiting = await store.notices(destination, limit);
-    const removed = isWebhook(destination) ? waiting.filter((one) => !isStepOf(one, config)) : [];
+    const removed = isWebhook(destination)
+      ? waiting.filter((one) => !isStepOf(one, config))
+      : await waitingWhereLeft(waiting, telling);
     if (removed.length === 0 && (await postponeNotices(waiting, telling))) continue;
     if (removed.length === 0) return waiting;
     for (const notice of removed) {
       const id = notice.alertId;
       const alert = await store.get(id);
       if (alert === undefined) continue;
-      if (isOpen(alert.state)) await run({ kind: "readdressed", id, notice, to: addressOf(notice, alert, config) });
+      if (!isWebhook(destination)) await follow(notice, telling);
+      else if (isOpen(alert.state))
+        await run({ kind: "readdressed", id, notice, to: addressOf(notice, alert, config) });
       else await run({ kind: "unposted", id, destination, notice });
     }
     // Done twice after a crash in between, they are at the new address and at the fallback once.

@@ -50,6 +50,7 @@ export interface PlaceRecord {
   due_at: number;
   is_waiting: number;
   card_id: string | null;
+  moved_to: string | null;
 }
 
 export function placeOf(row: PlaceRecord): KnownPlace {
@@ -61,6 +62,7 @@ export function placeOf(row: PlaceRecord): KnownPlace {
     dueAt: row.due_at,
     isWaiting: row.is_waiting === 1,
     cardId: row.card_id ?? undefined,
+    movedTo: row.moved_to === null ? undefined : (JSON.parse(row.moved_to) as string[]),
   };
 }
 
