@@ -104,6 +104,32 @@ describe("deadlines", () => {
     expect(records.flatMap(({ runs }) => runs).filter(({ outcome }) => outcome === "timed_out")).toEqual([]);
   });
 
+  it.each([
+    ["before", 200],
+    ["beside", 50],
+  ])("are not charged to a hook %s which the condition of another one blocks the process", async (_, priority) => {
+    const { hooks, clock, records, log } = setUp();
+    let leftMs = priority > 100 ? 6_000 : 0;
+    const startsBlock = async () => {
+      if (priority < 100) leftMs = 6_000;
+    };
+    hooks.registerVoid("seen", startsBlock, { id: "innocent", priority, match: { when: "payload.n == 1" } });
+    hooks.registerVoid("seen", () => {}, { id: "slow", match: { when: 'payload.access == "denied"' } });
+    const payload = {
+      ...seen(),
+      get access() {
+        clock.block(leftMs);
+        leftMs = 0;
+        return "allowed" as const;
+      },
+    };
+    await hooks.fireVoid("seen", payload);
+    expect(Object.fromEntries(outcomes(records[0]) ?? [])).toEqual({ innocent: "passed", slow: "skipped" });
+    expect(log.map(({ message }) => message)).toEqual([
+      'Hook "slow" at seen: its condition took 6000 ms and blocked the process meanwhile. Write a shorter one, or decide in a program (run.shell, run.module).',
+    ]);
+  });
+
   it("discard a late result and swallow a late rejection, said at debug level", async () => {
     const { hooks, clock, log } = setUp();
     const late = gate<{ text: string }>();

@@ -153,7 +153,10 @@ export abstract class Dispatch implements IsolationNote {
     if (!entry.enabled) return { reason: "it was disabled before its turn" };
     if (entry.pluginId !== undefined && this.allowedPlugins()?.includes(entry.pluginId) === false)
       return { reason: `plugin "${entry.pluginId}" is not allowed in this conversation` };
-    const mismatch = entry.matcher?.mismatch(this.seenBy(entry), this.firing?.access);
+    const { matcher } = entry;
+    const startedMs = matcher === undefined ? 0 : this.startMs();
+    const mismatch = matcher?.mismatch(this.seenBy(entry), this.firing?.access);
+    if (matcher !== undefined) this.conditionEnded(entry, this.startMs() - startedMs);
     if (mismatch === undefined) return undefined;
     if (mismatch.error !== undefined && entry.closing !== "open")
       return new HookConditionError(`match.${mismatch.field} has no answer for this payload: ${mismatch.error}`);
@@ -165,6 +168,14 @@ export abstract class Dispatch implements IsolationNote {
         NO_ANSWER,
       );
     return { reason: `${mismatch.field}: ${mismatch.reason}`, unanswered };
+  }
+
+  /** The time of its condition is neither that of the next handler nor of those under way. Known where runs are recorded. */
+  private conditionEnded(entry: Entry, tookMs: number): void {
+    if (tookMs <= BLOCKS_MS) return;
+    this.kernel.wheel.returned(this.nowMs());
+    const what = `its condition took ${Math.round(tookMs)} ms and blocked the process meanwhile. Write a shorter one, or decide in a program (run.shell, run.module).`;
+    this.warnOnce(entry, what, SLOW);
   }
 
   /** It is part of a loop: no hook runs, and the record has the reason. Gives the ids of the hooks that would have run. */
@@ -297,6 +308,8 @@ export abstract class Dispatch implements IsolationNote {
   }
 }
 
+const BLOCKS_MS = 1_000;
+const SLOW = "its condition is slow";
 const NO_ANSWER = "its condition had no answer";
 const ENDED = { failed: "failed", timed_out: "timed out", interrupted: "was interrupted" } as const;
 
