@@ -76,7 +76,7 @@ describe("webhook mode without an address and a secret", () => {
 describe("settings of a platform whose token has a misspelt name", () => {
   const WHY =
     /Telegram is off, because TELEGRAM_TOKEN is not set, and TELEGRAM_TOEKN is: if that is the bot token, rename it to TELEGRAM_TOKEN/;
-  const config = { telegram: { access: { dms: "everyone" } } };
+  const config = { telegram: { access: { dms: "operators" } } };
 
   it("are a warning in the log, /status and `check`", async () => {
     const env = { TELEGRAM_TOEKN: "1:a", DISCORD_TOEKN: "a" };
