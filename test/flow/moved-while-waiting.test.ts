@@ -16,7 +16,7 @@ beforeAll(async () => {
     withFlow: false,
     config: {
       telegram: { access: { dms: "everyone", chats: ["*"] } },
-      gateway: { default_route: { forward: `telegram::${GROUP}` }, inbox_attempts: 1 },
+      gateway: { default_route: { forward: `telegram::${GROUP}` }, inbox_attempts: 2 },
       hooks: [
         {
           ...{ id: "guard", on: "inbound_claim", on_failure: "closed" },
