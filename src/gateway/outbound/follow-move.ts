@@ -32,23 +32,28 @@ export async function recordMove(
 type Moved = Pick<Outbound, "moves" | "conversations">;
 
 /** Something waits, or is under way, under a former id of the chat: it is older, and wakes this queue when it has followed. */
-export function isBehindFormer(queue: string, { moves, conversations }: Moved) {
+export function isBehindFormer(queue: string, { moves, conversations }: Moved): boolean {
+  // Asked for each message.
+  if (moves.isEmpty) return false;
   return formerKeys(queue, readQueue(queue), moves).some((key) => !conversations.queueOf(key).isEmpty);
 }
 
 /** The same of events, which are handled in the order of the chat. */
 export function isLaneBehindFormer({ key, conversation }: Lane, { moves, conversations }: Moved): boolean {
+  if (moves.isEmpty) return false;
   const former = formerKeys(key, { conversation: conversation.address }, moves);
   return former.some((one) => conversations.laneOf(one).hasRows);
 }
 
 /** Nothing is open in this queue any more: what is new under the chat's id of today may go. */
 export function wakeFollower(queue: string, { moves, wake }: Pick<Outbound, "moves" | "wake">): undefined {
+  if (moves.isEmpty) return;
   const follower = keyOfToday(queue, readQueue(queue), moves);
   if (follower !== undefined) wake(follower);
 }
 
 export function wakeLaneFollower({ key, conversation }: Lane, { moves, conversations }: Moved): undefined {
+  if (moves.isEmpty) return;
   const follower = keyOfToday(key, { conversation: conversation.address }, moves);
   if (follower !== undefined) conversations.wake(conversations.laneOf(follower));
 }
@@ -58,7 +63,7 @@ type Start = { conversation: string };
 
 /** None of a chat that moved on: it is woken by nothing, and what is in it follows, too. */
 function formerKeys(key: string, { conversation }: Start, moves: MovedChats): string[] {
-  const at = moves.isEmpty ? undefined : parseAddress(conversation);
+  const at = parseAddress(conversation);
   if (!at || moves.current(at) !== at) return [];
   const former = moves.former(at) ?? [];
   return former.map((chatId) => formatAddress({ ...at, chatId }) + key.slice(conversation.length));
@@ -66,7 +71,7 @@ function formerKeys(key: string, { conversation }: Start, moves: MovedChats): st
 
 /** Undefined when the key has it. */
 function keyOfToday(key: string, { conversation }: Start, moves: MovedChats): string | undefined {
-  const at = moves.isEmpty ? undefined : parseAddress(conversation);
+  const at = parseAddress(conversation);
   const now = at && moves.current(at);
   return now && now !== at ? formatAddress(now) + key.slice(conversation.length) : undefined;
 }
