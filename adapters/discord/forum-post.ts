@@ -17,7 +17,7 @@ import { lighter, noteCard, traitsOf, type Upload } from "./upload.js";
 const TAG_REQUIRED = 40067;
 /** Title was blocked by automatic moderation. */
 const TITLE_BLOCKED = 200001;
-/** Of what has no words, and of what Discord refuses to list under its own. */
+/** The title where there are no words, and where Discord refuses to list a post under its own. */
 const NEUTRAL_TITLE = "New message";
 /** https://docs.discord.com/developers/reference#message-formatting */
 const REFERENCE = /\\?<(?:@[!&]?|#|id:|t:|\/[^:<>]*:|a?:\w+:)[^<>]*>/g;

@@ -77,7 +77,7 @@ async function readRows(all: CommandDeps, hooks: readonly HookInfo[], hookId?: s
   return { rows, remark: remark ?? unread };
 }
 
-/** Of a damaged journal nothing is on record. */
+/** Nothing is on record in a damaged journal. */
 function withoutFailures(deps: CommandDeps, onFailure: (error: unknown) => void): CommandDeps {
   const { journal } = deps.store;
   const none = (error: unknown) => void onFailure(error);

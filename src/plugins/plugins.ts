@@ -126,9 +126,9 @@ class ConfiguredPlugins implements Plugins {
   #holders: Holder[];
   /** See `PluginsChange.unfit`. */
   #unfitOfFiles: () => readonly Problem[] = () => [];
-  /** Of a list that was not accepted: its plugins may be the reason. */
+  /** Files of a list that was not accepted: its plugins may be the reason. */
   #filesNotAccepted: readonly string[] = [];
-  /** Of the modules: each reload imports new ones. */
+  /** Counts reloads: each imports the modules again. */
   #version = 0;
   #isLoaded = false;
   #isStopped = false;

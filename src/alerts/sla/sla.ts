@@ -68,7 +68,7 @@ export interface Sla {
 /** The keys of its work. */
 const DUE = "due";
 const SAY = "say";
-const RECKON = "reckon";
+const RECALCULATE = "recalculate";
 const CLOCK_SET = "clock set";
 /** Clocks read at once. */
 const PAGE = 500;
@@ -118,7 +118,7 @@ class FollowedWork implements Sla {
           ? this.#processDueClocks()
           : key === SAY
             ? announceWaiting(announceDeps)
-            : this.#reckonAnew();
+            : this.#recalculate();
       },
       maxParallel: 3,
       clock,
@@ -178,7 +178,7 @@ class FollowedWork implements Sla {
       this.#config = next;
       this.#policies = policies;
       this.conversations.policiesChanged();
-      this.#wake(RECKON);
+      this.#wake(RECALCULATE);
     };
   }
 
@@ -255,7 +255,7 @@ class FollowedWork implements Sla {
   }
 
   /** Clocks that were computed with other policies; and conversations that another policy may match now. */
-  async #reckonAnew(): Promise<undefined> {
+  async #recalculate(): Promise<undefined> {
     const { store, openWork } = this.#deps;
     const hashes = this.#policies.map(({ hash }) => hash);
     for (let afterSeq = 0; ; ) {

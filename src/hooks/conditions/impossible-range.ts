@@ -57,7 +57,7 @@ function literalOf(node: ASTNode): number | string | boolean | undefined {
   return typeof value === "number" || typeof value === "string" || typeof value === "boolean" ? value : undefined;
 }
 
-/** Of a schema. */
+/** As a schema gives it. */
 export interface Limits {
   readonly minimum?: number;
   readonly maximum?: number;

@@ -17,7 +17,7 @@ export interface TypedField {
   readonly typeName: string;
 }
 
-/** Of each variable of the condition. */
+/** For each variable of the condition. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** Undefined when the node is no field, or one of several types. */
