@@ -9,8 +9,8 @@ import type { RepliedTo } from "../gateway/contract.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
+import { adminsOf } from "./admins.js";
 import { directAddress, directPerson, spelled } from "./direct.js";
-import { adminsOf } from "./hooks.js";
 import { accountProblem, nameIn } from "./people.js";
 
 interface Deps

@@ -5,7 +5,7 @@ import type { Delivery, Store } from "../domain/store.js";
 import { isThreadRefused } from "../domain/thread.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import type { NoteNoThread } from "./thread-notes.js";
+import type { NoteNoThread } from "./threads.js";
 
 export interface DeliveryLinkDeps {
   outbox: Pick<Store["outbox"], "get">;

@@ -17,9 +17,9 @@ import { followClock } from "./clock-between.js";
 import type { AppOptions } from "./contract.js";
 import { CONSOLE, shownPaths } from "./people.js";
 import { platformOptions } from "./platforms.js";
-import { asRead, type Valid } from "./reload.js";
+import { asRead } from "./reload.js";
 import { Stopping } from "./stopping.js";
-import { needValid, secretsOf } from "./valid.js";
+import { needValid, secretsOf, type ValidConfig } from "./valid-config.js";
 
 export type Base = Awaited<ReturnType<typeof openBase>>;
 export type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -27,7 +27,7 @@ export type Ground = Awaited<ReturnType<typeof openGround>>;
 /** Rejects with what the operator must fix (CONFIG_INVALID, STORE_…, PORT_TAKEN); then nothing is open. */
 export async function openBase(loaded: LoadedConfig, options: AppOptions) {
   /** As it is now: a reload changes it. */
-  const inForce: { valid: Valid } = { valid: needValid(loaded) };
+  const inForce: { valid: ValidConfig } = { valid: needValid(loaded) };
   const { config, env } = inForce.valid;
   const read = await asRead(loaded);
   const secrets: (string | undefined)[] = secretsOf(config, env);

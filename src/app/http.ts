@@ -10,7 +10,7 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from "../ht
 import type { Webhook } from "../http/webhook.js";
 import type { Processes } from "../lib/process.js";
 import { peopleOf, uploadsFolder } from "./people.js";
-import type { Valid } from "./reload.js";
+import type { ValidConfig } from "./valid-config.js";
 
 interface Deps
   extends Pick<
@@ -28,7 +28,7 @@ interface Deps
   > {
   loaded: LoadedConfig;
   /** As it is now: a reload changes it. What the server itself needs is read once. */
-  valid(): Valid;
+  valid(): ValidConfig;
   consoleToken: string;
   store: Store;
   platforms: Platforms;

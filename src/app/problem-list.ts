@@ -13,14 +13,15 @@ import { chatProblem } from "./chat-problem.js";
 import type { Moves } from "./moved-settings.js";
 import { webRooms } from "./people.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
-import type { Rejection, Valid } from "./reload.js";
+import type { Rejection } from "./reload.js";
+import type { ValidConfig } from "./valid-config.js";
 
 /** What the gateway is built on. */
 interface On {
   /** The configuration of the start. */
   loaded: LoadedConfig;
   /** As it is now: a reload changes it. */
-  inForce: { readonly valid: Valid };
+  inForce: { readonly valid: ValidConfig };
   store: { web: Pick<Store["web"], "rooms" | "get"> };
   log: Pick<Log, "problem">;
 }

@@ -15,7 +15,7 @@ import { hooksFolder } from "../automations/definition/sources.js";
 import type { Notifier } from "../automations/notify.js";
 import { declareEvents, withdrawEvents } from "../automations/triggers/ingested.js";
 import { type Marks, marksOf, watchDefinitions } from "../automations/watch.js";
-import { type Environment, VARIABLES } from "../config/env.js";
+import { VARIABLES } from "../config/env.js";
 import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -29,13 +29,7 @@ import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
 import { type ListedProblem, splitProblems } from "./problems.js";
 import { unfitHooks } from "./unfit-hooks.js";
-
-export interface Valid {
-  config: Config;
-  env: Environment;
-  /** Events with problems: why. */
-  brokenEvents: ReadonlyMap<string, string>;
-}
+import type { ValidConfig } from "./valid-config.js";
 
 export interface Rejection {
   file: string | undefined;
@@ -56,17 +50,17 @@ export interface TakenOver {
 }
 
 interface Deps {
-  started: Valid;
+  started: ValidConfig;
   /** What is in force, as it was read. */
   inForce(): LoadedConfig;
   /** Throws when a start would refuse the configuration. */
-  validate(next: LoadedConfig): Valid;
+  validate(next: LoadedConfig): ValidConfig;
   /** What is in force. */
-  current(): Valid;
+  current(): ValidConfig;
   /** Hooks as they are written now. */
-  readHooks(next: LoadedConfig, valid: Valid): LoadedHooks;
+  readHooks(next: LoadedConfig, valid: ValidConfig): LoadedHooks;
   /** It holds from now on. */
-  adopt(next: LoadedConfig, valid: Valid): void;
+  adopt(next: LoadedConfig, valid: ValidConfig): void;
   /** What is wrong with what is in force now. */
   problems(): Promise<readonly ListedProblem[]>;
   /** The latest configuration was rejected, with this; undefined: it was applied. */
@@ -193,7 +187,7 @@ function reloadText(
 }
 
 /** An event whose new version is broken stays as it was: nothing that other systems send is refused because of a slip. */
-function withEventsAsBefore(next: Valid, before: Valid): Valid {
+function withEventsAsBefore(next: ValidConfig, before: ValidConfig): ValidConfig {
   const kept = Object.entries(before.config.events).filter(([name]) => next.brokenEvents.has(name));
   if (kept.length === 0) return next;
   const names = new Set(kept.map(([name]) => name));
@@ -215,7 +209,7 @@ function needCriticalPlugins(infos: readonly PluginInfo[]): void {
 }
 
 /** All or nothing: events, overrides and hooks, held against each other and the plugins that are in place by now. */
-function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automations, readHooks, adopt }: Deps) {
+function swap(next: LoadedConfig, valid: ValidConfig, { registry, overrides, automations, readHooks, adopt }: Deps) {
   const takeBack = [registry.mark(), overrides.mark()];
   try {
     declareEvents(registry, valid.config.events, valid.brokenEvents.keys());
@@ -243,12 +237,12 @@ const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
   "orchestrator",
 ]);
 
-function readOnce({ config }: Valid, section: keyof Config): unknown {
+function readOnce({ config }: ValidConfig, section: keyof Config): unknown {
   // Every dispatch looks at the allowed plugins of its conversation.
   return section === "gateway" ? { ...config.gateway, allowed_plugins: undefined } : config[section];
 }
 
-function whatNeedsRestart(started: Valid, now: Valid): string[] {
+function whatNeedsRestart(started: ValidConfig, now: ValidConfig): string[] {
   const sections = (Object.keys(now.config) as (keyof Config)[]).filter(
     (section) => !TAKEN_OVER.has(section) && !isDeepStrictEqual(readOnce(started, section), readOnce(now, section)),
   );

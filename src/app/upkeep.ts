@@ -1,5 +1,8 @@
 /** What the process does for itself: warnings at the start, retention. */
 import { createHash } from "node:crypto";
+import type { Alerts } from "../alerts/alerts.js";
+import type { Sla } from "../alerts/sla/sla.js";
+import type { Automations } from "../automations/automations.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -45,4 +48,26 @@ export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, 
     timer.cancel();
     await running;
   };
+}
+
+interface Swept {
+  automations: Pick<Automations, "sweep">;
+  orchestrator: { sweep(): Promise<number> };
+  missions(): Promise<number>;
+  sla: Pick<Sla, "sweep">;
+  alerts: Pick<Alerts, "sweep">;
+}
+
+export function sweepAll(
+  store: Pick<Store, "sweep">,
+  { automations, orchestrator, missions, sla, alerts }: Swept,
+): Store["sweep"] {
+  return async (now) => ({
+    ...(await store.sweep(now)),
+    automations: await automations.sweep(now),
+    tasks: await orchestrator.sweep(),
+    missions: await missions(),
+    sla: await sla.sweep(now),
+    alerts: await alerts.sweep(now),
+  });
 }

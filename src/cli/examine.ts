@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { commandSpecs } from "../../commands/index.js";
 import { loadCalendar } from "../alerts/sla/calendars/load.js";
-import { hooksOf } from "../app/hooks.js";
+import { hooksOf } from "../app/configured-hooks.js";
 import { plansOf, surroundings } from "../app/missions.js";
 import { movesOf } from "../app/moved-settings.js";
 import { webRooms } from "../app/people.js";

@@ -1,19 +1,24 @@
 /**
- * Hooks as they are written now, and again as they were read when plugins declare other points. What they and their configuration keep
- * secret is masked from then on.
+ * Configured hooks as they are written now, and again as they were read when plugins declare other points. What they and their configuration
+ * keep secret is masked from then on.
  */
 import { isDeepStrictEqual } from "node:util";
+import { defaultModel } from "../agent/models/models.js";
 import type { Automations } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
-import { readSources } from "../automations/definition/sources.js";
+import { readHooks } from "../automations/definition/read-hooks.js";
+import { readSources, type Sources } from "../automations/definition/sources.js";
 import type { BrokenHook } from "../automations/desk.js";
+import { dotEnvFile } from "../config/env.js";
 import type { LoadedConfig } from "../config/load.js";
+import type { Config } from "../config/schema.js";
 import type { HookRegistry } from "../hooks/registry.js";
+import type { AnyPoint } from "../hooks/signatures.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { hooksOf, withBrokenEvents } from "./hooks.js";
-import type { Valid } from "./reload.js";
-import { secretsOf } from "./valid.js";
+import { databaseFiles, ownFilesOf } from "../store/files.js";
+import { brokenEventsOf, withBrokenEvents } from "./broken-events.js";
+import { secretsOf, type ValidConfig } from "./valid-config.js";
 
 interface Deps {
   registry: Pick<HookRegistry, "points">;
@@ -23,7 +28,7 @@ interface Deps {
 }
 
 export function hookReader({ registry, secrets, automations }: Deps) {
-  return (loaded: LoadedConfig, valid: Valid): LoadedHooks => {
+  return (loaded: LoadedConfig, valid: ValidConfig): LoadedHooks => {
     const { file, placeOf } = loaded;
     const sources = readSources({ file, hooks: valid.config.hooks, placeOf });
     const check = (): LoadedHooks => {
@@ -62,3 +67,36 @@ export function recheckBroken({ registry, automations, ground: { file, logger } 
 
 const reasonsOf = (broken: readonly Pick<BrokenHook, "id" | "problems">[]) =>
   broken.map(({ id, problems }) => [id, problems.map(({ message }) => message)]);
+
+/** The configured hooks as they are written now. `points`: with those of plugins and events. `inForce`: the hook under an id. */
+export function hooksOf(
+  { file, placeOf, problems }: LoadedConfig,
+  { config, env }: Pick<ValidConfig, "config" | "env">,
+  points: readonly AnyPoint[],
+  inForce?: Automations["get"],
+  sources?: Sources,
+): LoadedHooks {
+  const hooks = readHooks(
+    { file, hooks: config.hooks, placeOf },
+    {
+      points: new Map(points.map((point) => [point.name, point])),
+      events: Object.keys(config.events),
+      brokenEvents: brokenEventsOf(problems),
+      secret: env.variable,
+      ownFiles: ownFilesOf(databaseFiles(env.DATABASE_URL), dotEnvFile()),
+      models: Object.keys(config.models.available),
+      defaultModel: availableDefault(config.models),
+      unpriced: Object.entries(config.models.available).flatMap(([name, { price }]) =>
+        price === undefined ? name : [],
+      ),
+      inForce,
+    },
+    sources,
+  );
+  return { ...hooks, events: Object.keys(config.events) };
+}
+
+function availableDefault(models: Config["models"]): string | undefined {
+  const name = defaultModel(models);
+  return name !== undefined && Object.hasOwn(models.available, name) ? name : undefined;
+}

@@ -3,13 +3,19 @@ import type { Environment } from "../config/env.js";
 import { type ConfigProblem, formatProblem, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import { HookgateError } from "../lib/errors.js";
-import { brokenEventsOf } from "./hooks.js";
+import { brokenEventsOf } from "./broken-events.js";
 import { runnerSecrets } from "./orchestrator.js";
 import { platformsOn } from "./problems.js";
-import type { Valid } from "./reload.js";
+
+export interface ValidConfig {
+  config: Config;
+  env: Environment;
+  /** Events with problems: why. */
+  brokenEvents: ReadonlyMap<string, string>;
+}
 
 /** Throws CONFIG_INVALID with all that the operator must fix. */
-export function needValid(loaded: LoadedConfig): Valid {
+export function needValid(loaded: LoadedConfig): ValidConfig {
   const { config, env, problems } = loaded;
   if (config && env && !isWithoutPlatform(loaded)) return { config, env, brokenEvents: brokenEventsOf(problems) };
   throw invalid(problems);
