@@ -110,7 +110,7 @@ function refuseRunning(deps: CommandDeps, hookIds: readonly string[]): void {
   });
 }
 
-/** Of one hook only: at a busy point somebody always runs. What the command itself set off does not count. */
+/** Refuses while this hook runs; other hooks of its point do not count, because at a busy point one always runs. Nor does what the command itself set off. */
 function refuseLive({ registry }: CommandDeps, { causeId }: CommandContext, hookId: string): void {
   const running = registry
     .running()

@@ -43,7 +43,7 @@ const NO_REPLY =
 const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
 const NO_ENTITIES = /can't parse entit|entity beginning|ENTITY_/i;
 const NO_TEXT = /there is no text in the message to edit/i;
-/** Of a message that is older than 48 hours. https://core.telegram.org/bots/api#deletemessage */
+/** Telegram's answer for a message that is older than 48 hours. https://core.telegram.org/bots/api#deletemessage */
 const NO_DELETION = /message can't be deleted|MESSAGE_DELETE_FORBIDDEN/i;
 /** It is there, and neither its text nor a caption of it can change. */
 const NO_EDIT = /message can't be edited|there is no caption in the message to edit/i;

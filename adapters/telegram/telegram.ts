@@ -199,7 +199,7 @@ function traitsOf({ limits }: TelegramOptions, titleOf: (chatId: string) => stri
     neverReports: ["message_deleted"],
     limits,
     isGroup: (chatId) => chatId.startsWith("-"),
-    // Of supergroups: https://core.telegram.org/api/links#message-links
+    // Supergroups only: https://core.telegram.org/api/links#message-links
     linkTo({ chatId, threadId }, messageId) {
       const id = /^-100(\d+)$/.exec(chatId)?.[1];
       return id && `https://t.me/c/${id}/${threadId === undefined ? "" : `${threadId}/`}${messageId}`;

@@ -59,7 +59,7 @@ export const effectData = ({ withheld, toSend, notKnown }: EffectData = {}): Eff
   notKnown,
 });
 
-/** Of the last run of this hook that was started: one that was skipped after it posted nothing. */
+/** What the last started run of this hook did. Skipped runs do not count: they posted nothing. */
 export async function lastEffect(
   deps: CommandDeps,
   context: CommandContext,

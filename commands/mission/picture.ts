@@ -7,7 +7,7 @@ import { isEnded, type TaskStatus } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandDeps } from "../deps.js";
 
-/** Of one task; what came before is not drawn. */
+/** The latest events of one task; earlier ones are not drawn. */
 const MAX_EVENTS = 500;
 
 /** Undefined when nothing has begun. */

@@ -45,7 +45,7 @@ export function createSilences(
   windows: readonly WindowConfig[],
 ): Silences {
   let rules: Rule[] = [];
-  let maintenance = reckoned(windows);
+  let maintenance = parseWindows(windows);
   const remember = (silence: Silence) => {
     rules = [ruleOf(silence), ...rules.filter((one) => one.silence.id !== silence.id)];
   };
@@ -54,7 +54,7 @@ export function createSilences(
       rules = (await store.silences()).map(ruleOf);
     },
     prepare(given) {
-      const next = reckoned(given);
+      const next = parseWindows(given);
       return () => {
         maintenance = next;
       };
@@ -101,7 +101,7 @@ export function createSilences(
   };
 }
 
-const reckoned = (windows: readonly WindowConfig[]) =>
+const parseWindows = (windows: readonly WindowConfig[]) =>
   windows.map((window, index) => ({ ...windowOf(window, index), matches: parseMatchers(window.match) }));
 
 const ruleOf = (silence: Silence): Rule => ({ silence, matches: parseMatchers(silence.matchers) });

@@ -180,7 +180,7 @@ export class Chat {
     return [...this.rooms.values()].find(({ isDm }) => isDm)?.name ?? "Hookgate";
   }
 
-  /** Of one conversation, in order: the room's own, or those of a thread. */
+  /** The messages of one conversation, in order: the room's own, or those of a thread. */
   messages(roomId, threadId) {
     const all = [...(this.rooms.get(roomId)?.messages.values() ?? [])].sort((a, b) => a.id - b.id);
     return all.filter((message) => message.threadId === threadId);

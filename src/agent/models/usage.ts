@@ -11,9 +11,9 @@ export function usageOf({ raw, ...reported }: LanguageModelUsage, { price }: Mod
   const outputTokens = amount(reported.outputTokens);
   const reportedUsd = amount(raw?.cost);
   const isCounted = inputTokens !== undefined && outputTokens !== undefined;
-  const reckoned =
+  const computedUsd =
     price && isCounted ? (inputTokens * price.input + outputTokens * price.output) / 1_000_000 : undefined;
-  const costUsd = reportedUsd ?? reckoned;
+  const costUsd = reportedUsd ?? computedUsd;
   return {
     inputTokens,
     outputTokens,
