@@ -63,7 +63,7 @@ async function start(base: Base): Promise<App> {
   await watchFiles(parts);
   hasStarted = true;
   const swept = { automations, orchestrator, missions: parts.planned.sweepMissions, sla, alerts };
-  stopping.push(keepSwept({ sweep: sweepAll(store, swept), verify: store.verify }, clock, logger));
+  stopping.push(keepSwept({ sweep: sweepAll(store, swept), verify: store.verify }, base));
   // orchestrator:shutdown comes before anything closes. (The one of startInOrder is for a start that fails on the way.)
   stopping.push(() => orchestrator.stop());
   // Before that: what the supervisor kills when its patience ends was stopped in order all the same.

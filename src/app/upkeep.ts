@@ -8,6 +8,8 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { within } from "../lib/within.js";
+import type { Stopping } from "./stopping.js";
 
 const MINUTE_MS = 60_000;
 const SWEEP_EVERY_MINUTES = 60;
@@ -27,7 +29,10 @@ export async function firstTime(store: Store, token: string): Promise<string | u
 }
 
 /** Retention every hour, and each minute what the check of the database needs: once a day, and when damage is suspected. */
-export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, logger: Logger): () => Promise<void> {
+export function keepSwept(
+  store: Pick<Store, "sweep" | "verify">,
+  { clock, logger, stopping }: { clock: Clock; logger: Logger; stopping: Pick<Stopping, "leftMs"> },
+): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   let minutes = 0;
   const eachMinute = () => {
@@ -46,7 +51,7 @@ export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, 
   let timer = clock.after(MINUTE_MS, eachMinute);
   return async () => {
     timer.cancel();
-    await running;
+    await within(clock, stopping.leftMs, running);
   };
 }
 

@@ -370,6 +370,26 @@ describe("the journal under load", () => {
     await journal.close();
   });
 
+  test("a history that is damaged meanwhile holds up neither a sweep nor the end", async () => {
+    const clock = new ManualClock(NOW);
+    const file = join(temporaryFolder(), "journal.db");
+    let deaths = 0;
+    const journal = await open({ file, clock, onWorker: (worker) => void worker.on("exit", () => deaths++) });
+    writeFileSync(file, Buffer.alloc(20_000, 7), { flag: "r+" });
+    expect(await journal.sweep(NOW, 10)).toEqual({});
+    journal.record(dispatch("x1"));
+    // In the pause before the next writer, the second one was asked for more.
+    const sweeping = journal.sweep(NOW, 10);
+    await clock.advance(100);
+    expect(await sweeping).toEqual({});
+    expect(deaths).toBe(2);
+    let isClosed = false;
+    const closing = journal.close().then(() => (isClosed = true));
+    await clock.advance(5_000);
+    await closing;
+    expect(isClosed).toBe(true);
+  });
+
   async function open(changes: Partial<Parameters<typeof openJournal>[0]> = {}): Promise<StoredJournal> {
     const { clock } = storeOptions("");
     const file = join(temporaryFolder(), "journal.db");

@@ -9,6 +9,7 @@ import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
+import { within } from "../../lib/within.js";
 import { historyError, storeError } from "../errors.js";
 import { markDatabase } from "../identity.js";
 import { requireSound } from "../inspect.js";
@@ -50,6 +51,8 @@ export interface StoredJournal extends Journal {
 }
 
 const MAX_PENDING = 20_000;
+/** Shorter than any other flush takes: a writer that is away, or stuck, does not hold up a stop. */
+const LAST_FLUSH_MS = 5_000;
 /** Checked at the start up to this size; what is damaged in a larger file is met when it is read. */
 const CHECKED_BYTES = 128_000_000;
 
@@ -159,6 +162,7 @@ function createWriting(options: JournalOptions, onError: ReturnType<typeof damag
     logger,
     onReply,
     onError: (error) => onError(historyError(error, file)),
+    onDeath: () => sweeps.end(),
     onWorker,
   };
   const link = inProcess ? createLocalLink(linkOptions) : createWorkerLink(linkOptions);
@@ -179,12 +183,9 @@ function createWriting(options: JournalOptions, onError: ReturnType<typeof damag
     },
     async close(): Promise<void> {
       isClosed = true;
-      try {
-        await sender.flush();
-      } catch (thrown) {
-        logger.error({ err: thrown }, errorMessage(thrown));
-      }
-      sweeps.close();
+      if (!(await within(clock, LAST_FLUSH_MS, sender.flush())))
+        logger.error({ file }, "The last runs of hooks are not in the history: it could not be written in time.");
+      sweeps.end();
       await link.close();
     },
   };

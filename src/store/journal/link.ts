@@ -25,11 +25,13 @@ export interface LinkOptions {
   onReply(reply: JournalReply): void;
   /** What ended the writer. */
   onError(error: Error): void;
+  /** The writer is gone; another one is started after a pause. */
+  onDeath(): void;
   onWorker?: ((worker: Worker) => void) | undefined;
 }
 
 const RESTART = { firstMs: 100, maxMs: 30_000 };
-const CLOSE_WAIT_MS = 10_000;
+const CLOSE_WAIT_MS = 5_000;
 
 /** The same writer in this thread, a turn of the event loop later. */
 export function createLocalLink({ facts, onReply }: LinkOptions): WriterLink {
@@ -123,6 +125,7 @@ class WorkerLink implements WriterLink {
     this.#worker = undefined;
     this.#isReady = false;
     this.#onExit?.();
+    this.#options.onDeath();
     if (this.#isClosing) return;
     const pauseMs = backoffMs(RESTART, ++this.#deaths);
     this.#options.logger.error({ exitCode, pauseMs }, "the journal's writer stopped; it is started again");
