@@ -84,7 +84,7 @@ async function handleMessage(
     return answerCommand(row, { command: call.command, parsed, operator, message }, inbound);
   }
   const answered =
-    isBot || isPressed || message.replyToId === undefined ? undefined : await takeAnswer(row, message, inbound);
+    isBot || isPressed || written.replyToId === undefined ? undefined : await takeAnswer(row, message, inbound);
   if (answered) {
     inbound.background.run("message_received", received);
     return answered;

@@ -80,6 +80,18 @@ it("asks for one field after the other, runs the command with all of them, and t
   });
 });
 
+it("takes an answer that was written before the chat got another id", async () => {
+  const rig = await asked({}, FIELDS.slice(0, 1));
+  const { chatId } = messageOf("");
+  const asking = question(rig)?.id;
+  const address = { platform: "loop", botId: "bot", chatId };
+  await rig.receive({ kind: "moved", eventId: "moved", address, toChatId: "-100", at: 1 });
+  await answer(rig, "30", {}, asking);
+  expect(rig.platform.texts("-100")).toEqual(['{"id":"a1","for":30}']);
+  await answer(rig, "40", {}, asking);
+  expect(rig.platform.texts("-100")[1]).toContain("That has been answered already");
+});
+
 it("asks a question that has its question mark already as it is", async () => {
   const rig = await asked({}, [{ id: "why", label: "What do you need to know?", required: true }]);
   expect(question(rig)?.text).toContain("**Snooze**: What do you need to know?\nReply");

@@ -9,7 +9,7 @@ import { answerCommand, note } from "./answer-command.js";
 import { type Asking, ask, openFields } from "./ask.js";
 import { type Handling, settled } from "./handling.js";
 import { parseOptions } from "./parse-command.js";
-import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { asWritten, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { senderOf } from "./sender.js";
 
 const CANCEL = /^\/?cancel(@\w+)?$/i;
@@ -22,7 +22,7 @@ export async function takeAnswer(
   message: InboundMessage,
   inbound: Inbound,
 ): Promise<Handling | undefined> {
-  const question = await questionOf(message, inbound);
+  const question = await questionOf(asWritten(row, message), inbound);
   const prompt = question?.message?.prompt;
   if (question === undefined || prompt === undefined) return undefined;
   const say = (text: string, ...more: NewDelivery[]) =>
