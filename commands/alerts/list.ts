@@ -1,5 +1,7 @@
 /** `/alerts [open|mine|all]`: what fires first, then what an operator has or put off; in each the worst first. */
-import { ALERT_STATES, STATE_WORDS, urgencyOf } from "../../src/domain/alert.js";
+
+import { urgencyOf } from "../../src/domain/alert.js";
+import { countTexts } from "../../src/domain/alert-counts.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -26,9 +28,7 @@ export async function listAlerts(
   );
   const found = [...listed].sort((a, b) => urgencyOf(a) - urgencyOf(b));
   const counts = await desk.counts({});
-  const totals = ALERT_STATES.flatMap((state) =>
-    counts[state] ? [`${counts[state]} ${STATE_WORDS[state]}`] : [],
-  ).join(", ");
+  const totals = countTexts(counts).join(", ");
   const size = sizeOf(options.limit, PAGE_SIZE, 500);
   const page = pageOf(found, Number(options.page ?? 1), size);
   const data = {

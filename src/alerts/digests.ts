@@ -1,7 +1,8 @@
 /** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
-import { ALERT_STATES, type Alert, isOpen, STATE_WORDS, urgencyOf } from "../domain/alert.js";
+import { ALERT_STATES, type Alert, isOpen, isPostponed, urgencyOf } from "../domain/alert.js";
+import { type AlertCounts, countTexts } from "../domain/alert-counts.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { isUnderWay, type KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
@@ -33,7 +34,7 @@ const REACH = 2_000;
 export interface Digest {
   message: OutboundMessage;
   open: Alert[];
-  counts: Partial<Record<Alert["state"], number>>;
+  counts: AlertCounts;
 }
 
 interface Due {
@@ -281,19 +282,21 @@ async function write(telling: Telling, { title, since, timezone }: About): Promi
   const listed = await store.list({ open: true, limit: REACH });
   const open = [...listed].sort((a, b) => urgencyOf(a) - urgencyOf(b)).slice(0, SHOWN);
   const all = await store.counts({});
-  const counts = Object.fromEntries(Object.entries(all).filter(([state]) => isOpen(state as Alert["state"])));
+  const counts: AlertCounts = {};
+  for (const state of ALERT_STATES.filter(isOpen)) if (all[state] !== undefined) counts[state] = all[state];
   const lately = await store.list({ since, limit: REACH });
   const raised = lately.filter(({ raisedAt }) => raisedAt >= since).length;
-  const ended = lately.filter(({ endedAt }) => endedAt !== undefined && endedAt >= since);
-  const states = ALERT_STATES.flatMap((state) => (counts[state] ? [`${counts[state]} ${STATE_WORDS[state]}`] : []));
-  const total = Object.values(counts).reduce((sum: number, count) => sum + (count ?? 0), 0);
+  const closed = lately.filter(({ endedAt }) => endedAt !== undefined && endedAt >= since);
+  const postponed = closed.filter(isPostponed).length;
+  const ended = `${closed.length - postponed} ended${postponed > 0 ? `, ${postponed} postponed` : ""}`;
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const more = total > open.length ? `\nand ${total - open.length} more: \`/alerts\`` : "";
   const card = {
     title: total === 0 ? `${title}: nothing is open` : `${title}: ${total} open`,
     text: [
-      states.join(" · "),
+      countTexts(counts).join(" · "),
       (await Promise.all(open.map(async (alert) => `- ${await alertLine(alert, telling)}`))).join("\n") + more,
-      `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} ended.`,
+      `Since ${moment(since, timezone)}: ${raised} raised, ${ended}.`,
       total === 0 ? "`/alerts all` lists ended alerts, `/sla list` what is due next." : "",
     ]
       .filter((part) => part !== "")

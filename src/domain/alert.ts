@@ -325,7 +325,8 @@ export interface AlertStore {
   openWith(prefix: string): Promise<Alert[]>;
   /** Worst first, then oldest; with `afterId`, by id. */
   list(filter: AlertFilter): Promise<Alert[]>;
-  counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState, number>>>;
+  /** Those that got more time are not among `resolved`: what their clocks wait for has not happened. */
+  counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState | "postponed", number>>>;
   /** Oldest first. */
   history(id: string, limit: number): Promise<AlertEvent[]>;
   /** What is due now, soonest first; and when something will be. */

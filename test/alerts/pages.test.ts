@@ -207,6 +207,18 @@ it("that ends because more time was given is postponed, and not shown as done", 
   expect(text).not.toContain("Resolved");
 });
 
+it("that got more time is postponed in totals: it is not among what is resolved or has ended", async () => {
+  const on = await watch({ routes: { default: { to: [ROOM], alone: 0, remind: { times: 0 } } } });
+  for (const fingerprint of ["a", "b"]) await on.raise({ fingerprint, entity, clock });
+  const after = { state: "resolved" as const, reason: "more time", clock: { ...clock, isPostponed: true as const } };
+  await on.raise({ fingerprint: "a", entity, ...after });
+  await on.raise({ fingerprint: "b", entity, state: "resolved", reason: "answered" });
+  await on.advance(6_000);
+  expect(await on.alerts.counts({})).toEqual({ postponed: 1, resolved: 1 });
+  expect(on.posted()[0]?.text).toMatch(/🗂 2 alerts, none open[\s\S]*1 resolved · 1 postponed/);
+  expect((await on.alerts.digest()).message.card?.text).toContain("2 raised, 1 ended, 1 postponed");
+});
+
 it("a message that said that it is overdue shows that it was postponed, also when the next warning comes at once", async () => {
   const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 } } } });
   await on.raise({ entity, clock, state: "warned" });

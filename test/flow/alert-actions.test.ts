@@ -258,6 +258,7 @@ describe("more time", () => {
     const { data } = await run("/sla list replies");
     expect((data as { clocks: { extendedMs: number }[] }).clocks[0]?.extendedMs).toBe(10_800_000);
     await everywhere(["Grace", "on web"], /Postponed .*the customer still waited: due /);
+    expect((await run("/alerts all")).text).toMatch(/\d+ resolved, [1-9]\d* postponed\./);
   });
 
   it("leaves the target of the policy in the title of a card, which says until when it is extended", async () => {

@@ -1,5 +1,6 @@
 /** The card of many alerts: the worst of them, how many in which state, and one press for all. */
-import { ALERT_STATES, type Alert, type AlertCard, isOpen, STATE_WORDS } from "../../domain/alert.js";
+import { ALERT_STATES, type Alert, type AlertCard, isOpen } from "../../domain/alert.js";
+import { type AlertCounts, countTexts } from "../../domain/alert-counts.js";
 import type { Button, Card, OutboundMessage } from "../../domain/message.js";
 import { type AlertsConfig, defaultRoute } from "../config.js";
 import type { Telling } from "../tell/telling.js";
@@ -14,24 +15,20 @@ export async function listCard(card: AlertCard, telling: Telling): Promise<Outbo
   const { store, config } = telling;
   const alerts = await store.list({ cardId: card.id, limit: SHOWN });
   const counts = await store.counts({ cardId: card.id });
-  const total = ALERT_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const open = ALERT_STATES.filter(isOpen).reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const lines = await Promise.all(alerts.map(async (alert) => `- ${await alertLine(alert, telling)}`));
   const runbooks = new Set(alerts.flatMap(({ state, signal }) => (isOpen(state) ? (signal.runbook ?? []) : [])));
   const runbook = [...runbooks].map((one) => `\n\nRunbook: ${inline(one)}`).join("");
-  const states = ALERT_STATES.flatMap((state) => {
-    const count = counts[state];
-    return count === undefined ? [] : [`${count.toLocaleString("en-US")} ${STATE_WORDS[state]}`];
-  });
   const [moved] = await store.movedFrom(card.id, 1);
   const gone = moved ? `${total === 0 ? "" : "\n\nOthers: "}${movedWords(moved.movedTo, telling)}.` : "";
   const more = total > SHOWN ? `\n\nand ${(total - SHOWN).toLocaleString("en-US")} more: \`/alerts\`` : "";
   return {
     text: "",
     card: {
-      title: titleFor(card, total, open, alerts[0]),
-      text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}${runbook}${gone}`.trim(),
-      tone: toneOf(open, counts.firing ?? 0),
+      title: titleFor(card, { total, open, postponed: counts.postponed ?? 0 }, alerts[0]),
+      text: `${countTexts(counts).join(" · ")}\n\n${lines.join("\n")}${more}${runbook}${gone}`.trim(),
+      tone: toneOf(open, counts),
       footer: card.id,
     },
     buttons: open > 0 ? buttons(card, config) : undefined,
@@ -41,14 +38,19 @@ export async function listCard(card: AlertCard, telling: Telling): Promise<Outbo
 /** Before the title of every card of many. */
 export const markOfCard = ({ kind }: AlertCard) => (kind === "catch-up" ? "🌙 While it was quiet:" : "🗂");
 
-function titleFor(card: AlertCard, total: number, open: number, first: Alert | undefined): string {
+function titleFor(
+  card: AlertCard,
+  { total, open, postponed }: { total: number; open: number; postponed: number },
+  first: Alert | undefined,
+): string {
   const { kind, key } = card;
   const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
   // One alert is called by its own title: the group's key means nothing to people.
   const only = total === 1 && first ? first.signal.title : undefined;
   if (total === 0)
     return `${markOfCard(card)} No alert is shown here any more${kind === "list" ? groupText(key) : ""}`.slice(0, 250);
-  const left = open === 0 ? ", all ended" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
+  const closed = postponed > 0 ? ", none open" : ", all ended";
+  const left = open === 0 ? closed : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
   const what = kind === "rest" ? " at once" : "";
   const group = kind === "list" ? groupText(key) : "";
   return `${markOfCard(card)} ${only ?? `${count}${what}${left}${group}`}`.slice(0, 250);
@@ -73,9 +75,9 @@ function nameAndValue(label: string): [string, string] {
   return [label.slice(0, at), label.slice(at + 1)];
 }
 
-function toneOf(open: number, firing: number): NonNullable<Card["tone"]> {
-  if (open === 0) return "good";
-  return firing > 0 ? "bad" : "warning";
+function toneOf(open: number, { firing, postponed }: AlertCounts): NonNullable<Card["tone"]> {
+  if (open === 0) return postponed === undefined ? "good" : "neutral";
+  return firing === undefined ? "warning" : "bad";
 }
 
 /** As the route of its group says; what came at once from several has all. A press acts on each open alert of it. */

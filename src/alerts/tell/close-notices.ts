@@ -4,7 +4,8 @@
  * too.
  */
 import { createHash } from "node:crypto";
-import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WORDS } from "../../domain/alert.js";
+import { type Alert, type AlertCard, isOpen, isPostponed, type Notice } from "../../domain/alert.js";
+import { type AlertCounts, countTexts } from "../../domain/alert-counts.js";
 import type { Button } from "../../domain/message.js";
 import { noticeText } from "../../domain/notice-words.js";
 import { isUnderWay } from "../../domain/store.js";
@@ -141,9 +142,12 @@ async function textOf(
     const common = text === undefined || another !== undefined ? "" : ` · ${inline(text)}.`;
     return [`**${alerts.length} alerts**${common}`, ...ends].join("\n");
   }
-  const counts = ALERT_STATES.map((state) => ({ state, count: alerts.filter((one) => one.state === state).length }));
-  const states = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${STATE_WORDS[state]}`);
-  const headline = `**${alerts.length} alerts** · ${states.join(" · ")}`;
+  const counts: AlertCounts = {};
+  for (const alert of alerts) {
+    const state = isPostponed(alert) ? "postponed" : alert.state;
+    counts[state] = (counts[state] ?? 0) + 1;
+  }
+  const headline = `**${alerts.length} alerts** · ${countTexts(counts).join(" · ")}`;
   return [headline, ...ends, `and ${alerts.length - NAMED} more: \`/alerts\``].join("\n");
 }
 

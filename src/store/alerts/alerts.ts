@@ -77,12 +77,9 @@ export function createAlertStore(connection: Connection): AlertStore {
     `SELECT data FROM alerts WHERE id IN (SELECT alert_id FROM alert_places WHERE card_id = ?) AND is_open AND id > ?
      ORDER BY id LIMIT ?`,
   );
-  const countAll = database.prepare<[], { state: AlertState; rows: number }>(
-    "SELECT state, count(*) AS rows FROM alerts GROUP BY state",
-  );
-  const countOnCard = database.prepare<[string], { state: AlertState; rows: number }>(
-    `SELECT state, count(*) AS rows FROM alerts
-     WHERE id IN (SELECT alert_id FROM alert_places WHERE card_id = ?) GROUP BY state`,
+  const countAll = database.prepare<[], CountRow>(`${COUNTED} GROUP BY 1`);
+  const countOnCard = database.prepare<[string], CountRow>(
+    `${COUNTED} WHERE id IN (SELECT alert_id FROM alert_places WHERE card_id = ?) GROUP BY 1`,
   );
   const events = database.prepare<[string, number], EventRecord>(
     `SELECT * FROM (SELECT * FROM alert_history WHERE alert_id = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq`,
@@ -179,6 +176,15 @@ export function createAlertStore(connection: Connection): AlertStore {
     },
   };
 }
+
+interface CountRow {
+  state: AlertState | "postponed";
+  rows: number;
+}
+
+/** As `isPostponed` decides it. */
+const COUNTED = `SELECT iif(state = 'resolved' AND json_extract(data, '$.signal.state') = 'resolved'
+  AND json_extract(data, '$.signal.clock.isPostponed'), 'postponed', state) AS state, count(*) AS rows FROM alerts`;
 
 const maybe = (row: AlertRecord | undefined): Alert | undefined => row && alertOf(row);
 
