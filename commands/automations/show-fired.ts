@@ -1,7 +1,9 @@
 /** The answer to a configured hook that was fired by hand. */
+
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { hasRole } from "../../src/domain/identity.js";
+import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -94,12 +96,12 @@ const dryText = (attempt: AttemptRecord | undefined) =>
     : "Its handler was not called, and nothing was stored.";
 
 /** Gates count the starts of a hook, those by hand among them. */
-function refusedText({ status, statusReason = "", attempts }: AutomationRun): string | undefined {
+function refusedText({ status, statusReason, attempts }: AutomationRun): string | undefined {
   if (status !== "skipped" || attempts.length > 0) return undefined;
-  const [, left] = /^cooldown: (.+) left of /.exec(statusReason) ?? [];
-  if (left !== undefined)
-    return `It did not run, because its \`cooldown\` holds for runs by hand, too. It can run again in ${left}.`;
-  return statusReason.startsWith("rate: ")
-    ? "It did not run, because its `max_per_hour` holds for runs by hand, too."
-    : undefined;
+  const { by, reason } = parseSkipReason(statusReason);
+  if (by === "rate") return "It did not run, because its `max_per_hour` holds for runs by hand, too.";
+  const [, left] = by === "cooldown" ? (/^(.+) left of /.exec(reason) ?? []) : [];
+  return left === undefined
+    ? undefined
+    : `It did not run, because its \`cooldown\` holds for runs by hand, too. It can run again in ${left}.`;
 }

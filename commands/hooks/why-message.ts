@@ -4,6 +4,7 @@ import type { AutomationRun } from "../../src/domain/automation.js";
 import { madeBy } from "../../src/domain/fates.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
+import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
@@ -157,7 +158,7 @@ const runsOf = (id: string, dispatches: readonly DispatchRecord[], { stored }: J
 /** Who disabled a hook whose background run was dropped for that. */
 async function whyGone(deps: CommandDeps, hook: HookInfo, ran: readonly RanIn[]): Promise<string | undefined> {
   const stored = ran.at(-1)?.stored;
-  if (stored?.endedAt === undefined || stored.statusReason?.startsWith("gone:") !== true) return undefined;
+  if (stored?.endedAt === undefined || parseSkipReason(stored.statusReason).by !== "gone") return undefined;
   return disabledReason(deps, hook, await switchesOf(deps, hook.id), stored.endedAt);
 }
 

@@ -1,7 +1,9 @@
 /** Background runs: the journal has the dispatch that stored one and each attempt; its stored run says what became of it. */
+
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
@@ -93,7 +95,9 @@ export function backgroundText(
   if (stored === undefined)
     return "It was stored as a background run, and what became of the run is no longer on record.";
   const { status, statusReason, dueAt } = stored;
-  const why = statusReason === undefined ? "." : `: ${plain(statusReason.replace(/^gone: /, ""))}.`;
+  const skipped = parseSkipReason(statusReason);
+  const reason = skipped.by === "gone" ? skipped.reason : statusReason;
+  const why = reason === undefined ? "." : `: ${plain(reason)}.`;
   const took = tookMs(stored, now);
   const paused = automations?.paused();
   switch (status) {

@@ -1,13 +1,12 @@
 /** Configured hooks that wanted a message and were not run: by a gate, by `skip_if`, or by a pause. What a matcher left out is not named. */
-import { isByPause } from "../../src/domain/automation.js";
+import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import { clockTime, code, count, plain } from "../text.js";
 import { hasTried, isAttempt } from "./background.js";
 import type { Journey } from "./find.js";
 
 /** Hooks named one by one. */
 const MAX_NAMED = 4;
-/** What reasons of gates, and of `skip_if`, start with. */
-const REFUSED = /^(cap|concurrency|cooldown|rate|breaker|loop|skip_if): /;
+const GATES: ReadonlySet<string> = new Set(["cap", "concurrency", "cooldown", "rate", "breaker", "loop", "skip_if"]);
 
 interface SkippedRun {
   at: number;
@@ -31,7 +30,7 @@ function skippedRuns({ dispatches, stored }: Journey): SkippedRun[] {
 export function refusedLines(journey: Journey, now: number): { at: number; text: string }[] {
   const last = new Map(skippedRuns(journey).map((one) => [one.hookId, one]));
   return [...last.values()]
-    .filter(({ reason }) => REFUSED.test(reason))
+    .filter(({ reason }) => GATES.has(parseSkipReason(reason).by))
     .map(({ at, hookId, reason }) => ({
       at,
       text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${plain(reason)}`,
@@ -40,7 +39,7 @@ export function refusedLines(journey: Journey, now: number): { at: number; text:
 
 /** Asked after the pause: its hooks were skipped for that then. */
 export function wasPausedText(journey: Journey): string | undefined {
-  const skipped = skippedRuns(journey).filter(({ reason }) => isByPause(reason));
+  const skipped = skippedRuns(journey).filter(({ reason }) => parseSkipReason(reason).by === "paused");
   const ids = [...new Set(skipped.map(({ hookId }) => hookId))];
   if (ids.length === 0) return undefined;
   const names = ids.length > MAX_NAMED ? count(ids.length, "hook") : ids.map(code).join(", ");

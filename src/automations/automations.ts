@@ -1,6 +1,7 @@
 /** Operator-defined hooks as a whole: loaded, registered, started, fired by hand, reloaded, stopped. The pipeline itself is run.ts. */
 
-import { type AutomationRun, type AutomationStore, isByPause, PAUSED_REASON } from "../domain/automation.js";
+import { type AutomationRun, type AutomationStore, PAUSED_REASON } from "../domain/automation.js";
+import { parseSkipReason } from "../domain/skip-reason.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { HookRun } from "../hooks/run.js";
@@ -400,7 +401,9 @@ class ConfiguredHooks implements Automations {
       draftPaused: (definition, start) => this.#draftPaused(definition, start),
       async wasPaused({ id: hookId }, at) {
         const runs = await store.runs.list({ hookId, status: "skipped", limit: MAX_SKIPPED_READ });
-        return runs.some((one) => isByPause(one.statusReason) && dueOf(one) === new Date(at).toISOString());
+        return runs.some(
+          (one) => parseSkipReason(one.statusReason).by === "paused" && dueOf(one) === new Date(at).toISOString(),
+        );
       },
       cooldownUntil: (definition) => this.#gates.cooldownUntil(definition),
       held: (definition, reason) => void this.#loops.held(definition, reason),
@@ -417,7 +420,8 @@ class ConfiguredHooks implements Automations {
     if (since === undefined || registry.get(definition.id)?.enabled !== true) return undefined;
     const isOnce = start.kind === "at";
     const [last] = await store.runs.list({ hookId: definition.id, status: "skipped", limit: 1 });
-    if (!isOnce && last !== undefined && last.createdAt >= since && isByPause(last.statusReason)) return undefined;
+    if (!isOnce && last !== undefined && last.createdAt >= since && parseSkipReason(last.statusReason).by === "paused")
+      return undefined;
     const reason = isOnce
       ? onceReason(start.dueAt)
       : `${PAUSED_REASON}; later times during this pause are skipped without a record`;

@@ -10,8 +10,6 @@ export const DUE_POINT = "hook.due";
 
 /** Why a configured hook was skipped during `/hooks pause`, as its run has it. */
 export const PAUSED_REASON = "all configured hooks were paused";
-/** The reason of a run that was skipped by a pause: what skipped it comes first. */
-export const isByPause = (statusReason = ""): boolean => statusReason.startsWith("paused: ");
 
 /**
  * queued: waits for a gate or a lease · running: under a lease · backgrounded: recorded, the caller went on · the rest are ends.

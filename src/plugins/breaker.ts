@@ -2,7 +2,9 @@
  * The circuit breaker of a plugin's hooks. A hook that gave no answer several times in a row is not called for a while, so that messages
  * do not wait for its deadline each time; then one call tries it. A hook that answers in time, also with an error, closes its breaker.
  */
+
 import { isHandId } from "../domain/journal.js";
+import { formatSkipReason } from "../domain/skip-reason.js";
 import { HookNotCalledError } from "../hooks/errors.js";
 import type { FailurePolicy } from "../hooks/registration.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -43,8 +45,9 @@ export function guarded(hookId: string, handler: Handler, registry: HookRegistry
 
 function refuse(hookId: string, reason: string, context: HookContext, registry: HookRegistry): undefined {
   const policy = registry.get(hookId)?.failurePolicy ?? "fail-open";
-  if (!OPEN_POLICIES.has(policy)) throw new HookNotCalledError(`breaker: ${reason}`);
-  context.state("skipped", `breaker: ${reason}`);
+  const skipped = formatSkipReason({ by: "breaker", reason });
+  if (!OPEN_POLICIES.has(policy)) throw new HookNotCalledError(skipped);
+  context.state("skipped", skipped);
 }
 
 function watch(call: () => unknown, signal: AbortSignal, onAnswer: () => void): unknown {

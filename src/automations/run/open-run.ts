@@ -3,6 +3,7 @@
 import { formatAddress } from "../../domain/address.js";
 import type { AutomationRun } from "../../domain/automation.js";
 import { namedBy } from "../../domain/journal.js";
+import { parseSkipReason } from "../../domain/skip-reason.js";
 import type { Decision } from "../handler.js";
 import { conversationOf } from "../outgoing/chat-address.js";
 import type { RunDeps, RunStart } from "./deps.js";
@@ -51,9 +52,8 @@ function endedBefore({ status, statusReason = "" }: AutomationRun): RunOutcome {
   return { status: "interrupted", reason: statusReason || "the gateway ended while it ran, and it may not run twice" };
 }
 
-function skippedBefore(statusReason = "") {
-  const [by = "", ...reason] = statusReason.split(": ");
-  return { status: "skipped" as const, by, reason: reason.join(": ") };
+function skippedBefore(statusReason: string | undefined) {
+  return { status: "skipped" as const, ...parseSkipReason(statusReason) };
 }
 
 export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause" | "payload">;

@@ -1,4 +1,5 @@
 /** How a run of a configured hook ended. */
+import { formatSkipReason } from "../../domain/skip-reason.js";
 import type { Decision } from "../handler.js";
 
 export type RunOutcome =
@@ -32,7 +33,7 @@ export function reasonOf(outcome: RunOutcome): string | undefined {
     case "succeeded":
       return undefined;
     case "skipped":
-      return `${outcome.by}: ${outcome.reason}`;
+      return formatSkipReason(outcome);
     case "failed":
     case "timed_out":
       return outcome.error;

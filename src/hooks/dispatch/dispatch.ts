@@ -1,6 +1,8 @@
 /** One firing of a hook point, as far as all five models share it: which hooks are skipped, what a failure does, and what handlers see. */
+
 import { isOfStranger } from "../../domain/access.js";
 import { type Cause, isHandId, type Outcome } from "../../domain/journal.js";
+import { formatSkipReason } from "../../domain/skip-reason.js";
 import type { Armed } from "../../fast/deadline-wheel.js";
 import { type IsolationNote, isolate, isolateOwned } from "../../fast/isolate.js";
 import { errorPlace } from "../../lib/error-place.js";
@@ -129,7 +131,8 @@ export abstract class Dispatch implements IsolationNote {
     const { background } = this.kernel;
     const paused = background.paused?.(entry.id);
     if (paused === undefined) this.failUncalled(entry, error);
-    else this.note(entry, undefined, { outcome: "skipped", reason: `paused: ${paused}` });
+    else
+      this.note(entry, undefined, { outcome: "skipped", reason: formatSkipReason({ by: "paused", reason: paused }) });
     const why =
       paused === undefined ? { by: "match", reason: error.message, isFailure: true } : { by: "paused", reason: paused };
     const isStored = entry.execution === "background";
@@ -184,7 +187,7 @@ export abstract class Dispatch implements IsolationNote {
     for (const entry of this.entries) {
       if (!this.isWanted(entry)) continue;
       ids.push(entry.id);
-      this.note(entry, undefined, { outcome: "skipped", reason: `loop: ${reason}` });
+      this.note(entry, undefined, { outcome: "skipped", reason: formatSkipReason({ by: "loop", reason }) });
       const isStored = entry.execution === "background";
       if (!this.dryRun) this.kernel.background.refuse?.(this.backgroundRun(entry), { by: "loop", reason, isStored });
     }

@@ -1,5 +1,5 @@
 /** A run of an operator-defined hook as a row: columns for what is asked for, JSON for what is only read back. */
-import type { AttemptRecord, AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
+import type { AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
 
 export interface RunRecord {
   seq: number;
@@ -88,20 +88,10 @@ function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } 
 export function runOf(row: RunRecord): AutomationRun {
   try {
     const pending = row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown };
-    return { ...withoutHashes(JSON.parse(row.data) as OldData), ...columnsOf(row), ...pending };
+    return { ...(JSON.parse(row.data) as Data), ...columnsOf(row), ...pending };
   } catch {
     return { ...UNREADABLE, ...columnsOf(row), isRepeatable: false };
   }
-}
-
-interface OldData extends Data {
-  payloadHash?: string;
-}
-
-/** Rows of 0.1.0 have hashes of the texts that they mask: a short text can be guessed from its hash. */
-function withoutHashes({ payloadHash: _, attempts, ...data }: OldData): Data {
-  const unhashed = ({ renderedHash: _hash, ...attempt }: AttemptRecord & { renderedHash?: string }) => attempt;
-  return { ...data, attempts: attempts.map(unhashed) };
 }
 
 const UNREADABLE: Data = {
