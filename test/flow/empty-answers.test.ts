@@ -45,9 +45,14 @@ describe.each(["discord", "telegram", "web"] as const)("where the copies are on 
       await desk.say(place, who, mentionOn(desk), { replyToId: copy.id });
     await until(async () => (await posted(EMPTY)).length === 3, "a note for each reply");
     expect(await isWaiting()).toBe(true);
-    await desk.say(place, "owner", "In the mail", { replyToId: copy.id });
+    const answer = await desk.say(place, "owner", "In the mail", { replyToId: copy.id });
     await until(async () => (await reached("In the mail"))[0], "the answer");
     expect(await reached("")).toHaveLength(1);
+    await desk.edit(place, "owner", answer, mentionOn(desk));
+    await until(async () => (await posted("Your correction was not passed on: it has no text"))[0], "the note");
+    expect((await reached("")).map(({ text }) => text.includes("In the mail"))).toEqual([true]);
+    await desk.edit(place, "owner", answer, "In the mail today");
+    await until(async () => (await reached("In the mail today"))[0], "the correction");
     // What calls for people without a word is shown to them as that.
     await customers.say(customers.places[1], "guest", mentionOn(customers));
     const [call] = await until(async () => {

@@ -13,13 +13,14 @@ import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { recordMove } from "../outbound/follow-move.js";
-import { copiesOf, correctedCopy, withAddressing } from "./forward.js";
+import { copiesOf, correctedCopy, originOf, withAddressing } from "./forward.js";
 import { goneNotes } from "./gone-original.js";
 import { type Handling, settled } from "./handling.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { placeOf, senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
+import { emptyAnswer } from "./unanswered.js";
 
 export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
   await changeDead(event, inbound);
@@ -37,6 +38,9 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
   const kept = withheldCode(row, message, inbound);
   if (kept) return kept;
   const copies = await copiesOf(at, message.messageId, inbound);
+  const origin = copies.length > 0 ? await originOf(message, inbound) : undefined;
+  const empty = origin && (await emptyAnswer(row, message, operator, origin, inbound));
+  if (empty) return empty;
   const edits: NewDelivery[] = [];
   for (const [i, copy] of copies.entries()) {
     const corrected = correctedCopy(message, copy, inbound);

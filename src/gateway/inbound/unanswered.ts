@@ -102,7 +102,7 @@ export async function emptyAnswer(
   inbound: Inbound,
 ): Promise<Handling | undefined> {
   if (!saysNothing(message) || !(await isOurs(message, role, origin, inbound))) return undefined;
-  return settled("reply", reply(row, message, EMPTY, inbound));
+  return settled("reply", reply(row, message, message.isEdit ? EMPTY_CORRECTION : EMPTY, inbound));
 }
 
 /** Who mentions the gateway where the copies are means a customer, too, and has to say which one. */
@@ -117,6 +117,9 @@ const TO_ANSWER = "To answer a customer, reply to the copy of the customer's mes
 const NOT_A_REPLY = `Your message was not sent to anyone. ${TO_ANSWER}`;
 
 const EMPTY = `Your message was not sent to anyone: it has no text and no file that Hookgate can read. ${TO_ANSWER}`;
+
+const EMPTY_CORRECTION =
+  "Your correction was not passed on: it has no text and no file that Hookgate can read. Your message stays as it was before. To change it, edit it again; to remove it, delete it.";
 
 const MISDIRECTED = `Your reply was not sent to anyone: you replied to a message of Hookgate's own. ${TO_ANSWER}`;
 
