@@ -22,9 +22,11 @@ export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockVi
   if (clock.outcome === "unanswered" || clock.outcome === "withdrawn")
     return `${clock.outcome === "unanswered" ? "closed without an answer" : "withdrawn"}${clock.breachedAt === undefined ? "" : ", target missed"}`;
   const by = clock.isByHook ? ", answered by a hook" : "";
-  // In time by now, because people gave more time after the target was missed.
-  if (clock.outcome === "late")
-    return `${leftMs < 0 ? `${formatDuration(Math.max(1_000, -leftMs))} late` : "late, then extended"}${by}`;
+  if (clock.outcome === "late") {
+    // In time by now, because people gave more time after the target was missed, or the settings have a longer one.
+    const before = clock.extensions === undefined ? "late for its former target" : "late, then extended";
+    return `${leftMs < 0 ? `${formatDuration(Math.max(1_000, -leftMs))} late` : before}${by}`;
+  }
   if (clock.state === "ended") return `${clock.outcome ?? "ended"} in ${formatDuration(usedMs)}${by}`;
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
   const left =

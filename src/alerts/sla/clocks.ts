@@ -111,11 +111,12 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
   const { entity, spansFor, changedAt, holdUntil, extend } = seen;
   const steps: Step[] = [];
   const followed = new Set<string>();
+  const continued = new Set<string>();
   for (const policy of policiesFor(entity, policies).values())
     for (const span of spansFor(policy)) {
-      const own = known.find(
-        (one) => one.policyId === policy.id && one.measure === span.measure && one.cycle === span.cycle,
-      );
+      const same = known.filter((one) => one.measure === span.measure && one.cycle === span.cycle);
+      const own = same.find((one) => one.policyId === policy.id);
+      const former = same.find((one) => one.policyId !== policy.id && one.state !== "ended");
       if (own) followed.add(own.id);
       const isExtended = own !== undefined && extend?.clockId === own.id;
       const step = follow({
@@ -128,14 +129,16 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
         holdUntil,
         extendedMs: isExtended ? own.extendedMs + extend.ms : undefined,
         extendedBy: isExtended ? extend.by : undefined,
+        breachedAt: former?.breachedAt,
         newId: () => newId("c", now),
       });
       if (step) steps.push(step);
+      if (former && step?.clock.breachedAt !== undefined) continued.add(former.id);
     }
   for (const one of known) {
     if (one.state === "ended" || followed.has(one.id)) continue;
     const policy = policies.find(({ id }) => id === one.policyId);
-    steps.push(withdraw(one, policy, whyGone(entity, policy), now));
+    steps.push(withdraw(one, policy, { ...whyGone(entity, policy), isContinued: continued.has(one.id) }, now));
   }
   return steps;
 }

@@ -440,6 +440,47 @@ describe("a report", () => {
     expect(rig.said().at(-1)).toBe(`resolved 2026-11-20T10:00 ${status}`);
   });
 
+  it.each([
+    ["the same target", "1h", { overdue: 1, medianMs: 90 * MINUTE }],
+    ["a longer target, also when it is met", "8h", { overdue: 0, medianMs: 90 * MINUTE }],
+  ])(
+    "counts a breach once when its policy gets another name and %s, and back",
+    async (_, target, { overdue, medianMs }) => {
+      const named = (id: string, given: string) => ({ policies: [{ id, for: "task", target: given }] });
+      const rig = await startSla({ config: named("old", "1h") });
+      const rename = async (id: string, given: string) => {
+        (await rig.sla.prepare(slaConfig.parse({ after_start: "0s", ...named(id, given) })))();
+        await until(
+          async () => (await rig.store.sla.count({ policyId: id, state: "open" })) === 1,
+          `the clock of ${id}`,
+        );
+        await rig.settled();
+      };
+      const sums = async () => {
+        const all = await rig.sla.desk.report(0, rig.clock.now() + 1);
+        return all.map(({ policyId, met, late, missedOpen }) => ({ policyId, met, late, missedOpen }));
+      };
+      await rig.sla.changed(task());
+      await rig.pass(90 * MINUTE);
+      await rename("new", target);
+      const none = { met: 0, late: 0, missedOpen: 0 };
+      expect(await sums()).toEqual([
+        { policyId: "new", ...none, missedOpen: 1 },
+        { policyId: "old", ...none },
+      ]);
+      expect((await rig.sla.desk.list({ state: "overdue", limit: 1 })).total).toBe(overdue);
+      await rename("old", target);
+      await rename("new", target);
+      await rig.sla.changed(task({ status: "done", endedAt: rig.clock.now() }));
+      await rig.settled();
+      expect(await sums()).toEqual([
+        { policyId: "new", ...none, late: 1 },
+        { policyId: "old", ...none },
+      ]);
+      expect((await reported(rig))?.medianMs).toBe(medianMs);
+    },
+  );
+
   it("keeps the breach of a clock whose policy is gone", async () => {
     const rig = await startSla({ config: { policies } });
     await rig.sla.changed(task({ deadline: at("2026-11-20T09:00:00Z") }));

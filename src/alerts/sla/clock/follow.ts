@@ -24,6 +24,8 @@ export interface Situation {
   extendedMs?: number;
   /** The person who extended it now. */
   extendedBy?: string;
+  /** When the clock of the policy before was violated, which this one continues. */
+  breachedAt?: number;
   /** For a clock that is new. */
   newId(): string;
 }
@@ -102,12 +104,17 @@ function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number
 export function withdraw(
   clock: SlaClock,
   policy: Policy | undefined,
-  { reason, isUnwatched }: { reason: string; isUnwatched: boolean },
+  { reason, isUnwatched, isContinued }: { reason: string; isUnwatched: boolean; isContinued: boolean },
   now: number,
 ): Step {
   const { nextAt: _, pausedFor: _p, ...rest } = clock;
   const ended: SlaClock = { ...rest, state: "ended", outcome: "withdrawn", endedAt: now };
   ended.usedMs = usedOf(clock, policy, now);
+  // Reports count a breach once.
+  if (isContinued) {
+    delete ended.violatedAt;
+    delete ended.breachedAt;
+  }
   const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
   const cleared: ClockNews[] = isSaid
     ? [{ kind: "cleared", episode: clock.episode, at: now, reason, isUnwatched }]
@@ -116,16 +123,13 @@ export function withdraw(
 }
 
 /** The fields that never change. */
-function identity({ known, span, policy, newId, now }: Situation) {
+function identity({ known, span, policy, newId, now, breachedAt: before }: Situation) {
   const { measure, cycle } = span;
-  if (!known) return { id: newId(), policyId: policy.id, measure, cycle, episode: 1 };
-  const { id, policyId, episode, warned, violatedAt, breachedAt } = known;
-  return {
-    ...{ id, policyId, measure, cycle, episode },
-    warned,
-    violatedAt,
-    breachedAt: breachedAt === undefined || breachedAt > now ? undefined : breachedAt,
-  };
+  const breaches = [known?.breachedAt, before].flatMap((at) => (at === undefined || at > now ? [] : [at]));
+  const breachedAt = breaches.length === 0 ? undefined : Math.min(...breaches);
+  if (!known) return { id: newId(), policyId: policy.id, measure, cycle, episode: 1, breachedAt };
+  const { id, policyId, episode, warned, violatedAt } = known;
+  return { id, policyId, measure, cycle, episode, warned, violatedAt, breachedAt };
 }
 
 function courseOf({ known, span, policy, now, changedAt = now }: Situation, isPaused: boolean): SlaCourse {
