@@ -106,7 +106,9 @@ function checked(point: AnyPoint, payload: unknown, typed: Record<string, unknow
   if (problems.length > MAX_PROBLEMS) lines.push(`- and ${problems.length - MAX_PROBLEMS} more`);
   throw badUsage(
     [`This is no payload of ${code(point.name)}:`, ...lines].join("\n"),
-    `To start from the point's example: ${code(`/fire-hook ${word(name)} ${fittingExample(point, typed)}`)}`,
+    problemsOf(point, point.example).length === 0
+      ? `To start from the point's example: ${code(`/fire-hook ${word(name)} ${fittingExample(point, typed)}`)}`
+      : `Give each field here \`examples:\` in the event's schema, or type its value: ${code(`/fire-hook ${word(name)} example {"field": "value"}`)}`,
   );
 }
 

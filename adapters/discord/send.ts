@@ -17,7 +17,6 @@ import { idOf, Refusal } from "./errors.js";
 import type { FileAccess } from "./files.js";
 import { postInForum } from "./forum-post.js";
 import { failed, isDiscordsOwn, isOriginalGone, sentMessage } from "./outcome.js";
-import { channelPayload } from "./payloads.js";
 import {
   CARD_REFUSED,
   isCardKnownRefused,
@@ -352,8 +351,7 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   try {
     const opened = await context.caller.post(Routes.userChannels(), { body: { recipient_id: userId } });
     const id = idOf(opened);
-    const { data } = channelPayload.safeParse(opened);
-    context.channels.learnDm(id, { ...data?.recipients?.find((person) => person.id === userId), id: userId });
+    context.channels.learnDm(id, { id: userId });
     return { kind: "moved", toChatId: id };
   } catch (error) {
     return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });

@@ -55,16 +55,12 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
     ...found.flatMap(({ one, letters }) => letters.map(({ id, reason }) => ({ id, status: one, reason }))),
     ...rows.map(({ id, reason }) => ({ id: `m${id}`, status: "dead" as const, reason })),
   ]);
-  return deleted(ids.length, nothing, ids.length === amount ? sharesText(what, kinds) : "");
+  return deleted(ids.length, nothing);
 }
 
-/** `/outbox` alone lists what waits for an operator; this deletes more. */
-const sharesText = (what: string, kinds: readonly string[]): string =>
-  what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
-
-function deleted(purged: number, nothing: string, shares = ""): CommandAnswer {
+function deleted(purged: number, nothing: string): CommandAnswer {
   return answer({
-    text: [purged === 0 ? nothing : `${count(purged, "message")} deleted${shares}.`],
+    text: [purged === 0 ? nothing : `${count(purged, "message")} deleted.`],
     data: { purged },
   });
 }
@@ -78,7 +74,8 @@ function confirmPurge(
   const amount = all.length;
   const are = amount === 1 ? "is" : "are";
   const which = what === "all" ? "" : what === "inbox" ? ` that ${are} dead in the inbox` : ` that ${are} ${what}`;
-  const shares = sharesText(what, kinds);
+  // `/outbox` alone lists what waits for an operator; the question covers more.
+  const shares = what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
   return answer({
     text: [
       isStale && changedText("messages"),

@@ -49,7 +49,10 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
     const read = forms.filter((form) => form.type !== "null").map((form) => propertiesOf(form, root, references + 1));
     if (schema.properties !== undefined)
       read.push(propertiesOf({ ...schema, anyOf: undefined, oneOf: undefined, allOf: undefined }, root));
-    return join(read, schema.anyOf === undefined && schema.oneOf === undefined);
+    const holdAll = schema.anyOf === undefined && schema.oneOf === undefined;
+    // A form that says nothing of fields (`required: [at]`) opens nothing beside others that must hold, too.
+    const saying = holdAll ? read.filter((form) => form !== OPEN) : read;
+    return saying.length === 0 || read.every((form) => form === OPEN) ? OPEN : join(saying, holdAll);
   }
   const types = typeof schema.type === "string" ? [schema.type] : schema.type;
   if (types === undefined && schema.properties === undefined) return OPEN;
@@ -70,7 +73,7 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
   return {
     fields,
     required: new Set(schema.required),
-    isOpen: fields.size === 0 || (schema.additionalProperties !== false && schema.additionalProperties !== undefined),
+    isOpen: fields.size === 0 || schema.additionalProperties !== false,
     isScalar: false,
   };
 }
@@ -96,6 +99,15 @@ function join(forms: readonly Properties[], holdAll: boolean): Properties {
     isOpen: forms.some((form) => form.isOpen),
     isScalar: forms.every((form) => form.isScalar),
   };
+}
+
+/** Whether every value of it is an object. */
+export function isOfObjects(schema: JsonSchema, root: JsonSchema, references = 0): boolean {
+  const { $ref, type, allOf, anyOf, oneOf } = schema;
+  const target = $ref === undefined || references > MAX_REFERENCES ? undefined : resolveReference($ref, root);
+  const isSo = (form: JsonSchema) => isOfObjects(form, root, references + 1);
+  if (target !== undefined) return isSo(target);
+  return type === "object" || allOf?.some(isSo) === true || (anyOf ?? oneOf)?.every(isSo) === true;
 }
 
 function resolveReference(reference: string, root: JsonSchema): JsonSchema | undefined {

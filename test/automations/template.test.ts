@@ -202,11 +202,12 @@ describe("names are known", () => {
   });
 
   it("behind references, also those that come back to themselves", () => {
-    const tree: JsonSchema = {
+    const node: JsonSchema = {
       type: "object",
       properties: { name: { type: "string" }, child: { $ref: "#/$defs/node" } },
-      $defs: { node: { type: "object", properties: { name: { type: "string" }, child: { $ref: "#/$defs/node" } } } },
+      additionalProperties: false,
     };
+    const tree: JsonSchema = { ...node, $defs: { node } };
     const known: TemplateNames = { event: tree, steps: [] };
     expect(problems("{{ event.child.child.child.name }}", known)).toEqual([]);
     expect(problems("{{ event.child.child.nane }}", known)).toEqual([expect.stringContaining('did you mean "name"')]);

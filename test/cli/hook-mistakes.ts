@@ -40,6 +40,25 @@ const empty = (changes: Json, at: string) =>
 const moduleOf = (name: string, code: string, found: RegExp) =>
   hook({ ...received, run: { module: { path: `./${name}.mjs` } } }, found, { [`${name}.mjs`]: code });
 
+const typed = (keywords: string, schema: Json): Record<string, Mistake> => {
+  const state = { enum: ["ok", "failed"] };
+  const properties = { state, ...(schema.properties as Json | undefined) };
+  const fields = { type: "object", required: ["state"], additionalProperties: false, ...schema, properties };
+  const when = 'payload.staet == "failed" || payload.state == "failure"';
+  return {
+    [`a condition on an event whose schema has ${keywords}`]: eventHook(
+      { match: { when } },
+      { schema: fields },
+      /payload has no field "staet" \(did you mean "state"\?\)[\s\S]*payload\.state is never "failure": it is one of ok, failed/,
+    ),
+    [`a template about an event whose schema has ${keywords}`]: eventHook(
+      { run: { chat: { to: "web:web:general", text: "{{ event.verzion }}" } } },
+      { schema: fields },
+      /event has no "verzion"/,
+    ),
+  };
+};
+
 export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a message for no person": chat({ to: "web:web:dm-97", text: "x" }, /there is no room "dm-97" in the web chat/),
   "a command line as one text": hook(
@@ -55,6 +74,23 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     found: /orchestrator\.runners\.build\.shell\.command: .*write \["make", "-j2", "all"\]$/,
     alone: true,
   },
+  ...typed("formats, patterns, ranges and choices in other fields", {
+    $defs: { word: { type: "string" } },
+    properties: {
+      at: { type: "string", format: "date-time" },
+      branch: { type: "string", pattern: "^[a-z]+$" },
+      tags: { type: "array", minItems: 1, items: { type: "string" } },
+      step: { type: "number", multipleOf: 5 },
+      size: { type: "number", exclusiveMinimum: 5 },
+      either: { oneOf: [{ type: "string" }, { type: "integer" }] },
+      any: { anyOf: [{ type: "string" }, { type: "integer" }] },
+      all: { allOf: [{ type: "string" }, { minLength: 1 }] },
+      word: { $ref: "#/$defs/word" },
+    },
+  }),
+  ...typed("a least number of fields", { minProperties: 1 }),
+  ...typed("parts", { allOf: [{ required: ["state"] }] }),
+  ...typed("choices", { oneOf: [{ required: ["state"] }] }),
   // Values with nothing behind their key.
   "an empty id": hook({ ...received, id: null }, /:\d+:\d+ id: .*it is empty: write a name for this hook$/),
   "an unknown point beside an empty id": hook(
@@ -498,6 +534,13 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a step that is empty and never can be": step(
     { create_task: { title: "x", to: "person:web:1", skip_if: "step.empty" } },
     /create_task\.skip_if: .*step has no field "empty"/,
+  ),
+  "a loop in a loop over the text of a message": hook(
+    {
+      on: "inbound_claim",
+      match: { when: 'payload.message.text.split("").all(a, payload.message.text.split("").all(b, a + b != "QQ"))' },
+    },
+    /match\.when: .*at character 39, all\(b, …\) goes through a value of the payload again for each item of all\(a, …\)/,
   ),
   "text in place of a condition on items": hook(
     { ...gate, match: { when: "payload.tasks.exists(t, t.title)" } },

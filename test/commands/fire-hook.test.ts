@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { eventPoint } from "../../src/automations/triggers/event-point.js";
 import { until } from "../support/until.js";
 import { type Desk, openDesk } from "./desk.js";
 
@@ -53,6 +54,21 @@ describe("/fire-hook", () => {
     ]);
     expect(shown).toContain("out of order");
     expect(shown).toContain('"text": "one"');
+  });
+
+  it("asks for a field of an event of which no example can be made, and takes it on top of the others", async () => {
+    const text = { type: "string" as const };
+    const properties = { branch: text, at: { ...text, format: "date-time" }, run: { ...text, pattern: "^[0-9]+$" } };
+    const required = Object.keys(properties);
+    const typed = desk.registry.declare(eventPoint("deploy", { schema: { type: "object", properties, required } }));
+    const seen: unknown[] = [];
+    typed.registerVoid("event:deploy", (body) => void seen.push(body), { id: "note" });
+    await expect(desk.say("/fire-hook note live=true")).rejects.toMatchObject({
+      message: expect.stringContaining("- run: expected text that matches ^[0-9]+$"),
+      hint: expect.stringContaining("Give each field here `examples:` in the event's schema"),
+    });
+    await desk.say('/fire-hook note example {"run": "12"} live=true');
+    expect(seen).toEqual([{ branch: "text", at: "2026-01-01T12:00:00Z", run: "12" }]);
   });
 
   it("takes a payload typed by hand, the example with fields on top, and the last real one", async () => {

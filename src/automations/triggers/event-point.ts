@@ -1,6 +1,7 @@
 /** The hook point of an external event: `event:<name>`, with the event's body as payload. */
 import { z } from "zod";
-import { definePoint, type HookPoint } from "../../hooks/point.js";
+import { type HookPoint, ownPoint } from "../../hooks/point.js";
+import { isOfObjects, jsonSchemaOf } from "../../lib/json-schema.js";
 import { compileEventSchema } from "../ingest/event-schema.js";
 import { exampleOf } from "./json-schema-example.js";
 
@@ -18,21 +19,23 @@ export function eventName(event: string): EventName {
 }
 
 export function eventPoint(event: string, { description, schema }: EventSpec): EventPoint {
-  const spec = {
-    name: eventName(event),
-    model: "void" as const,
-    summary: description ?? `The event ${event}, delivered by signed HTTP.`,
-  };
   const payload = bodyOf(schema);
-  const example = payload.safeParse(exampleOf(schema));
-  // What was made up may miss a constraint (a pattern, a range); then it is no example, and the fields stay unknown.
-  if (example.success) return definePoint({ ...spec, payload, example: example.data });
-  return definePoint({ ...spec, payload: anyBody, example: {} });
+  return ownPoint({
+    name: eventName(event),
+    model: "void",
+    summary: description ?? `The event ${event}, delivered by signed HTTP.`,
+    payload,
+    // What is made up may miss a constraint, such as a pattern; the fields are known all the same.
+    example: payload === anyBody ? {} : (exampleOf(schema) as Record<string, unknown>),
+  });
 }
 
 const anyBody = z.record(z.string(), z.unknown());
 
+/** A body that is no object is fired as `{ value }`. */
 function bodyOf(schema: EventSpec["schema"]): z.ZodType<Record<string, unknown>> {
-  const body = schema === undefined ? anyBody : compileEventSchema(schema);
-  return body instanceof z.ZodObject ? body : anyBody;
+  if (schema === undefined) return anyBody;
+  const body = compileEventSchema(schema);
+  const json = jsonSchemaOf(body);
+  return isOfObjects(json, json) ? (body as z.ZodType<Record<string, unknown>>) : anyBody;
 }

@@ -183,15 +183,51 @@ describe("the point of an event", () => {
     expect(match('payload.brunch == "main"')).toThrow(/brunch/);
   });
 
-  it("takes any body when there is no schema, or one of which no example can be made", () => {
-    const odd = {
-      type: "object" as const,
-      properties: { at: { type: "string" as const, pattern: "^\\d+$" } },
-      required: ["at"],
-    };
-    for (const point of [eventPoint("a", {}), eventPoint("a", { schema: odd })]) {
+  it("takes any body when there is no schema, or one of no object", () => {
+    for (const schema of [undefined, { type: "array" as const }, { type: ["object" as const, "null" as const] }]) {
+      const point = eventPoint("a", { schema });
       expect(point.example).toEqual({});
       expect(point.payload.safeParse({ anything: [1] }).success).toBe(true);
     }
+  });
+
+  it("keeps the fields of its schema when no example of it can be made", () => {
+    const at = { type: "string" as const, pattern: "^\\d+$" };
+    const point = eventPoint("a", { schema: { type: "object", properties: { at }, required: ["at"] } });
+    expect(point.payload.safeParse({ at: "12" }).success).toBe(true);
+    expect(point.payload.safeParse({}).success).toBe(false);
+  });
+
+  it("leaves other fields open where one part of its schema does", () => {
+    const open = { type: "object" as const, properties: { text: { type: "string" as const } } };
+    const properties = { note: { allOf: [open, open] }, kind: { oneOf: [{ type: "string" as const }, open] } };
+    const registry = new HookRegistry({ logger: silentLogger });
+    const typed = registry.declare(
+      eventPoint("deploy", { schema: { type: "object", properties, additionalProperties: false } }),
+    );
+    const match = (when: string) => () => typed.registerVoid("event:deploy", () => {}, { match: { when } });
+    expect(match('payload.note.author == "jo"')).not.toThrow();
+    expect(match('payload.kind.author == "jo"')).not.toThrow();
+    expect(match('payload.nope.author == "jo"')).toThrow(/nope/);
+  });
+
+  it("has an example that its schema takes, for the common formats and ranges", () => {
+    const format = (name: string) => ({ type: "string" as const, format: name });
+    const properties = {
+      at: format("date-time"),
+      day: format("date"),
+      mail: format("email"),
+      link: format("uri"),
+      id: format("uuid"),
+      host: format("ipv4"),
+      tags: { type: "array" as const, minItems: 1, items: format("email") },
+      step: { type: "number" as const, exclusiveMinimum: 7, multipleOf: 5 },
+      either: { oneOf: [{ type: "integer" as const }, { type: "string" as const }] },
+      all: { allOf: [{ type: "string" as const }, { type: "string" as const, minLength: 1 }] },
+      ref: { $ref: "#/$defs/one" },
+    };
+    const $defs = { one: { type: "object" as const, properties: { at: format("date") }, required: ["at"] } };
+    const point = eventPoint("a", { schema: { type: "object", $defs, properties, required: Object.keys(properties) } });
+    expect(point.payload.safeParse(point.example).error).toBeUndefined();
   });
 });
