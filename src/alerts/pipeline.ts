@@ -17,7 +17,7 @@ import { findPlan, fingerprint } from "./steps/fingerprint.js";
 import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
 import { move } from "./steps/move.js";
-import { type Postponed, postponed, quietHours } from "./steps/quiet-hours.js";
+import { quietHours } from "./steps/quiet-hours.js";
 import { type Readdressed, readdress } from "./steps/readdress.js";
 import { type Recalled, recall } from "./steps/recall.js";
 import { remind } from "./steps/remind.js";
@@ -39,8 +39,6 @@ export type Occasion =
   | ({ kind: "readdressed"; id: string } & Readdressed)
   /** This page waited, and other people are on call when it is to be posted. */
   | ({ kind: "recalled"; id: string } & Recalled)
-  /** The quiet hours that its page waits for were changed. */
-  | ({ kind: "postponed"; id: string } & Postponed)
   /** It is about to join a card of many that is posted in this chat. */
   | { kind: "joined"; id: string; destination: string }
   | { kind: "time"; id: string };
@@ -91,7 +89,6 @@ async function planFor(occasion: Occasion, alerting: Alerting): Promise<Plan | u
   if (occasion.kind === "joined") plan.joinedAt = occasion.destination;
   if (occasion.kind === "unposted") unposted(plan, occasion, alerting);
   if (occasion.kind === "readdressed") readdress(plan, occasion, alerting);
-  if (occasion.kind === "postponed") postponed(plan, occasion);
   if (occasion.kind === "posted") posted(plan, occasion, alerting);
   return plan;
 }

@@ -81,8 +81,6 @@ export interface Urging {
   next?: string;
   /** The last step, when it notified none of its people. */
   unreached?: number;
-  /** Every chat of the last step has quiet hours, and the first of them end then. */
-  quietUntil?: number;
   /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
   /** Chats whose page of the last step, or whose copy of one, may not have arrived: it is not certain that they notify a person. */
@@ -374,6 +372,8 @@ export interface AlertStore {
   postponeNotices(ids: readonly number[], dueAt: number): Promise<void>;
   /** Decides which delivery says them; undefined: none (they say nothing new). */
   assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
+  /** Other notices have taken the place of these, which are not enqueued, and may come back to their chats. */
+  removeNotices(ids: readonly number[]): Promise<void>;
   /** They are with the outbox, and looked after until they are settled. */
   noticesSent(ids: readonly number[], now: number): Promise<void>;
   /** Their delivery waited too long: they are said anew. */

@@ -1,7 +1,9 @@
 /** Changed routes, policies, rotas and quiet hours hold for alerts that are open already: their cards follow, by a reload or a restart. */
 import { describe, expect, it } from "vitest";
+import type { OutboundMessage } from "../../src/domain/message.js";
 import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
+const notPosted = ({ card }: OutboundMessage) => card?.fields?.find(({ name }) => name === "Not posted yet")?.value;
 const to = (...places: string[]) => ({ routes: { default: { to: places, remind: { times: 0 } } } });
 
 it("a card follows its alert to another chat, and the old one says where it went, with nothing to press", async () => {
@@ -193,8 +195,9 @@ describe("quiet hours that are changed while something waits for their end", () 
   it("it waits for the new end when they are prolonged", async () => {
     const { on, id } = await waiting();
     await on.reload(until("14:00"));
-    // Cards elsewhere show it.
-    expect((await on.alerts.get(id))?.urged?.default?.quietUntil).toBe(START + 4 * HOUR);
+    expect(notPosted(await on.alerts.details(id, OPS))).toBe(
+      `The page of step 1 in loop:bot:room waits until <t:${(START + 4 * HOUR) / 1_000}:f>: quiet hours.`,
+    );
     await on.advance(3 * HOUR);
     expect(on.posted()).toEqual([]);
     await on.advance(HOUR);
@@ -248,4 +251,123 @@ it("a page that waits for a chat that leaves the route follows its alert, unless
         : [],
     );
   }
+});
+
+const EXEC = "loop:bot:exec";
+const quiet = (to: string) => ({ quiet: { from: "09:00", to, timezone: "UTC" } });
+
+describe("a page that waits for quiet hours follows its alert on each change of the route", () => {
+  const through = (...places: string[]) => ({
+    routes: { default: { to: places, remind: { times: 0 }, escalate: [{ after: "5m", mention: ["loop:7"] }] } },
+    destinations: { [ROOM]: quiet("12:00"), [OPS]: quiet("13:00") },
+  });
+  const CHATS = [ROOM, OPS, EXEC];
+  const pagesOf = (on: Watch) =>
+    CHATS.map((chat) => on.posted(chat).filter(({ text }) => /<@7>[\s\S]*Escalated: step 1 of 1/.test(text)).length);
+
+  it.each<[name: string, routes: string[][], before: number[], at12: number[], at13: number[]]>([
+    ["there and back", [[ROOM], [OPS], [ROOM]], [0, 0, 0], [1, 0, 0], [1, 0, 0]],
+    ["there, back and there", [[ROOM], [OPS], [ROOM], [OPS]], [0, 0, 0], [0, 0, 0], [0, 1, 0]],
+    ["back, and then to a chat that is awake", [[ROOM], [OPS], [ROOM], [EXEC]], [0, 0, 1], [0, 0, 1], [0, 0, 1]],
+    ["to one of two, and to the other", [[ROOM, OPS], [OPS], [ROOM]], [0, 0, 0], [1, 0, 0], [1, 0, 0]],
+    ["from two to another", [[ROOM, OPS], [EXEC], [ROOM, OPS]], [0, 0, 1], [0, 0, 1], [0, 0, 1]],
+    ["to one of two, and to both again", [[ROOM, OPS], [OPS], [ROOM, OPS]], [0, 0, 0], [1, 0, 0], [1, 1, 0]],
+  ])("%s", async (_, [first = [], ...others], before, at12, at13) => {
+    for (const isCrashed of others.length === 3 ? [false, true] : [false]) {
+      const on = await watch(through(...first));
+      const { id } = await on.raise();
+      await on.advance(10 * MINUTE);
+      for (const to of others) {
+        await (isCrashed ? on.crash(MINUTE, through(...to)) : on.reload(through(...to)));
+        await on.advance(MINUTE);
+      }
+      expect(pagesOf(on)).toEqual(before);
+      const last = (await on.alerts.history(id)).findLast(({ reason }) =>
+        reason?.includes("until its quiet hours end"),
+      );
+      if (before[2] === 0) {
+        const chat = others.at(-1)?.[0] ?? "";
+        expect(last?.reason).toContain(`waits in ${chat} until`);
+        expect(notPosted(await on.alerts.details(id, ROOM))).toContain(`The page of step 1 in ${chat} waits until`);
+      }
+      await on.advance(2 * HOUR);
+      expect(pagesOf(on)).toEqual(at12);
+      await on.advance(HOUR);
+      expect(pagesOf(on)).toEqual(at13);
+    }
+  });
+});
+
+describe("cards and pages name each step that waits for quiet hours", () => {
+  const step = (after: string, to: string[], who: number) => ({ after, to, mention: [`loop:${who}`] });
+  const settings = (ends: { ops: string; exec: string }, ...escalate: object[]) => ({
+    routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } },
+    destinations: { [OPS]: quiet(ends.ops), [EXEC]: quiet(ends.exec) },
+  });
+  const card = (on: Watch) => on.posted()[0]?.text ?? "";
+  const at = (hour: number) => `<t:${Date.UTC(2026, 0, 1, hour) / 1_000}:f>`;
+
+  it("until it is posted, whatever other steps do meanwhile", async () => {
+    const ends = { ops: "13:00", exec: "12:00" };
+    const on = await watch(settings(ends, step("5m", [OPS], 7), step("10m", [EXEC], 8), step("15m", [ROOM], 9)));
+    await on.raise();
+    await on.advance(12 * MINUTE);
+    const both = `⚠ Escalation step 2 waits until ${at(12)}, step 1 waits until ${at(13)}: quiet hours.`;
+    expect(card(on)).toContain(both);
+    await on.advance(10 * MINUTE);
+    // The last step is posted here.
+    const [, page] = on.posted();
+    expect(page?.text).toMatch(
+      /<@9>[\s\S]*This was the last step\. Step 2 waits in loop:bot:exec until its quiet hours end\. Step 1 waits in loop:bot:ops until/,
+    );
+    expect(card(on)).toContain("no further escalation");
+    expect(card(on)).toContain(both);
+    await on.advance(2 * HOUR);
+    expect(on.posted(EXEC).at(-1)?.text).toMatch(
+      /<@8>[\s\S]*Escalated: step 2 of 3.*Step 1 waits in loop:bot:ops until its quiet hours end/,
+    );
+    expect(card(on)).toContain(`⚠ Escalation step 1 waits until ${at(13)}: quiet hours.`);
+    await on.advance(HOUR);
+    expect(on.posted(OPS).at(-1)?.text).toMatch(/<@7>[\s\S]*Escalated: step 1 of 3/);
+    expect(on.posted(OPS).at(-1)?.text).not.toContain(" waits in ");
+    expect(card(on)).not.toContain("quiet hours");
+  });
+
+  it("by the earliest of its chats, also when their quiet hours change, and not after one of them has it", async () => {
+    const both = step("5m", [OPS, EXEC], 7);
+    const on = await watch(settings({ ops: "12:00", exec: "13:00" }, both));
+    await on.raise();
+    await on.advance(6 * MINUTE);
+    expect(card(on)).toContain(`⚠ Escalation step 1 waits until ${at(12)}: quiet hours.`);
+    await on.reload(settings({ ops: "15:00", exec: "13:00" }, both));
+    await on.advance(3_000);
+    expect(card(on)).toContain(`⚠ Escalation step 1 waits until ${at(13)}: quiet hours.`);
+    await on.reload(settings({ ops: "15:00", exec: "12:00" }, both));
+    await on.advance(2 * HOUR);
+    expect(on.posted(EXEC).at(-1)?.text).toMatch(/<@7>[\s\S]*Step 1 waits in loop:bot:ops until its quiet hours end/);
+    expect(card(on)).not.toContain("quiet hours");
+  });
+
+  it("and a page that is posted together with another says of none that it waits", async () => {
+    const both = step("5m", [OPS, EXEC], 7);
+    const on = await watch(settings({ ops: "12:00", exec: "13:00" }, both));
+    await on.raise();
+    await on.advance(6 * MINUTE);
+    await on.reload({ ...settings({ ops: "12:00", exec: "13:00" }, both), destinations: {} });
+    for (const chat of [OPS, EXEC]) {
+      expect(on.posted(chat).at(-1)?.text).toContain("Escalated: step 1 of 1");
+      expect(on.posted(chat).at(-1)?.text).not.toContain(" waits in ");
+    }
+  });
+
+  it("and none of an alert that an operator has, until it needs one again", async () => {
+    const on = await watch(settings({ ops: "13:00", exec: "12:00" }, step("5m", [OPS], 7)));
+    const { id } = await on.raise();
+    await on.advance(6 * MINUTE);
+    await on.alerts.act(id, { kind: "snooze", until: START + 36 * MINUTE }, ANN);
+    await on.advance(3_000);
+    expect(card(on)).not.toContain("quiet hours");
+    await on.advance(HOUR);
+    expect(card(on)).toContain(`⚠ Escalation step 1 waits until ${at(13)}: quiet hours.`);
+  });
 });

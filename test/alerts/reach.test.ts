@@ -706,7 +706,7 @@ it("a page that waits for the end of quiet hours is not said to be sent: history
   await on.advance(MINUTE);
   expect(on.posted(dm)).toEqual([]);
   const escalation = (await on.alerts.history(id)).find(({ event }) => event === "escalate");
-  expect(escalation?.reason).toContain("It waits in loop:bot:dm-ben until 12:30: quiet hours");
+  expect(escalation?.reason).toContain("It waits in loop:bot:dm-ben until its quiet hours end");
   expect(on.posted()[0]?.text).toMatch(/Escalation step 1 waits until <t:1767270600:\w>: quiet hours/);
   await on.advance(3 * HOUR);
   expect(on.posted(dm).some(({ text }) => text.includes("Escalated: step 1 of 1"))).toBe(true);

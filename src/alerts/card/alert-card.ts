@@ -9,7 +9,8 @@ import { formatDuration } from "../../lib/duration.js";
 import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
-import { hasReminders, lastNumber, type NumberedStep, stepsToCome, stepTaken, urgingOf } from "../urging.js";
+import type { QuietPage } from "../tell/waiting-pages.js";
+import { hasReminders, type NumberedStep, stepsToCome, stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -20,6 +21,8 @@ export interface CardFacts {
   history: readonly AlertEvent[];
   /** The clock behind it, as it stands now. */
   standing?: ClockStanding | undefined;
+  /** Its pages that wait for quiet hours, the earliest first. */
+  waits: readonly QuietPage[];
   /** The silence or window that keeps it quiet. */
   quiet?: InForce | undefined;
 }
@@ -54,7 +57,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
     [isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)],
-    [isOpen(state) && unreachedOf(alert, route, at, around.clock.now())],
+    [isOpen(state) && unreachedOf(alert, route, facts.waits, at)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
     [isOpen(state) && late?.pausedFor === undefined && copyLine(facts.standing, entity)],
@@ -293,16 +296,27 @@ export function nextOf(
   return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;
 }
 
-/** An escalation that was sent is not one that anybody read. */
-function unreachedOf(alert: Alert, route: Route, at: At, now: number): string | undefined {
+/** An escalation that was sent is not one that anybody read, and one that was taken is not one that was sent. */
+function unreachedOf(alert: Alert, route: Route, waits: readonly QuietPage[], at: At): string | undefined {
   const urging = urgingOf(alert, route);
-  const { unreached, quietUntil } = urging;
   const { escalate } = route.settings;
-  const step = stepTaken(urging, urging.steps, escalate).now;
-  // The number of a step that was removed is that of another step now.
-  const name = `Escalation step ${step ? escalate.indexOf(step) + 1 : `${lastNumber(urging)}, which was removed since,`}`;
-  if (quietUntil !== undefined && quietUntil > now) return `⚠ ${name} waits until ${at(quietUntil)}: quiet hours.`;
-  return unreached === undefined ? undefined : `⚠ ${name} notified none of its people.`;
+  const nameOf = (place: number) => {
+    const { then, now } = stepTaken(urging, place, escalate);
+    // The number of a step that was removed is that of another step now.
+    return `step ${now ? escalate.indexOf(now) + 1 : `${then?.number ?? place}, which was removed since,`}`;
+  };
+  const earliest = new Map<number, number>();
+  for (const { route: name, place, until, isPosted } of waits)
+    if (name === route.name && !isPosted && !earliest.has(place)) earliest.set(place, until);
+  const waiting = [...earliest].map(([place, until]) => `${nameOf(place)} waits until ${at(until)}`);
+  const { unreached } = urging;
+  const lines = [
+    waiting.length > 0 && `⚠ Escalation ${waiting.join(", ")}: quiet hours.`,
+    unreached !== undefined &&
+      !earliest.has(unreached) &&
+      `⚠ Escalation ${nameOf(unreached)} notified none of its people.`,
+  ].filter((line) => line !== false);
+  return lines.length === 0 ? undefined : lines.join(" ");
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -108,13 +108,17 @@ export function alertDetails(
   );
   add(
     "Not posted yet",
-    facts.waiting
-      .map(({ destination, until, isCalledOff }) => {
+    [
+      ...facts.waits.map(({ destination, number, until }) => {
+        const chat = inline(shownAs(destination, around.placeName));
+        return `The page of step ${number} in ${chat} waits until ${at(until)}: quiet hours.`;
+      }),
+      ...facts.waiting.map(({ destination, until, isCalledOff }) => {
         const when = until === undefined ? "" : ` until ${at(until, "T")}: sending there is paused`;
         const waits = isCalledOff ? "is posted only if the alert needs an operator again" : `waits${when}`;
         return `The page in ${inline(shownAs(destination, around.placeName))} ${waits}.`;
-      })
-      .join("\n"),
+      }),
+    ].join("\n"),
     false,
   );
   add("Runbook", signal.runbook && inline(signal.runbook), false);

@@ -4,7 +4,7 @@ import type { OutboundMessage } from "../../domain/message.js";
 import { labelsOf } from "../matchers.js";
 import { isOfWoken } from "../steps/breach.js";
 import type { Telling } from "../tell/telling.js";
-import { waitingPages } from "../tell/waiting-pages.js";
+import { quietPages, waitingPages } from "../tell/waiting-pages.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
 import { alertDetails } from "./details.js";
 import { listCard, markOfCard } from "./list-card.js";
@@ -84,6 +84,7 @@ async function factsOf(
     episodes,
     history: await telling.store.history(alert.id, 200),
     standing: await standingOf(alert, telling),
+    waits: await quietPages(alert, telling),
     quiet: telling.silences.find(labelsOf(alert), telling.clock.now()),
   };
 }

@@ -9,7 +9,6 @@ import {
   type Urging,
 } from "../../domain/alert.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
-import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { accountsOf, type Mentioned, readMention } from "../people.js";
@@ -285,14 +284,7 @@ function take(
   const mentioned = mentionedBy(step, reach, alerting, now);
   const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
   note(urging, reach, alerting);
-  delete urging.quietUntil;
-  const ends = chats.map((chat) => quietEnd(plan, chat, alerting) ?? now);
-  // It is posted nowhere yet.
-  if (ends.every((end) => end > now)) urging.quietUntil = Math.min(...ends);
-  const facts = (at?: string) => [
-    ...sentencesFor(at, step, reach, alerting, now),
-    ...heldSentences(plan, chats, at, alerting),
-  ];
+  const facts = (at: string | undefined) => sentencesFor(at, step, reach, alerting, now);
   // These have it already, without what is new.
   const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
   // A copy of the page that was lost is posted there, with what is new in the same message.
@@ -308,22 +300,24 @@ function take(
     if (destination === insteadOf?.destination) continue;
     // It did not get the page itself, which is why there was a copy.
     if (insteadOf?.isCopy && reach.posted.includes(destination) && alerting.inhibitors.refuses(destination)) continue;
-    const news = facts(destination);
+    const { waited, waitedSince } = waitingAt(plan, destination, now - lateMs, alerting);
+    const news = [...facts(destination), ...waited];
     const words = isCopied(destination)
       ? { sentences: [...changed, ...news] }
       : { sentences: [first, ...lost, ...news, ...last], step: number };
     if (words.sentences.length === 0) continue;
-    const waitedSince = quietEnd(plan, destination, alerting) === undefined ? undefined : now - lateMs;
     const known = page.flatMap((one) => (one.destination === destination ? one.mentions : []));
     const whom = mentionedAt(destination, mentioned, alerting).filter((one) => !known.includes(storedAs(one)));
     notify(plan, destination, { key: keyThere, group, mentioned: whom, words: { ...words, waitedSince } }, alerting);
   }
   for (const { destination, name } of reach.direct) {
     const sentTo = namesOf([{ ref: name, name }], alerting);
-    const words = { sentences: [first, ...facts(), ...last, directlyTo(sentTo, alerting)], step: number, sentTo };
+    const { waited, waitedSince } = waitingAt(plan, destination, now - lateMs, alerting);
+    const sentences = [first, ...facts(undefined), ...waited, ...last, directlyTo(sentTo, alerting)];
+    const words = { sentences, step: number, sentTo, waitedSince };
     notify(plan, destination, { key, group, mentioned: [], words }, alerting);
   }
-  plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
+  plan.record("escalate", by, [first, ...facts(undefined), ...waitingIn(plan, chats, alerting), ...last].join(". "));
 }
 
 export const LAST = "This was the last step";
@@ -372,18 +366,21 @@ export const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
 
 export const WAITED = "It waited for the end of the quiet hours";
 
-/** The history and the other chats must not say that a page was sent which waits for a morning. In a chat that waits itself, what has waited as long is posted by then. */
-function heldSentences(plan: Plan, chats: readonly string[], at: string | undefined, alerting: Alerting): string[] {
-  const end = at === undefined ? undefined : quietEnd(plan, at, alerting);
-  const waited = end === undefined ? [] : [WAITED];
-  const waiting = chats.flatMap((chat) => {
-    const until = quietEnd(plan, chat, alerting);
-    if (until === undefined || (end !== undefined && until <= end)) return [];
-    const zone = alerting.config.destinations[chat]?.quiet?.timezone ?? localTimezone();
-    return [`It waits in ${shownAs(chat, alerting.placeName)} until ${timeIn(zone, until).slice(11, 16)}: quiet hours`];
-  });
-  return [...waiting, ...waited];
+/** For a page in a chat that has quiet hours. */
+function waitingAt(plan: Plan, destination: string, dueAt: number, alerting: Alerting) {
+  const isQuiet = quietEnd(plan, destination, alerting) !== undefined;
+  return isQuiet ? { waited: [WAITED], waitedSince: dueAt } : { waited: [] };
 }
+
+/** For the history, which must not say that a page was sent which waits for a morning. */
+export const waitingIn = (plan: Plan, chats: readonly string[], alerting: Alerting) =>
+  chats.flatMap((chat) =>
+    quietEnd(plan, chat, alerting) === undefined ? [] : [`It ${waitsText(chat, alerting.placeName)}`],
+  );
+
+/** Without the time: these quiet hours may change. */
+export const waitsText = (chat: string, placeName: Alerting["placeName"]) =>
+  `waits in ${shownAs(chat, placeName)} until its quiet hours end`;
 
 const storedAs = ({ ref, name }: Mentioned) => `${ref}|${name}`;
 

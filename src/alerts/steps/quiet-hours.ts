@@ -22,17 +22,3 @@ export function quietEnd(
 ): number | undefined {
   return quietUntil(config.destinations[destination]?.quiet, alert.severity, now);
 }
-
-export interface Postponed {
-  dueAt: number;
-  until: number;
-}
-
-/** Cards name the end that the last step waits for. */
-export function postponed(plan: Plan, { dueAt, until }: Postponed): void {
-  for (const urging of Object.values(plan.alert.urged ?? {})) {
-    if (urging.quietUntil !== dueAt) continue;
-    urging.quietUntil = until;
-    plan.redraw();
-  }
-}

@@ -2,9 +2,10 @@
 import type { Notice } from "../../domain/alert.js";
 import { noticeWords } from "../../domain/notice-words.js";
 import type { Alerting } from "../alerting.js";
-import { CLOCK, type Plan } from "../plan.js";
+import { CLOCK, type Plan, RULE } from "../plan.js";
 import { askReaders, isReachedNow, reachOf } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
+import { shownAs } from "../tell/shown-as.js";
 import { leftFor, nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import {
@@ -20,8 +21,10 @@ import {
   titleOf,
   UNREACHED,
   WAITED,
+  waitingIn,
 } from "./escalate.js";
 import { nameOfNotice } from "./fallback.js";
+import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
 export interface Recalled {
@@ -36,8 +39,10 @@ export async function recall(
   alerting: Alerting,
 ): Promise<void> {
   const { alert, now } = plan;
-  const { destination: at, dueAt } = notice;
+  const { destination: at } = notice;
   const left = leftFor(plan.knownPlaces, at);
+  // The other chats have other quiet hours.
+  const dueAt = left === undefined ? notice.dueAt : undefined;
   const ofStep = stepIn(notice.key) ?? notice.key;
   const { route: name, step: place } = stepOf(ofStep) ?? {};
   const route = routes.find((one) => one.name === name);
@@ -47,7 +52,15 @@ export async function recall(
   if (route === undefined || then === undefined || step === undefined) {
     const { alertId, kind, mentions } = notice;
     for (const destination of left ?? [at])
-      plan.notices.push({ ...noticeWords(notice), alertId, destination, kind, key: keyOf(at), mentions, dueAt });
+      plan.notices.push({
+        ...noticeWords(notice),
+        alertId,
+        destination,
+        kind,
+        key: keyOf(at),
+        mentions,
+        dueAt: notice.dueAt,
+      });
     return;
   }
   const all = (await alerting.store.noticesWith(alert.id, ofStep)).filter(({ key }) => stepIn(key) === ofStep);
@@ -65,8 +78,11 @@ export async function recall(
   const changed = isSame || names === "" ? [] : [changedText(names)];
   const isLast = urging.steps === Number(place) && nextStepOf(alert, route) === undefined;
   const { waitedSince } = notice;
-  const isWaited = waitedSince !== undefined && left === undefined;
-  const last = [...(isWaited ? [WAITED] : []), ...(isLast ? [LAST] : [])];
+  const isQuiet = (chat: string) => quietEnd(plan, chat, alerting) !== undefined;
+  const lastAt = (chat: string) => {
+    const isWaited = waitedSince !== undefined && (left === undefined || isQuiet(chat));
+    return [...(isWaited ? [WAITED] : []), ...(isLast ? [LAST] : [])];
+  };
   const end = reach.isUnreached ? UNREACHED : "";
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
@@ -77,7 +93,12 @@ export async function recall(
     one.destination === chat && (one.sentAt === undefined || nameOfNotice(one) === first);
   const others = isCalledHere ? [] : reach.posted.filter((one) => !all.some(isThere(one)));
   for (const destination of new Set([...reach.posted.filter((one) => one === at), ...others, ...reach.elsewhere])) {
-    const sentences = [first, ...changed, ...sentencesFor(destination, step, reach, alerting, now), ...last];
+    const sentences = [
+      first,
+      ...changed,
+      ...sentencesFor(destination, step, reach, alerting, now),
+      ...lastAt(destination),
+    ];
     const whom = mentionedAt(destination, mentioned, alerting);
     const key = `${ofStep}${INSTEAD_OF}${at}${end}`;
     notify(
@@ -90,9 +111,14 @@ export async function recall(
   for (const { destination, name: ref } of reach.direct) {
     const sentTo = namesOf([{ ref, name: ref }], alerting);
     const facts = sentencesFor(undefined, step, reach, alerting, now);
-    const sentences = [first, ...changed, ...facts, ...last, directlyTo(sentTo, alerting)];
+    const sentences = [first, ...changed, ...facts, ...lastAt(destination), directlyTo(sentTo, alerting)];
     const words = { sentences, step: then.number, sentTo, waitedSince };
     notify(plan, destination, { key: keyOf(destination), group, mentioned: [], words, dueAt }, alerting);
+  }
+  if (left !== undefined && others.length > 0) {
+    const names = (chats: readonly string[]) => chats.map((chat) => shownAs(chat, alerting.placeName)).join(", ");
+    const moved = `"${first}" from ${names([at])} to ${names(others)}: the route changed`;
+    plan.record("move", RULE, [moved, ...waitingIn(plan, others, alerting)].join(". "));
   }
   if (all.some((one) => nameOfNotice(one) === first)) return;
   plan.record(

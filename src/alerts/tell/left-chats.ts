@@ -1,22 +1,37 @@
 /** Notices that wait for a chat that has left the route of their alert: the card is elsewhere, and nothing more is posted there. */
-import { isOpen, type Notice } from "../../domain/alert.js";
+import { type Alert, isOpen, type KnownPlace, type Notice } from "../../domain/alert.js";
 import { readMention } from "../people.js";
 import { isReachedNow } from "../reach.js";
-import { isPageKey, stepIn } from "../steps/escalate.js";
-import { leftFor } from "../urging.js";
+import { isPageKey, stepIn, stepOf } from "../steps/escalate.js";
+import { leftFor, stepTaken, urgingOf } from "../urging.js";
 import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
 
-export async function waitingWhereLeft(waiting: readonly Notice[], { store }: Telling): Promise<Notice[]> {
+export async function waitingWhereLeft(waiting: readonly Notice[], telling: Telling): Promise<Notice[]> {
+  const { store, clock } = telling;
   const left: Notice[] = [];
   for (const notice of waiting) {
-    const { alertId, destination, deliveryId, copy } = notice;
+    const { alertId, key, deliveryId, copy, dueAt } = notice;
     if (deliveryId !== undefined || copy !== undefined) continue;
     const alert = await store.get(alertId);
-    const isLeft = leftFor(await store.placesOf(alertId), destination) !== undefined;
-    if (isLeft && alert && isOpen(alert.state)) left.push(notice);
+    if (!alert || !isOpen(alert.state) || !hasLeft(notice, alert, await store.placesOf(alertId), telling)) continue;
+    // Kept until its time: the alert may come back to the chat, and what calls its people elsewhere may wait for longer.
+    if (dueAt > clock.now() && isPageKey(key) && (await isPostedElsewhere(notice, telling))) continue;
+    left.push(notice);
   }
   return left;
+}
+
+/** The alert is not told in the chat of this notice any more, and its step does not name that chat. */
+export function hasLeft(
+  { key, destination }: Notice,
+  alert: Alert,
+  places: readonly KnownPlace[],
+  { config }: Pick<Telling, "config">,
+): boolean {
+  const { route = "", step } = stepOf(stepIn(key) ?? "") ?? {};
+  const { now } = stepTaken(urgingOf(alert, { name: route }), Number(step), config.routes[route]?.escalate ?? []);
+  return leftFor(places, destination) !== undefined && !now?.to.includes(destination);
 }
 
 /** A page follows its alert when no other message of its step calls its people. The caller removes the notice. */

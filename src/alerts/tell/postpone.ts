@@ -15,7 +15,7 @@ export async function postponePlaces(destination: string, limit: number, telling
 
 /** False: they are all due when they should be. */
 export async function postponeNotices(waiting: readonly Notice[], telling: Telling): Promise<boolean> {
-  const { store, config, clock, run } = telling;
+  const { store, config, clock, wakePlace } = telling;
   let isChanged = false;
   for (const { id, alertId, destination, dueAt, waitedSince, copy, sentAt, deliveryId } of waiting) {
     const now = clock.now();
@@ -26,8 +26,13 @@ export async function postponeNotices(waiting: readonly Notice[], telling: Telli
     const end = alert && quietUntil(quiet, alert.severity, now);
     const until = end ?? Math.min(dueAt, now);
     if (until === dueAt) continue;
-    await run({ kind: "postponed", id: alertId, dueAt, until });
     await store.postponeNotices([id], until);
+    // Cards show until when it waits.
+    for (const { cardId, destination: chat } of await store.placesOf(alertId)) {
+      if (cardId === undefined) continue;
+      await store.redraw(cardId);
+      wakePlace(chat);
+    }
     isChanged = true;
   }
   return isChanged;

@@ -28,10 +28,7 @@ export async function noticesFor(destination: string, limit: number, telling: Te
       else await run({ kind: "unposted", id, destination, notice });
     }
     // Done twice after a crash in between, they are at the new address and at the fallback once.
-    await store.assignNotices(
-      removed.map(({ id }) => id),
-      undefined,
-    );
+    await store.removeNotices(removed.map(({ id }) => id));
   }
 }
 

@@ -44,6 +44,7 @@ import { isStepOf, noticesFor } from "./removed-webhooks.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 import { isAboutDelivery, nowhere, saidAgain } from "./undelivered.js";
+import { waitsBeside } from "./waiting-pages.js";
 
 const PAGE = 500;
 /** Reminders of a card of many come at most so often, although its alerts began one after the other. */
@@ -63,6 +64,8 @@ interface Saying {
   card: AlertCard | undefined;
   /** For a page that an operator held back. */
   hold: Hold | undefined;
+  /** In a page: which steps of its alert wait elsewhere for quiet hours. */
+  waits: readonly string[];
 }
 
 export async function sayNotices(destination: string, telling: Telling): Promise<number | undefined> {
@@ -180,7 +183,8 @@ async function sayingsOf(notices: readonly Notice[], destination: string, tellin
     if (id !== undefined && !cards.has(id)) cards.set(id, await store.card(id));
     const card = id === undefined ? undefined : cards.get(id);
     const hold = await holdOf(notice, alert, telling);
-    sayings.push({ notice: await withoutPaged(notice, alert, telling), stored: notice, alert, card, hold });
+    const waits = await waitsBeside(notice, alert, telling);
+    sayings.push({ notice: await withoutPaged(notice, alert, telling), stored: notice, alert, card, hold, waits });
   }
   return sayings;
 }
@@ -278,9 +282,9 @@ const alertsOf = (sayings: readonly Saying[]) => [
 function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
   const all = sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : []));
   const notices = inOrder(withoutAttempts(all));
-  return [...new Set(newestReminders(notices).map((notice) => remindedAt(wokenText(notice, one), one, now)))].join(
-    ". ",
-  );
+  const texts = newestReminders(notices).map((notice) => remindedAt(wokenText(notice, one), one, now));
+  const waits = sayings.flatMap((saying) => (saying.alert.id === one.id ? saying.waits : []));
+  return [...new Set([...texts, ...waits])].join(". ");
 }
 
 /** By step: a copy of one may be written after the next. What became of a private message comes after the result of its step. */

@@ -28,6 +28,7 @@ export function createNotices({
   | "noticesDueAt"
   | "postponeNotices"
   | "assignNotices"
+  | "removeNotices"
   | "noticesSent"
   | "requeueNotices"
   | "reviveNotices"
@@ -52,6 +53,7 @@ export function createNotices({
   const assign = database.prepare<[string | null, number, number, number]>(
     "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
   );
+  const remove = database.prepare<[number]>("DELETE FROM alert_notices WHERE id = ? AND NOT is_sent");
   const sent = database.prepare<[number, number]>(
     "UPDATE alert_notices SET is_sent = 1, sent_at = coalesce(sent_at, ?) WHERE id = ?",
   );
@@ -95,6 +97,10 @@ export function createNotices({
       write(() => {
         const isDropped = deliveryId === undefined ? 1 : 0;
         for (const id of ids) assign.run(deliveryId ?? null, isDropped, isDropped, id);
+      }),
+    removeNotices: (ids) =>
+      write(() => {
+        for (const id of ids) remove.run(id);
       }),
     noticesSent: (ids, now) =>
       write(() => {
