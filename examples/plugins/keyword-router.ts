@@ -1,4 +1,4 @@
-/** Answers or forwards messages by the words in them. The first rule that fits wins; words are compared whole, in any case. */
+/** Answers or forwards messages by the words in them. The first rule that fits wins; words are compared whole, in any case. Answers to copies are left alone: they are for the person who wrote the original. */
 import { z } from "zod";
 import { type Address, definePlugin, parseAddress } from "../../src/index.js";
 
@@ -29,8 +29,8 @@ export default definePlugin({
   setup({ config, hooks }) {
     const rules = config.rules.map((one) => ({ ...one, words: new Set(one.words.flatMap(wordsOf)) }));
 
-    hooks.registerClaiming("inbound_claim", ({ message }) => {
-      if (message.isBot) return { handled: false };
+    hooks.registerClaiming("inbound_claim", ({ message, isAnswer }) => {
+      if (message.isBot || isAnswer) return { handled: false };
       const written = wordsOf(message.text.replace(/<?@\S+/g, ""));
       const fitting = rules.find(
         ({ words, alone }) =>

@@ -19,7 +19,7 @@ import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";
 import { noteDeletion, noteEdit, noteReaction } from "./inbound/changes.js";
 import { defaultRoute } from "./inbound/default-route.js";
-import { forward, originOf, withAddressing } from "./inbound/forward.js";
+import { forward, isOurs, originOf, withAddressing } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
 import { notePressed, noteReplied } from "./inbound/note-arrival.js";
 import { offer } from "./inbound/offer.js";
@@ -72,7 +72,8 @@ async function handleMessage(
   const written = asWritten(row, arrived);
   await noteReplied(written, inbound);
   const mayBeToUs = isInThread(written) || written.replyToId !== undefined;
-  const message = mayBeToUs ? immutable(await withAddressing(arrived, written, inbound)) : arrived;
+  const origin = mayBeToUs ? await originOf(written, inbound) : undefined;
+  const message = origin ? immutable(withAddressing(arrived, origin)) : arrived;
   const sender = senderOf(message, inbound);
   const { operator, verdict, isBot } = sender;
   const received = fireReceived(row, message, verdict, inbound);
@@ -100,9 +101,9 @@ async function handleMessage(
     return slip ?? denied(row, message, sender, inbound);
   }
 
-  const claimed = await offer(row, message, verdict, inbound);
+  const answering = origin && (await isOurs(message, operator.role, origin, inbound)) ? origin : undefined;
+  const claimed = await offer(row, message, verdict, answering, inbound);
   if (claimed) return claimed;
-  const origin = await originOf(written, inbound);
   const unknown = isPressed ? undefined : unknownCommand(row, message, operator, origin !== undefined, inbound);
   if (unknown) return unknown;
   const noted = await replyToCard(row, message, operator, inbound);

@@ -278,7 +278,7 @@ describe("/hooks order", () => {
 
 describe("/hooks why", () => {
   const claim = (id: string, messageId = "42") =>
-    desk.registry.fireClaiming("inbound_claim", { message: message("hi", messageId) }, undefined, {
+    desk.registry.fireClaiming("inbound_claim", { message: message("hi", messageId), isAnswer: false }, undefined, {
       dispatchId: id,
       messageId,
       conversation: "web:web:lobby",

@@ -100,8 +100,11 @@ describe("handlers of the agent loop and the channel gateway", () => {
     expect(seen).toEqual(["hello"]);
     expect(await hooks.fireModifying("message_sending", sent)).toEqual({ message: { text: "HELLO BACK" } });
     expect(await hooks.fireModifying("message_sending", sent, [])).toEqual({});
-    expect(await hooks.fireClaiming("inbound_claim", { message })).toMatchObject({ handled: true, reason: "mine" });
-    expect(await hooks.fireClaiming("inbound_claim", { message }, [])).toEqual({ handled: false });
+    expect(await hooks.fireClaiming("inbound_claim", { message, isAnswer: false })).toMatchObject({
+      handled: true,
+      reason: "mine",
+    });
+    expect(await hooks.fireClaiming("inbound_claim", { message, isAnswer: false }, [])).toEqual({ handled: false });
     hooks.unregisterPlugin("plugin-a");
     expect(hooks.size).toBe(2);
     for (const cleanup of cleanups) cleanup();

@@ -173,7 +173,7 @@ async function compiles() {
   answersOf({} as PluginApi);
   // @ts-expect-error a payload without its fields
   await hooks.fireVoid("message_received", { access: "allowed" });
-  const claimed = await hooks.fireClaiming("inbound_claim", { message: {} as never });
+  const claimed = await hooks.fireClaiming("inbound_claim", { message: {} as never, isAnswer: false });
   claimed.claimedBy satisfies string | undefined;
   claimed.deferMs satisfies number | undefined;
 

@@ -85,7 +85,7 @@ export async function pluginRig(
     sent,
     logged,
     write,
-    claim: (text) => registry.fireClaiming("inbound_claim", { message: inbound(text) }),
+    claim: (text) => registry.fireClaiming("inbound_claim", { message: inbound(text), isAnswer: false }),
   };
 }
 

@@ -22,7 +22,7 @@ export async function recordsOfAFlood(messages: number): Promise<DispatchRecord[
   for (const { message, options } of all)
     await hooks.fireVoid("message_received", { message, access: "allowed" }, undefined, options("message_received"));
   for (const { message, options } of all)
-    await hooks.fireClaiming("inbound_claim", { message }, undefined, options("inbound_claim"));
+    await hooks.fireClaiming("inbound_claim", { message, isAnswer: false }, undefined, options("inbound_claim"));
   for (const { answer, target, answerOptions } of all) {
     const sending = { message: answer, ...target };
     const before = { text: answer.text, ...target };

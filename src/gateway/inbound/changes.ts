@@ -24,7 +24,8 @@ import { emptyAnswer } from "./unanswered.js";
 
 export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inbound): Promise<Handling> {
   await changeDead(event, inbound);
-  const message = await withAddressing(event.message, event.message, inbound);
+  const origin = await originOf(event.message, inbound);
+  const message = withAddressing(event.message, origin);
   const { verdict, isBot, operator } = senderOf(message, inbound);
   const at = messageAddress(message);
   voidCode(row, message, inbound);
@@ -38,8 +39,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
   const kept = withheldCode(row, message, inbound);
   if (kept) return kept;
   const copies = await copiesOf(at, message.messageId, inbound);
-  const origin = copies.length > 0 ? await originOf(message, inbound) : undefined;
-  const empty = origin && (await emptyAnswer(row, message, operator, origin, inbound));
+  const empty = copies.length > 0 && origin && (await emptyAnswer(row, message, operator, origin, inbound));
   if (empty) return empty;
   const edits: NewDelivery[] = [];
   for (const [i, copy] of copies.entries()) {

@@ -262,13 +262,9 @@ async function answerOf(message: InboundMessage, { store }: Inbound): Promise<Or
 }
 
 /** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
-export async function withAddressing(
-  message: InboundMessage,
-  written: InboundMessage,
-  inbound: Inbound,
-): Promise<InboundMessage> {
-  if (message.isDm || message.isGroupMention) return message;
-  return (await originOf(written, inbound)) ? { ...message, isGroupMention: true } : message;
+export function withAddressing(message: InboundMessage, origin: Origin | undefined): InboundMessage {
+  if (message.isDm || message.isGroupMention || origin === undefined) return message;
+  return { ...message, isGroupMention: true };
 }
 
 /** The id, at `to`, of the message that this one replies to. */

@@ -1,5 +1,5 @@
-/** Offers the message to the hooks at inbound_claim: the first that handles it owns it. */
-import type { Address } from "../../domain/address.js";
+/** Offers the message to the hooks at inbound_claim: the first that handles it owns it, and the author of an answer is notified when it goes nowhere else. */
+import { type Address, formatAddress } from "../../domain/address.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
@@ -8,11 +8,14 @@ import type { Catalogue } from "../../hooks/catalogue/index.js";
 import type { Claimed, ResultOf } from "../../hooks/signatures.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Verdict } from "../access.js";
+import { completeAddress } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
-import { forward, isEcho } from "./forward.js";
+import { forward, isEcho, type Origin } from "./forward.js";
+import { authorNote } from "./given-up.js";
 import { type Handling, settled } from "./handling.js";
-import { fireOptions, type Inbound } from "./receiving.js";
+import { causeId, fireOptions, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
+import { senderOf } from "./sender.js";
 import { withReplySight } from "./sights-of.js";
 
 /** Undefined when no hook claimed it, or when it was deferred too often: then it goes to the default route. */
@@ -21,27 +24,66 @@ type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
 
 const ECHO = "routeTo: the message came from there, so it would reach no one: answer with reply";
 
+/** `answering`: where the message goes when no hook claims it, as one of us answers a copy. */
 export async function offer(
   row: LaneRow,
   message: InboundMessage,
   verdict: Verdict,
+  answering: Origin | undefined,
   inbound: Inbound,
 ): Promise<Offered> {
   const options = fireOptions(row, "inbound_claim", message.messageId, verdict);
   options.refuseClaim = (given) =>
     inbound.refuseClaim?.(given) ??
     (given.routeTo !== undefined && isEcho(message, given.routeTo as Address, inbound) ? ECHO : undefined);
-  return take(await inbound.registry.claim("inbound_claim", { message }, options), row, message, inbound);
+  const payload = { message, isAnswer: answering !== undefined };
+  return take(await inbound.registry.claim("inbound_claim", payload, options), row, message, answering, inbound);
 }
 
-async function take(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {
+async function take(
+  claim: Claim,
+  row: LaneRow,
+  message: InboundMessage,
+  answering: Origin | undefined,
+  inbound: Inbound,
+): Promise<Offered> {
   if (!claim.handled) return undefined;
   if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
   // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
   const answers = claim.reply === undefined ? [] : reply(row, message, immutable(claim.reply), inbound);
-  if (!claim.routeTo) return settled("claimed", withReplySight(row, answers, inbound), claim.claimedBy);
-  const copy = await forward(row, message, claim.routeTo, inbound);
-  return settled("claimed", copy ? [...answers, copy] : answers, claim.claimedBy);
+  const copy = claim.routeTo && (await forward(row, message, claim.routeTo, inbound));
+  const deliveries = copy ? [...answers, copy] : withReplySight(row, answers, inbound);
+  const isMissed = answering !== undefined && !message.isBot && !(copy && isMeantFor(copy, answering, inbound));
+  const notes = isMissed ? [missedNote(row, message, claim.claimedBy, answering, inbound)] : [];
+  return settled("claimed", [...deliveries, ...notes], claim.claimedBy);
+}
+
+/** A hook that joins the two rooms posts it where it was to go, or in the room around that thread. */
+function isMeantFor(copy: NewDelivery, answering: Origin, inbound: Inbound): boolean {
+  const roomOf = ({ platform, botId, chatId }: Address) => {
+    const parentChatId = inbound.adapters.get(platform)?.traits.parentOf?.(chatId);
+    return formatAddress({ platform, botId, chatId: parentChatId ?? chatId });
+  };
+  return roomOf(copy.address) === roomOf(completeAddress(answering.address, inbound));
+}
+
+/** An answer without a mark reads as passed on. */
+function missedNote(
+  row: LaneRow,
+  message: InboundMessage,
+  claimedBy: string | undefined,
+  { address }: Origin,
+  inbound: Inbound,
+): NewDelivery {
+  const { role } = senderOf(message, inbound).operator;
+  const place = inbound.offers.placeName(address) ?? formatAddress(address);
+  const by = role === undefined || claimedBy === undefined ? "a hook" : `the hook \`${claimedBy}\``;
+  const next =
+    role === undefined
+      ? "The operators can see why. Ask one of them before you write again."
+      : `\`/hooks why ${causeId(row)}\` shows what happened. To answer, write it in other words.`;
+  const text = `**Your reply was not posted in ${place}: ${by} claimed it.**\n${next}`;
+  return authorNote(row, message, { text, isAnswer: true }, inbound);
 }
 
 async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {

@@ -83,7 +83,11 @@ export const messageReceived = ownPoint({
 export const inboundClaim = ownPoint({
   name: "inbound_claim",
   model: "claiming",
-  payload: z.object({ message: inboundMessage }),
+  payload: z.object({
+    message: inboundMessage,
+    /** One of us answers a copy with it: without a claim, it goes to the person who wrote the original. */
+    isAnswer: z.boolean(),
+  }),
   result: z
     .object({
       handled: z.boolean(),
@@ -103,8 +107,8 @@ export const inboundClaim = ownPoint({
         addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
     }),
   summary:
-    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others. Commands of Hookgate, such as /help, are answered before. Hooks here are not asked about edits: to guard copies of edited messages, add a hook at `message_sending`.",
-  example: { message },
+    "Asks hooks in order whether one of them handles the message: that hook may answer, forward or defer it, or only keep it from others. Commands of Hookgate, such as /help, are answered before. Hooks here are not asked about edits: to guard copies of edited messages, add a hook at `message_sending`. `isAnswer`: a team member answers the copy of a message with it, by a reply or in a thread; it goes to the author of that message unless a hook claims it. Hooks that act on words leave it alone. When a hook claims it and does not route it there, the team member gets a note.",
+  example: { message, isAnswer: false },
   journalled: withoutRaw,
 });
 
