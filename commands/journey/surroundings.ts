@@ -6,7 +6,8 @@ import type { Cause } from "../../src/domain/journal.js";
 import { rootOf } from "../../src/domain/journal.js";
 import { isOpenly, openlyId } from "../../src/domain/openly.js";
 import { queueOf } from "../../src/domain/outbox-queue.js";
-import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
+import type { GatewayStatus } from "../../src/gateway/status.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { whyInChat } from "../automations/said.js";
@@ -28,7 +29,7 @@ export interface Surroundings {
   ahead: InboxRow | undefined;
   /** By delivery: the one at the head of its queue, when it waits behind one. */
   blockers: ReadonlyMap<string, Delivery>;
-  /** By open delivery: the pause that it waits for. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
+  /** By open delivery: the pause that it waits for, or that its platform is away. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
   pauses: ReadonlyMap<string, string>;
   /** By delivery that expired untried: the one that its chat waited for until then. */
   blockedBy: ReadonlyMap<string, Delivery>;
@@ -99,18 +100,28 @@ async function putOffByOf(
   return found;
 }
 
-/** The last to end of those that each delivery waits for. */
+/** The pause that ends last of those that each delivery waits for; else, that its platform is away. */
 async function pauseTextsOf(deps: CommandDeps, deliveries: readonly Delivery[]): Promise<ReadonlyMap<string, string>> {
   const now = deps.clock.now();
   const found = new Map<string, string>();
   for (const delivery of deliveries) {
     const [pause] = (await pausesOf(deps, delivery)).sort((a, b) => b.until - a.until);
-    if (pause === undefined) continue;
+    if (pause === undefined) {
+      const away = isUnderWay(delivery) ? awayText(await deps.status(), delivery) : undefined;
+      if (away !== undefined) found.set(delivery.id, away);
+      continue;
+    }
     const { key, until, reason } = pause;
     const length = `until ${clockTime(until, now)} (in ${formatDuration(until - now)})`;
     found.set(delivery.id, `${conversationText(deps, key)} is paused ${length}: ${plain(reason, 160)}`);
   }
   return found;
+}
+
+function awayText({ adapters }: GatewayStatus, { address }: Delivery): string | undefined {
+  const { phase, reason, isSending } = adapters.find(({ platform }) => platform === address.platform) ?? {};
+  if (phase === undefined || phase === "online" || isSending) return undefined;
+  return `${address.platform} is ${phase}${reason === undefined ? "" : `: ${plain(reason, 160)}`}`;
 }
 
 /** Deliveries of one chat go in their order: one that expired untried waited for what was settled just before it. */

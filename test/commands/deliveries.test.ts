@@ -31,6 +31,16 @@ const part = (index: number): DeliveryPart => ({
   attempts: 0,
 });
 
+it("a message that waits for its platform is explained by what the platform is away for", async () => {
+  await desk.store.outbox.enqueue([delivery("d_away")], now());
+  const status = await desk.deps.status();
+  const away = { platform: "web", since: 0, restarts: 0, conversationsWaiting: 1, reason: "502 Bad Gateway" };
+  desk.deps.status = () => ({ ...status, adapters: [{ ...away, phase: "offline" }] });
+  expect((await desk.say("/hooks why d_away")).shown).toMatch(/waiting.* · web is offline: 502 Bad Gateway/);
+  desk.deps.status = () => ({ ...status, adapters: [{ ...away, phase: "reconnecting", isSending: true }] });
+  expect((await desk.say("/hooks why d_away")).shown).not.toContain("502");
+});
+
 describe("a message that was shortened", () => {
   it("is explained as such", async () => {
     const message = { text: "x".repeat(34_000) };
