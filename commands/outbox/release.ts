@@ -79,6 +79,30 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   });
 }
 
+async function releaseEach(
+  deps: CommandDeps,
+  context: CommandContext,
+  wanted: Awaited<ReturnType<typeof chosenDeliveries>>,
+  isConfirmed: boolean,
+): Promise<{ ends: FormerEnd[]; damaged: string[] }> {
+  const ends: FormerEnd[] = [];
+  const damaged: string[] = [];
+  for (const { id, isAmbiguous, reason } of wanted) {
+    context.signal.throwIfAborted();
+    if (await isUnreadable(deps, id)) damaged.push(id);
+    // It follows what it changes.
+    else if ((await heldTargetOf(deps, id)) !== undefined) continue;
+    else if (await deps.release(id, isAmbiguous && isConfirmed)) ends.push({ id, status: "held", reason });
+  }
+  return { ends, damaged };
+}
+
+/** Of those that were released: their authors deleted them meanwhile. */
+async function countCancelled({ store }: CommandDeps, ids: readonly string[]): Promise<number> {
+  const after = await Promise.all(ids.map((id) => store.outbox.get(id)));
+  return after.filter((one) => one?.status === "cancelled").length;
+}
+
 /**
  * All that is held and chosen, oldest first. Those whose hooks may end the process are left out, unless the reason names the crash and the
  * operator said yes. Those that may have arrived need the operator's decision, one for all of them.
@@ -102,17 +126,10 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       ? typeof confirmed === "boolean"
       : confirmed !== true && (question === "risk" ? mayCrash : question === undefined),
   );
-  const ends: FormerEnd[] = [];
-  const damaged: string[] = [];
-  for (const { id, isAmbiguous, reason } of wanted) {
-    context.signal.throwIfAborted();
-    if (await isUnreadable(deps, id)) damaged.push(id);
-    // It follows what it changes.
-    else if ((await heldTargetOf(deps, id)) !== undefined) continue;
-    else if (await deps.release(id, isAmbiguous && confirmed === true)) ends.push({ id, status: "held", reason });
-  }
-  const released = ends.length;
+  const { ends, damaged } = await releaseEach(deps, context, wanted, confirmed === true);
   const ids = ends.map(({ id }) => id);
+  const notSent = confirmed === true ? 0 : await countCancelled(deps, ids);
+  const released = ids.length - notSent;
   await recordActed(deps, context, confirmed === true ? "confirm" : "release", "held", ids, ends);
   const isAsking = unclear > 0 && typeof confirmed !== "boolean";
   const done = confirmed === true ? "counted as sent" : "on the way again";
@@ -124,6 +141,8 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 &&
         `${count(released, "message")} ${done}.${isAskedAgain ? ` Hooks decide first, and may hold ${released === 1 ? "it" : "them"} again: ${code("/outbox")} shows that.` : ""}`,
+      notSent > 0 &&
+        `${count(notSent, "message")} ${notSent === 1 ? "is" : "are"} not sent: ${code("/outbox list cancelled")} shows why.`,
       wanted.length === 0 &&
         held.length > 0 &&
         !isAsking &&
@@ -140,8 +159,8 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       confirmed: confirmed === true,
       leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => id),
     },
-    isQuestion: released === 0 && (isAsking || (risky.length > 0 && chosen.namesCrash)),
-    outcome: released === 0 && risky.length > 0 ? "refused" : "done",
+    isQuestion: ids.length === 0 && (isAsking || (risky.length > 0 && chosen.namesCrash)),
+    outcome: ids.length === 0 && risky.length > 0 ? "refused" : "done",
     buttons: [
       isAsking
         ? decisions(

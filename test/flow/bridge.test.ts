@@ -316,37 +316,45 @@ it.each([
 });
 
 it.each([
-  ["and it is not there: it is not sent either", "false", 0],
-  ["and it is there: that it has to be deleted by hand is on record", "true", 1],
-] as const)("a copy in doubt whose original is deleted waits for a person, %s", async (_, confirmed, copies) => {
-  const { discord, telegram } = stack.platforms;
-  const words = `the secret, confirmed ${confirmed}`;
-  const chatId = Number(telegramTopic.chatId);
-  const isProcessed = copies > 0;
-  stack.telegram.fail({ method: "sendMessage", chatId, action: { kind: "proxy-error", status: 502, isProcessed } });
-  const original = await discord.say(discordRoom, "guest", words);
-  const lettersOf = async (list: string) =>
-    ((await invoke(stack.gateway.url, `/outbox list ${list}`)).data as { letters: { id: string; reason: string }[] })
-      .letters;
-  const inDoubt = await until(
-    async () => (await lettersOf("held")).find(({ reason }) => reason.includes("may or may not have arrived")),
-    "the copy in doubt",
-  );
-  await discord.remove?.(discordRoom, "guest", original);
-  const deletion = await until(
-    async () => (await lettersOf("held")).find(({ reason }) => reason === `what it changes is held: ${inDoubt.id}`),
-    "the deletion, which waits with it",
-  );
-  expect((await lettersOf("held")).map(({ id }) => id)).toContain(inDoubt.id);
-  const { text } = await invoke(stack.gateway.url, `/outbox release ${inDoubt.id} confirmed=${confirmed}`);
-  expect(text).toContain(copies > 0 ? "counts as sent" : "is not sent: deleted before it was sent");
-  const end = async () => (await invoke(stack.gateway.url, `/outbox show ${deletion.id}`)).text;
-  await until(
-    async () => (await end()).includes(copies > 0 ? "delete it in the chat by hand" : "there was nothing to delete"),
-    "the end of the deletion",
-  );
-  expect((await telegram.seen(telegramTopic)).filter((seen) => seen.text.includes(words))).toHaveLength(copies);
-});
+  ["and it is not there: it is not sent either", "ID", "false", 0, "is not sent: deleted before it was sent"],
+  ["and none is there: they are not sent either", "all", "false", 0, "1 message is not sent: `/outbox list cancelled`"],
+  ["and it is there: that it has to be deleted by hand is on record", "ID", "true", 1, "counts as sent"],
+] as const)(
+  "a copy in doubt whose original is deleted waits for a person, %s",
+  async (_, which, confirmed, copies, said) => {
+    const { discord, telegram } = stack.platforms;
+    const words = `the secret, ${which} confirmed ${confirmed}`;
+    const chatId = Number(telegramTopic.chatId);
+    const isProcessed = copies > 0;
+    stack.telegram.fail({ method: "sendMessage", chatId, action: { kind: "proxy-error", status: 502, isProcessed } });
+    const original = await discord.say(discordRoom, "guest", words);
+    const lettersOf = async (list: string) =>
+      ((await invoke(stack.gateway.url, `/outbox list ${list}`)).data as { letters: { id: string; reason: string }[] })
+        .letters;
+    const inDoubt = await until(
+      async () => (await lettersOf("held")).find(({ reason }) => reason.includes("may or may not have arrived")),
+      "the copy in doubt",
+    );
+    await discord.remove?.(discordRoom, "guest", original);
+    const deletion = await until(
+      async () => (await lettersOf("held")).find(({ reason }) => reason === `what it changes is held: ${inDoubt.id}`),
+      "the deletion, which waits with it",
+    );
+    expect((await lettersOf("held")).map(({ id }) => id)).toContain(inDoubt.id);
+    const { text } = await invoke(
+      stack.gateway.url,
+      `/outbox release ${which.replace("ID", inDoubt.id)} confirmed=${confirmed}`,
+    );
+    expect(text).toContain(said);
+    expect(text).not.toContain("on the way again");
+    const end = async () => (await invoke(stack.gateway.url, `/outbox show ${deletion.id}`)).text;
+    await until(
+      async () => (await end()).includes(copies > 0 ? "delete it in the chat by hand" : "there was nothing to delete"),
+      "the end of the deletion",
+    );
+    expect((await telegram.seen(telegramTopic)).filter((seen) => seen.text.includes(words))).toHaveLength(copies);
+  },
+);
 
 it("sets off no echo: every message has one copy, and other places none", async () => {
   const { discord, telegram } = stack.platforms;
