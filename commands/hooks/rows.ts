@@ -1,6 +1,6 @@
 /** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
 
-import type { AutomationRun, AutomationRunStatus } from "../../src/domain/automation.js";
+import type { AutomationRun, AutomationRunStatus, DecisionKind } from "../../src/domain/automation.js";
 import type { HookStats, Journal, Outcome } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
@@ -144,6 +144,7 @@ const OUTCOMES = {
   failed: "failed",
   timed_out: "timed_out",
 } as const satisfies Partial<Record<AutomationRunStatus, Outcome>>;
+const DECIDED: Partial<Record<DecisionKind, Outcome>> = { claim: "claimed", modify: "modified" };
 const ENDED = Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[];
 
 /** What the journal lost of the hook. */
@@ -154,7 +155,8 @@ async function withStoredRun(row: HookRow, deps: CommandDeps): Promise<HookRow> 
   const [newest] = (await automations?.runs.list({ hookId: row.id, status: ENDED, limit: 1 })) ?? [];
   if (newest === undefined || startOf(newest) <= (row.lastFiredAt ?? 0)) return row;
   if (await isInJournal(deps, newest)) return row;
-  const lastOutcome = OUTCOMES[newest.status as keyof typeof OUTCOMES];
+  const decided = newest.status === "succeeded" && newest.decided !== undefined ? DECIDED[newest.decided] : undefined;
+  const lastOutcome = decided ?? OUTCOMES[newest.status as keyof typeof OUTCOMES];
   return { ...row, neverFired: false, lastFiredAt: startOf(newest), lastOutcome, isOfStoredRun: true };
 }
 

@@ -25,7 +25,7 @@ import { openSqlite } from "./driver.js";
 import { errorCode, storeError } from "./errors.js";
 import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
-import { forgetOwner } from "./owner.js";
+import { forgetOwners } from "./owner.js";
 import { createSchema, GATEWAY_SCHEMA, hasSchema } from "./schema.js";
 
 const BACKUP_OF = "backup-of";
@@ -66,7 +66,7 @@ export async function backupDatabase(file: string, target: string, at: number): 
     copyDatabase(file, partial);
     const unfinished = await withDatabase(partial, async (copy) => {
       requireComplete(copy, file);
-      forgetOwner(copy)();
+      forgetOwners(copy);
       markAnew(copy);
       copy
         .prepare<[string, string]>("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)")

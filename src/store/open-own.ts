@@ -10,7 +10,7 @@ import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
 import { requireSound } from "./inspect.js";
 import { type LogState, readLog } from "./lost-log.js";
 import { moveAside } from "./move-aside.js";
-import { type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
+import { hadHistory, type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
 import { finishRestore } from "./restore.js";
 import { createSchema, GATEWAY_SCHEMA, HISTORY_SCHEMA, hasSchema, type Schema } from "./schema.js";
 
@@ -53,6 +53,7 @@ export async function openOwnDatabase(
     if (isSmall) requireSound(database, file);
     createSchema(database, file, GATEWAY_SCHEMA);
     const mark = markDatabase(database);
+    const isHistoryLost = isHistoryGone && (leftOpen !== undefined || hadHistory(database));
     writeOwner(database, file, now);
     // That may have started the log anew: it is to have the number, by which it is known as the log of this database.
     repeatMark(database, mark);
@@ -65,7 +66,7 @@ export async function openOwnDatabase(
     if (lost !== undefined) losses.push(`${file}-wal ${lost}, so messages may be handled or sent again`);
     if (history.kind === "read" && lossOf(history, leftOpen) !== undefined)
       losses.push(`${files.journal}-wal was damaged: the last runs of hooks cannot be shown, no message is lost`);
-    if (leftOpen && isHistoryGone)
+    if (isHistoryLost)
       losses.push(
         `the history ${files.journal} was deleted or emptied: earlier runs of hooks cannot be shown, no message is lost`,
       );

@@ -36,6 +36,17 @@ export function forgetOwner(database: Database.Database): () => void {
   return () => void remove.run(OPENED_BY);
 }
 
+/** For a copy: no gateway had it open, and it has no history. */
+export function forgetOwners(copy: Database.Database): void {
+  copy.prepare("DELETE FROM facts WHERE name IN (?, ?)").run(OWNER, OPENED_BY);
+}
+
+/** A gateway handled messages in this file, so it had a history. */
+export function hadHistory(database: Database.Database): boolean {
+  const known = database.prepare("SELECT 1 FROM facts WHERE name = ? AND EXISTS (SELECT 1 FROM inbox)").get(OWNER);
+  return known !== undefined;
+}
+
 export interface LeftOpen {
   /** The machine was not started again since; true where that cannot be told. */
   isSameBoot: boolean;

@@ -30,7 +30,7 @@ import {
 } from "./files.js";
 import { markAnew } from "./identity.js";
 import { moveAside } from "./move-aside.js";
-import { forgetOwner, isLeftOpen, readOwner, refuseRunningOwner } from "./owner.js";
+import { forgetOwners, isLeftOpen, readOwner, refuseRunningOwner } from "./owner.js";
 
 export interface Restored extends Unfinished {
   /** When the backup was made, as ISO 8601; undefined for a plain copy of a database. */
@@ -92,7 +92,7 @@ export async function restoreDatabase(
         requireAllTables(copy, backup);
       });
       const isBareCopy = isLeftOpen(copy);
-      forgetOwner(copy)();
+      forgetOwners(copy);
       markAnew(copy);
       const unfinished = countUnfinished(copy);
       if (hold) holdUnfinished(copy, at);

@@ -68,6 +68,8 @@ const ECHO = `export default {
   },
 };`;
 
+const PONG = JSON.stringify({ decision: "claim", reply: "pong" });
+
 /** A gateway in a folder of its own. */
 async function installation(env: Record<string, string> = {}): Promise<Installation> {
   const folder = temporaryFolder();
@@ -881,6 +883,21 @@ describe("a log that a crash left", () => {
     truncateSync(gateway.journal);
     await gateway.kill();
     expect(await remarks(gateway)).toContain("hookgate-journal.db was deleted or emptied: earlier runs of hooks");
+  });
+
+  it("of the history is reported when it was deleted after a stop, and a hook that claimed is shown with that", async () => {
+    const gateway = await installation();
+    const ping = { on: "inbound_claim", priority: 1, run: { shell: { command: ["echo", PONG] } } };
+    mkdirSync(join(gateway.folder, "hooks"));
+    writeFileSync(join(gateway.folder, "hooks/ping.yaml"), JSON.stringify({ id: "ping", ...ping }));
+    await gateway.start();
+    await gateway.ready();
+    await gateway.post("ping");
+    await until(async () => (await gateway.texts()).includes("pong"), "the reply");
+    await gateway.stop();
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${gateway.journal}${suffix}`, { force: true });
+    expect(await remarks(gateway)).toContain("hookgate-journal.db was deleted or emptied: earlier runs of hooks");
+    expect(await gateway.command("/hooks show ping")).toContain("✋ claimed");
   });
 });
 
