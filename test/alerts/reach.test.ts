@@ -713,6 +713,23 @@ it("a page that waits for the end of quiet hours is not said to be sent: history
   expect(on.posted()[0]?.text).not.toContain("quiet hours");
 });
 
+it("a chat that does not notify a person names the chat that did, not one where the page still waits", async () => {
+  const on = await watch(
+    {
+      ...route({ to: [ROOM, OPS, ADMINS], escalate: [{ after: "20s", mention: ["ben"] }] }),
+      people: { ben: ["loop:8"] },
+      destinations: { [ROOM]: { quiet: { from: "09:00", to: "12:30", timezone: "UTC" } } },
+    },
+    { isReader: async ({ chatId }) => chatId !== "admins" },
+  );
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  const [page] = on.posted(ADMINS).filter(({ text }) => text.includes("Escalated: step 1"));
+  expect(page?.text).toContain(`ben cannot read ${ADMINS} and is mentioned in ${OPS}. It waits in ${ROOM} until 12:30`);
+  const escalation = (await on.alerts.history(id)).find(({ event }) => event === "escalate");
+  expect(escalation?.reason).not.toContain(`mentioned in ${ROOM}`);
+});
+
 it("a step of which no private message arrives is reported with its result: nothing comes in the quiet hours, and its page has the reasons", async () => {
   const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
   const people: Record<string, string> = { "dm-ben": "other:8", "dm-cid": "loop:9", admins: "loop:20" };

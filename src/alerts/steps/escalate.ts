@@ -266,7 +266,10 @@ function take(
   const there = placesOf(plan, route, routes);
   if (insteadOf === undefined)
     countStep(plan, urging, { ...asTaken(step, number), called: calledBy(step, alerting, now) });
-  const reach = reachOf(step, there, alerting, now);
+  const found = reachOf(step, there, alerting, now);
+  // Its sentences name the first chat that notifies a person: one where it is posted now, if there is one.
+  const waitsUntil = (chat: string) => quietEnd(plan, chat, alerting) ?? 0;
+  const reach = { ...found, posted: found.posted.toSorted((a, b) => waitsUntil(a) - waitsUntil(b)) };
   const names = namesIn(step, reach, alerting);
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
   const first = titleOf(number, names, route, routes);
