@@ -31,9 +31,10 @@ export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockVi
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
   const left =
     leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} overdue`;
-  if (resumesAt === undefined) return left;
+  const shown = leftMs >= 0 && clock.breachedAt !== undefined ? `${left}, target missed before` : left;
+  if (resumesAt === undefined) return shown;
   const isToday = dateText(resumesAt, timezone) === dateText(now, timezone);
-  return `${left}, outside working hours until ${isToday ? timeOfDay(resumesAt, timezone) : timeText(resumesAt, timezone)}`;
+  return `${shown}, outside working hours until ${isToday ? timeOfDay(resumesAt, timezone) : timeText(resumesAt, timezone)}`;
 }
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;

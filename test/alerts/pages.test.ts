@@ -203,7 +203,9 @@ it("that ends because more time was given is postponed, and not shown as done", 
   await on.raise({ entity, state: "resolved", reason, clock: { ...clock, dueAt, isPostponed: true } });
   await on.advance(6_000);
   const text = on.posted()[0]?.text ?? "";
-  expect(text).toMatch(/⏳ Reply to Bob[\s\S]*Postponed <t:\d+:f>, the customer still waited: due <t:\d+:f>/);
+  expect(text).toMatch(
+    /⏳ Reply to Bob[\s\S]*Postponed <t:\d+:f> when it was overdue, the customer still waited: due <t:\d+:f>/,
+  );
   expect(text).not.toContain("Resolved");
 });
 

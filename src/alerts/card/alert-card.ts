@@ -182,7 +182,8 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
   if (isPostponed(alert)) {
     // The card stays as it is, so it tells what was so then.
     const waited = signal.entity?.type === "conversation" ? ", the customer still waited" : "";
-    return `${word} ${at(endedAt ?? since)}${waited}: due ${at(signal.clock?.dueAt ?? since)}`;
+    const was = condition === "firing" ? " when it was overdue" : "";
+    return `${word} ${at(endedAt ?? since)}${was}${waited}: due ${at(signal.clock?.dueAt ?? since)}`;
   }
   switch (state) {
     case "acked":

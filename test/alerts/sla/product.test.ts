@@ -188,6 +188,30 @@ it("shows more time beside the target, and people by name", async () => {
   }
 });
 
+it("shows everywhere that what got more time was overdue, and counts it as missed once, also when it is done in that time", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+alerts: { routes: { default: { to: ["web:web:general"], remind: { times: 0 } } } }
+sla: { after_start: 0s, policies: [{ id: short, for: task, target: 1s }] }
+`,
+  });
+  const ask = async (line: string) => (await invoke(live.app.url, line, LIVE_TOKEN)).text;
+  const card = (words: RegExp) =>
+    until(async () => (await live.room("general")).find((text) => words.test(text)), String(words));
+  const task = (await invoke(live.app.url, '/task add person:web:1 "Paint it"', LIVE_TOKEN)).data as { id: string };
+  const [id = ""] = /al_\w+/.exec(await card(/Paint it: .* overdue/)) ?? [];
+  await ask('/sla extend "Paint it" 1h');
+  await card(/Postponed .* when it was overdue: due /);
+  expect(await ask("/sla list")).toMatch(/left, target missed before/);
+  expect(await ask("/sla report 7")).toContain("1 target met or missed, 0 % met, 1 missed (1 of them still open).");
+  await ask(`/task done ${task.id}`);
+  await until(async () => (await ask("/sla list ended")).includes("late, then extended"), "the end of the clock");
+  expect(await ask("/sla report 7")).toContain("1 target met or missed, 0 % met, 1 missed.");
+  expect(await ask(`/alerts show ${id}`)).toMatch(
+    /Postponed .* when it was overdue: due [\s\S]*overdue: no completion within 1 s/i,
+  );
+});
+
 it("refuses to start with a policy that cannot be, and says where it stands and what was expected", async () => {
   const gateway = await gatewayProcess({
     folder: join(folder, "wrong"),
