@@ -42,6 +42,19 @@ describe("reminders", () => {
     expect(said.some(({ body }) => body.mentions !== undefined)).toBe(false);
   });
 
+  it("are not posted beside the page of a step that follows after them, in the same chat", async () => {
+    const escalate = [{ reminders: 1, mention: ["loop:7"] }];
+    const on = await watch({ routes: { default: { to: [ROOM, OPS], remind: { every: "10m", times: 2 }, escalate } } });
+    await on.raise();
+    await on.advance(HOUR);
+    for (const chat of [ROOM, OPS])
+      expect(on.posted(chat).map(({ text }) => /Escalated: step 1|reminder \d of \d/.exec(text)?.[0])).toEqual([
+        undefined,
+        "Escalated: step 1",
+        "reminder 2 of 2",
+      ]);
+  });
+
   it.each([
     ["while it runs", (on: Watch) => on.clock.set(-4 * HOUR)],
     [

@@ -30,6 +30,7 @@ import {
 } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
+import { isRepeated } from "./remind.js";
 import type { Route } from "./route.js";
 
 /** In the key of a text that a private message was lost. */
@@ -387,7 +388,7 @@ export const waitsText = (chat: string, placeName: Alerting["placeName"]) =>
 
 const storedAs = ({ ref, name }: Mentioned) => `${ref}|${name}`;
 
-/** A message of its own there, and the alert's card, where that is not shown yet. */
+/** A message of its own there, in place of a reminder of the same moment, and the alert's card, where that is not shown yet. */
 export function notify(
   plan: Plan,
   destination: string,
@@ -409,6 +410,9 @@ export function notify(
   const isHook = /^https?:/.test(destination);
   if (!isHook && !plan.destinations.includes(destination))
     quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);
+  // Which is a new message in this chat already.
+  const reminder = plan.notices.findIndex((one) => one.destination === destination && isRepeated(one));
+  if (reminder !== -1) plan.notices.splice(reminder, 1);
   plan.notices.push({
     alertId: alert.id,
     destination,
