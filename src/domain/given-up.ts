@@ -57,6 +57,16 @@ export function noteText(deliveryId: string): string | undefined {
 /** Why an edit is held: releasing the message that it changes releases it too. */
 export const heldWith = (targetId: string): string => `what it changes is held: ${targetId}`;
 
+/** Why a deletion is dead that can never be made: a person has to look in the chat. */
+export const NO_ID_TO_DELETE =
+  "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";
+export const NOT_KNOWN_TO_DELETE =
+  "it is not known whether the message is in the chat: no answer came before it was withdrawn. If it is there, delete it by hand";
+
+/** Trying it again ends in the same way. */
+export const isLeftToPeople = (reason: string | undefined): boolean =>
+  reason === NO_ID_TO_DELETE || reason === NOT_KNOWN_TO_DELETE;
+
 /** How the reason of a delivery starts that an operator withdrew. */
 export const WITHDRAWN_BY = "withdrawn by ";
 

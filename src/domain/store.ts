@@ -343,7 +343,7 @@ export interface OutboxStore {
   ): Promise<void>;
   /** Later, as `retryAt`, but no request was made: nothing is counted, and the reason of an attempt before stays. */
   postpone(id: string, dueAt: number, reason: string): Promise<void>;
-  /** Ends an open or held delivery; `superseded` and `cancelled` also end a dead one. */
+  /** Ends an open or held delivery; `superseded` and `cancelled` also end a dead or superseded one. */
   finish(
     id: string,
     status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",

@@ -42,9 +42,9 @@ import { whereTo } from "./outbound/plan-parts.js";
 import { RateLimiter } from "./outbound/rate-limit.js";
 import { release } from "./outbound/release.js";
 import { Requests } from "./outbound/request.js";
+import { cancelRestOfAnswer, correct, retract, withdrawAnswer } from "./outbound/retract.js";
 import type { Outbound } from "./outbound/sending.js";
 import { lineCheck } from "./outbound/unknown-commands.js";
-import { cancelRest, correct, retract, withdraw } from "./outbound/withdraw.js";
 import { ReplyAtOnce, sendNext } from "./outbound.js";
 import { Pressure } from "./pressure.js";
 import { readStatus } from "./read-status.js";
@@ -325,11 +325,11 @@ class RunningGateway implements Gateway {
   }
 
   withdraw(deliveryId: string, reason: string): Promise<boolean> {
-    return withdraw(deliveryId, reason, this.#out);
+    return withdrawAnswer(deliveryId, reason, this.#out);
   }
 
   cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined> {
-    return cancelRest(deliveryId, reason, this.#out);
+    return cancelRestOfAnswer(deliveryId, reason, this.#out);
   }
 
   async revive(inboxId: number): Promise<boolean> {

@@ -91,7 +91,7 @@ export function createOutbox(
   );
   const finish = database.prepare<[DeliveryStatus, string, number, string, DeliveryStatus]>(
     `UPDATE deliveries SET status = ?, reason = ?, settled_at = ?
-     WHERE id = ? AND (${IS_OPEN} OR status = 'held' OR (status = 'dead' AND ? IN ('superseded', 'cancelled')))`,
+     WHERE id = ? AND (${IS_OPEN} OR status = 'held' OR (status IN ('dead', 'superseded') AND ? IN ('superseded', 'cancelled')))`,
   );
   const ask = database.prepare<[string], { asked: number }>(
     "UPDATE deliveries SET asked = asked + 1 WHERE id = ? AND status = 'waiting' RETURNING asked",

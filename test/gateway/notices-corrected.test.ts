@@ -1,63 +1,7 @@
 /** What a person reads about an answer of theirs that was not passed on, once it is. */
 import { describe, expect, it } from "vitest";
-import type { Address } from "../../src/domain/address.js";
 import { until } from "../support/until.js";
-import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
-import { messageOf, startRig } from "./rig.js";
-
-const DESK = { platform: "far", chatId: "desk", userId: "7" };
-const REFUSED = { kind: "permanent", error: "400: strange content" } as const;
-const IN_DOUBT = { kind: "ambiguous", error: "no answer", mayRepeat: false } as const;
-const CLOSED = { kind: "permanent", error: "50007: closed direct messages" } as const;
-
-/** A customer's message has its copy at the desk; an operator, or a person without a role, answers it there. `direct`: what becomes of a message to them. */
-async function startDesk(direct?: Scripted) {
-  const far = new LoopbackPlatform("far", {
-    privateAddress: (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` }),
-  });
-  far.width = 1_000;
-  far.script = ({ address }) => (address.chatId === "desk" ? undefined : direct);
-  const near = new LoopbackPlatform("loop");
-  near.width = 1_000;
-  const rig = await startRig({
-    gateway: { default_route: { forward: "far:bot:desk" }, inbox_attempts: 1 },
-    operators: { operator: ["far:7"] },
-    platforms: [near, far],
-    hooks(registry) {
-      registry.registerModifying(
-        "message_sending",
-        ({ message: { text } }: { message: { text: string } }) =>
-          text.includes("secret") ? { cancel: "no secrets" } : null,
-        { name: "guard" },
-      );
-      registry.registerClaiming(
-        "inbound_claim",
-        ({ message: { text } }) => (text.includes("crash") ? Promise.reject(new Error("the shop is down")) : null),
-        { name: "shop", failurePolicy: "fail-closed" },
-      );
-    },
-  });
-  await rig.say("hello?", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" });
-  await rig.idle();
-  const replyToId = far.messages.at(-1)?.id as string;
-  let edits = 0;
-  return {
-    rig,
-    near,
-    far,
-    replyToId,
-    async answer(text: string, facts = {}) {
-      await rig.say(text, { ...DESK, messageId: "f1", replyToId, ...facts });
-      await rig.idle();
-    },
-    async correct(text: string, facts = {}) {
-      const message = messageOf(text, { ...DESK, messageId: "f1", replyToId, ...facts, isEdit: true });
-      await rig.receive({ kind: "edited", eventId: `edit:f1:${++edits}`, message });
-      await rig.idle();
-    },
-    lines: () => far.texts("desk").slice(1),
-  };
-}
+import { CLOSED, DESK, IN_DOUBT, REFUSED, startDesk } from "./answer-desk.js";
 
 describe("the notice about an answer that was not passed on", () => {
   it.each([
@@ -173,7 +117,7 @@ describe("the notice about an answer that was not passed on", () => {
   });
 
   it("says of a deleted answer in doubt that a correction and a deletion of it are not passed on, once", async () => {
-    const { rig, near, answer, correct, lines } = await startDesk(CLOSED);
+    const { rig, near, answer, correct, remove, lines } = await startDesk(CLOSED);
     near.script = () => IN_DOUBT;
     await answer("the answer");
     const [held] = await rig.store.outbox.list({ status: "held", limit: 1 });
@@ -184,9 +128,7 @@ describe("the notice about an answer that was not passed on", () => {
     await rig.store.audit.record({ at: 0, operator, action: "purge", target: id, details, outcome: "done" });
     await correct("the corrected answer");
     await correct("the better answer");
-    const address = { platform: "far", botId: "bot", chatId: "desk" };
-    await rig.receive({ kind: "deleted", eventId: "delete:f1", address, messageId: "f1", at: 0 });
-    await rig.idle();
+    await remove();
     expect(lines()).toEqual([
       "It is not known whether this was passed on. An operator deleted it from the outbox.",
       expect.stringMatching(/^\*\*The correction of your message was not passed on: .*\n.*text before the correction/),
@@ -199,7 +141,7 @@ describe("the notice about an answer that was not passed on", () => {
     ["arrived", true],
   ])("says what became of the corrections and the deletion of an answer in doubt that %s", async (_, confirmed) => {
     for (const direct of [undefined, CLOSED]) {
-      const { rig, near, far, answer, correct, lines } = await startDesk(direct);
+      const { rig, near, far, answer, correct, remove, lines } = await startDesk(direct);
       near.script = () => IN_DOUBT;
       await answer("the answer");
       await answer("nonsense", { messageId: "f2" });
@@ -207,9 +149,7 @@ describe("the notice about an answer that was not passed on", () => {
       await correct("the corrected answer");
       await correct("the better answer");
       await correct("no nonsense", { messageId: "f2" });
-      const address = { platform: "far", botId: "bot", chatId: "desk" };
-      await rig.receive({ kind: "deleted", eventId: "delete:f2", address, messageId: "f2", at: 0 });
-      await rig.idle();
+      await remove("f2");
       const notices = () => (direct ? lines() : far.texts("dm-7"));
       expect(notices().filter((text) => text.includes("/outbox"))).toHaveLength(6);
       for (const id of ["d_m2f", "d_m3f"]) {
@@ -296,12 +236,16 @@ describe("an answer that is given up before it is handled", () => {
       near.script = () => REFUSED;
       await rig.gateway.revive(2);
       await rig.idle();
+      const refused = direct
+        ? "This message was not passed on."
+        : "**Your message was not posted in loop:bot:dm-5: it was given up.**";
+      expect(notices()).toEqual([expect.stringContaining(refused), expect.stringContaining(refused)]);
       near.script = () => undefined;
       await rig.gateway.release("d_m2f");
       await rig.idle();
       expect(near.texts("dm-5")).toEqual(["**Ada**: the answer"]);
       const posted = direct ? "This message was passed on." : "**Your message was posted in loop:bot:dm-5.**";
-      expect(notices()).toEqual([posted, posted, posted]);
+      expect(notices()).toEqual([posted, posted]);
     }
   });
 

@@ -1,5 +1,5 @@
 /** Deletes deliveries that will not be sent, and dead messages of the inbox. */
-import { noticeNeverHandled, noticePurged } from "./correct-notices.js";
+import { noticeNeverHandled, noticePurged } from "./answer-notices.js";
 import { finish } from "./finish.js";
 import type { Outbound } from "./sending.js";
 

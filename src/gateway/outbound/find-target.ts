@@ -1,21 +1,15 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import { heldWith, isInDoubt, isUnknownToUs } from "../../domain/given-up.js";
+import { heldWith, isInDoubt, isUnknownToUs, NO_ID_TO_DELETE, NOT_KNOWN_TO_DELETE } from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
+import { cancelUnposted } from "./retract.js";
 import type { Outbound } from "./sending.js";
-import { cancelUnposted } from "./withdraw.js";
 
 export type Target =
   | { kind: "found"; posted: readonly string[] }
   | { kind: "ended"; status: "held" | "dead" | "sent" | "cancelled"; reason: string }
   | { kind: "later"; at: number };
-
-const UNKNOWN_ID =
-  "it was posted, but the platform gave no answer, so its id is not known: delete it in the chat by hand";
-
-const NOT_KNOWN =
-  "it is not known whether the message is in the chat: no answer came before it was withdrawn. If it is there, delete it by hand";
 
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };
@@ -35,8 +29,8 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };
     // A person confirmed one that came out of a backup without its parts.
     if (target.status === "sent" && (target.parts.length === 0 || target.parts.some(isUnknownToUs)))
-      return { kind: "ended", status: "dead", reason: UNKNOWN_ID };
-    if (isInDoubt(target)) return { kind: "ended", status: "dead", reason: NOT_KNOWN };
+      return { kind: "ended", status: "dead", reason: NO_ID_TO_DELETE };
+    if (isInDoubt(target)) return { kind: "ended", status: "dead", reason: NOT_KNOWN_TO_DELETE };
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
   }
   // An edit of what was never posted posts it: the edit's own hooks have their say.

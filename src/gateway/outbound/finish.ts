@@ -1,8 +1,8 @@
 /** The ways a delivery ends without a request, or with none that posted it; and who is told. */
 import { saysInDoubt } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
-import { correctNotices } from "./correct-notices.js";
-import { notifyAsker, passesOn } from "./notify-asker.js";
+import { showEnd } from "./answer-notices.js";
+import { notifyAsker } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -21,15 +21,14 @@ export async function finish(
 ): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
-  // The person whose words it passes on, such as an operator who answered a customer through a copy, has to know that they did not arrive.
-  if (passesOn(delivery) && (status === "held" || status === "dead")) await notifyAsker(delivery, status, reason, out);
-  // A deletion that found nothing to delete.
-  if (status === "sent") await correctNotices(delivery, out);
+  // The person whose words it passes on, such as an operator who answered a customer through a copy, has to know what became of them. An
+  // operator discards what was held.
+  if (status !== "superseded" && delivery.status !== "held") await showEnd(delivery, status, reason, out);
   const now = out.clock.now();
   // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
   const isAnswer = delivery.answers !== undefined && delivery.cause.kind === "command";
   const isUnknown = status === "held" && saysInDoubt(reason);
-  // What an operator discards was held, and its person was notified then.
+  // For what is discarded, its person was notified when it was held.
   if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")
     await notifyAsker(delivery, status, reason, out);
   const isTold = status === "dead" || status === "cancelled";

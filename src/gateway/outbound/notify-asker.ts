@@ -2,16 +2,15 @@
  * Notifies people that something was withheld by hooks, or not taken by the platform:
  * - who gave a command or pressed a button and gets no answer: a failing guard locks no operator out, no person repeats what was done, and
  *   no platform shows a pending answer forever;
- * - who has a role, and wrote a message whose reply was withheld;
- * - who wrote to another chat from the operators' side, with or without a role, and whose message or change of it was not passed on;
- * - who asked or noted something of a task, and whose words did not reach the other person.
+ * - who has a role, and wrote a message whose reply was withheld.
+ * Whose words are passed on to another chat has a notice of its own (`answer-notices.ts`).
  *
  * The text is the product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
  */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
-import { heldWith, isAmbiguous, saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
+import { saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
@@ -26,29 +25,24 @@ export const passesOn = ({ mirrors, answers }: Delivery): boolean =>
 
 /** Once per command: its progress and its answer may all be withheld. */
 export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
-  const { cause, answers, mirrors } = delivery;
+  const { cause, answers, address } = delivery;
   const role = answers?.role;
   const visibleTo = askerOf(delivery);
   const now = out.clock.now();
-  const isInDoubt = (ending === "held" || reason.startsWith(WITHDRAWN_BY)) && saysInDoubt(reason);
+  const isInDoubt = endsInDoubt(ending, reason);
   // There it would take the place of an answer that may be shown.
   const interaction = isInDoubt ? undefined : pendingInteraction(delivery, now);
-  if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
-  const asked = mirrors?.address ?? answers?.askedAt ?? delivery.address;
-  const person: Operator = { platform: asked.platform, userId: visibleTo, role };
+  if (passesOn(delivery) || visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
+  const person: Operator = { platform: address.platform, userId: visibleTo, role };
   const readable = await out.readableReason(person, delivery, { status: ending, reason });
-  const end = { ending, reason: readable, isInDoubt };
-  const isPassedOn = passesOn(delivery);
-  const text = isPassedOn ? notPassedOn(delivery, end, out) : textFor(delivery, end);
-  const directly = privately(asked, visibleTo, out);
-  const isElsewhere = formatAddress(directly) !== formatAddress(asked);
-  const openText = isPassedOn ? openlyNotPassedOn(delivery, role, isInDoubt) : openlyNotShown(ending, isInDoubt);
+  const directly = privately(address, visibleTo, out);
+  const isElsewhere = formatAddress(directly) !== formatAddress(address);
   const notice: NewDelivery = {
     id: noticeOf(delivery, visibleTo),
     // What is refused there goes on to the person directly.
-    address: interaction ? delivery.address : directly,
+    address: interaction ? address : directly,
     operation: "send",
-    message: { text },
+    message: { text: textFor(delivery, { ending, reason: readable, isInDoubt }) },
     cause,
     expiresAt: now + out.config.ttl,
     interaction,
@@ -57,18 +51,14 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:
-      isElsewhere && (role !== undefined || isPassedOn)
-        ? {
-            address: asked,
-            message: { text: openText, replyToId: mirrors?.messageId },
-            // A reply without a mark reads as passed on.
-            isForEach: mirrors !== undefined,
-          }
-        : undefined,
+      isElsewhere && role !== undefined ? { address, message: { text: openlyNotShown(ending, isInDoubt) } } : undefined,
   };
   await out.store.outbox.enqueue([notice], now);
   out.wake(queueOf(notice));
 }
+
+export const endsInDoubt = (ending: Withheld, reason: string): boolean =>
+  (ending === "held" || reason.startsWith(WITHDRAWN_BY)) && saysInDoubt(reason);
 
 export const askerOf = ({ answers, visibleTo }: Delivery): string | undefined => answers?.author ?? visibleTo;
 
@@ -90,100 +80,13 @@ const openlyNotShown = (ending: Withheld, isInDoubt: boolean): string =>
 /** The line where a command was given, when its person cannot be reached privately. */
 export const notShown = (address: Address): NewDelivery["openly"] => ({ address, message: { text: NOT_SHOWN } });
 
-const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
-  send: "This message was not passed on.",
-  edit: "The correction of this message was not passed on.",
-  delete: "The deletion of this message was not passed on: its copy may still be shown.",
-};
-
-const IN_DOUBT_HERE = "It is not known whether this was passed on.";
-
-const openlyNotPassedOn = ({ operation }: Delivery, role: Role | undefined, isInDoubt: boolean): string => {
-  const what = isInDoubt ? IN_DOUBT_HERE : NOT_PASSED_ON[operation];
-  return `${what} ${role === undefined ? OPERATORS_SEE : "`/outbox` shows why."}`;
-};
-
-/** What the notices of a message say once an operator deleted it: privately, and where it was written. */
-export function purgedTexts(delivery: Delivery, { offers }: Outbound): readonly [string, string] {
-  const { operation, address } = delivery;
-  const isInDoubt = isAmbiguous(delivery) || saysInDoubt(delivery.reason);
-  const place = offers.placeName(address) ?? formatAddress(address);
-  const { doubted, failed, unchanged } = CHANGES[operation];
-  const what = isInDoubt ? `It is not known whether ${doubted} in ${place}` : `${failed} in ${place}`;
-  const next = operation !== "send" || isInDoubt ? "" : "To answer, write another message.";
-  const openly = isInDoubt ? IN_DOUBT_HERE : NOT_PASSED_ON[operation];
-  return [
-    `**${what}: an operator deleted it from the outbox.**\nIt is not tried again. ${unchanged}${next}`.trimEnd(),
-    `${openly} An operator deleted it from the outbox.`,
-  ];
-}
-
-/** The same, of a message of the inbox that was given up. */
-export const NEVER_HANDLED: readonly [string, string] = [
-  "**Your message was not handled: an operator deleted it from the outbox.**\nIt is not tried again. If you still need an answer, or want it passed on, write another message.",
-  "This message was not handled. An operator deleted it from the outbox.",
-];
-
-/** For a person without a role, who may give no command and is shown no reason. */
-const OPERATORS_SEE = "The operators can see why.";
-
-interface End {
+/** How something ended that did not plainly arrive. */
+export interface End {
   ending: Withheld;
   /** As its reader may see it. */
   reason: string;
   isInDoubt: boolean;
 }
-
-function notPassedOn(delivery: Delivery, { ending, reason, isInDoubt }: End, { offers }: Outbound): string {
-  const { id, address, operation, answers, targetId, cause } = delivery;
-  const byOperators = hasRole(answers?.role, "operator") ? "" : " (operators)";
-  const place = offers.placeName(address) ?? formatAddress(address);
-  const { doubted, failed, does, unchanged } = CHANGES[operation];
-  const what = isInDoubt
-    ? `It is not known whether ${doubted} in ${place}.`
-    : `${failed} in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
-  if (answers?.role === undefined)
-    return `**${what}**\n${unchanged}${OPERATORS_SEE} Ask one of them before you write again.`;
-  const task = cause.kind === "task" ? `It was about a task: \`/task show ${cause.id}\`. ` : "";
-  const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}${task}`;
-  const isHeldWith = targetId !== undefined && reason === heldWith(targetId);
-  const next = isHeldWith
-    ? `\`/outbox release ${targetId}\` decides about that message, and this follows${byOperators}.`
-    : isInDoubt && ending === "held"
-      ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
-      : ending === "held"
-        ? `\`/outbox release ${id}\` ${does} it${byOperators}.`
-        : ending === "dead"
-          ? `\`/outbox retry ${id}\` tries it again${byOperators}.`
-          : operation !== "send"
-            ? ""
-            : isInDoubt
-              ? "Look in the chat: if it is not there, write another message."
-              : "To answer, write another message.";
-  return `${shown}\`/outbox show ${id}\` has the details. ${next}`.trimEnd();
-}
-
-/** `unchanged`: what the person at the other end sees meanwhile. */
-const CHANGES = {
-  send: {
-    doubted: "your message was posted",
-    failed: "Your message was not posted",
-    does: "posts",
-    unchanged: "",
-  },
-  edit: {
-    doubted: "the correction of your message is shown",
-    failed: "The correction of your message is not shown",
-    does: "shows",
-    unchanged: "The text before the correction may still be shown there. ",
-  },
-  delete: {
-    doubted: "your message was deleted",
-    failed: "Your message was not deleted",
-    does: "deletes",
-    unchanged: "It may still be shown there. ",
-  },
-};
 
 /** It names what its reader may do, and who may do the rest. */
 function textFor({ id, answers, cause, parts }: Delivery, { ending, reason, isInDoubt }: End): string {

@@ -1,7 +1,8 @@
 /** Sends a delivery after all that is held or dead, because an operator decided so. */
 import { heldWith } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
-import { correctNotices, SENT_WITH_CORRECTION } from "./correct-notices.js";
+import { showEnd } from "./answer-notices.js";
+import { goesWith } from "./corrected-with.js";
 import { reportSent } from "./report-sent.js";
 import type { Outbound } from "./sending.js";
 import { DELETED_BEFORE } from "./withdraw.js";
@@ -30,13 +31,13 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
     newest?.message !== undefined &&
     (await store.outbox.correct(deliveryId, { replyToId: delivery.message?.replyToId, ...newest.message }));
   if (delivery.status === "sent") {
-    await correctNotices(delivery, out);
+    await showEnd(delivery, "sent", "", out);
     await reportSent(delivery, out);
   }
-  // Nothing is left to correct; the notice of each correction is changed with the message.
+  // Nothing is left to correct: each correction ends as the message does.
   for (const { id, operation } of changes.reverse())
     if (isDeleted && operation === "edit") await store.outbox.finish(id, "cancelled", DELETED_BEFORE, now);
-    else if (isCorrected) await store.outbox.finish(id, "superseded", SENT_WITH_CORRECTION, now);
+    else if (isCorrected) await store.outbox.finish(id, "superseded", goesWith(deliveryId), now);
     else await release(id, false, out);
   out.wake(queueOf(delivery));
   return true;

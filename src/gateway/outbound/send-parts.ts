@@ -3,7 +3,7 @@ import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js
 import { IN_DOUBT, mayBePosted, sentAfter } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart, OnlyPart } from "../../domain/store.js";
-import { correctNotices } from "./correct-notices.js";
+import { showEnd } from "./answer-notices.js";
 import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
 import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
@@ -81,7 +81,7 @@ export async function sendParts(
         const hasHooks = isTold(delivery) && out.registry.isHeard("message_sent");
         const options = { nextWaits, hasHooks, only: onlyPart(delivery), lostFiles: part.lostFiles };
         if (!next && delivery.mirrors) await notifyOfLostFiles(delivery, out);
-        if (!next) await correctNotices(delivery, out);
+        if (!next) await showEnd(delivery, "sent", "", out);
         goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, options);
       } catch (error) {
         // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.

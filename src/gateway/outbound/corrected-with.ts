@@ -1,0 +1,29 @@
+/** Corrections of a held message that an operator released: the message itself says what they said, and how they end follows from it. */
+import type { Delivery } from "../../domain/store.js";
+import type { Outbound } from "./sending.js";
+
+/** Far more than a person makes. */
+export const MAX_CORRECTIONS = 100;
+
+/** Why such a correction is not sent as an edit: true however its message ends. */
+export const goesWith = (messageId: string): string => `${messageId} has its text now`;
+
+/** The same, once its message was sent. */
+const SENT_WITH_CORRECTION = "the message was sent with a correction";
+
+/** Those of this message. */
+export async function correctedWith({ id: targetId, round }: Delivery, { store }: Outbound): Promise<Delivery[]> {
+  if (round === 1) return [];
+  const edits = await store.outbox.list({ targetId, status: "superseded", limit: MAX_CORRECTIONS });
+  return edits.filter(({ reason }) => reason === goesWith(targetId) || reason === SENT_WITH_CORRECTION);
+}
+
+/** Its message ends in this way. What is held or dead may still be sent. */
+export async function endCorrections(message: Delivery, ending: string, out: Outbound): Promise<void> {
+  const { outbox } = out.store;
+  const now = out.clock.now();
+  for (const { id } of await correctedWith(message, out))
+    if (ending === "sent") await outbox.finish(id, "superseded", SENT_WITH_CORRECTION, now);
+    else if (ending === "cancelled" || ending === "suppressed")
+      await outbox.finish(id, "cancelled", `${goesWith(message.id)}, and was ${ending}`, now);
+}

@@ -1,0 +1,75 @@
+/** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
+import { isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/given-up.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import { queueOf } from "../../domain/outbox-queue.js";
+import { type CancelledRest, type Delivery, isUnderWay } from "../../domain/store.js";
+import { showEnd } from "./answer-notices.js";
+import type { Outbound } from "./sending.js";
+import { cancelRest, DELETED_BEFORE, withdraw } from "./withdraw.js";
+
+/** Edits that are looked through; more than a person makes of one message. */
+const MAX_EDITS = 100;
+
+/** The original of this copy was deleted: what was not tried yet, or certainly not posted, is never sent. True when nothing is left to delete. */
+export async function retract(copyId: string, out: Outbound): Promise<boolean> {
+  const { outbox } = out.store;
+  await cancelUnposted(copyId, out);
+  // A correction is posted in place of what was not.
+  const changes = await outbox.list({ targetId: copyId, limit: MAX_EDITS });
+  for (const { id, operation } of changes) if (operation === "edit") await cancelUnposted(id, out);
+  const left = await Promise.all([copyId, ...changes.map(({ id }) => id)].map((id) => outbox.get(id)));
+  const isNothingLeft = left.every((delivery) => delivery === undefined || isNowhere(delivery));
+  if (isNothingLeft)
+    for (const delivery of left) if (delivery) await showEnd(delivery, "cancelled", DELETED_BEFORE, out);
+  return isNothingLeft;
+}
+
+export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
+  const { outbox } = out.store;
+  const delivery = await outbox.get(id);
+  if (delivery === undefined) return;
+  if (isUnderWay(delivery)) await withdraw(id, DELETED_BEFORE, out);
+  // What may have been posted is decided on when a person has seen whether it was.
+  else if (["dead", "held"].includes(delivery.status) && !isAmbiguous(delivery) && !isInDoubt(delivery))
+    await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
+}
+
+/** As `withdraw`. Its author is notified. */
+export async function withdrawAnswer(id: string, reason: string, out: Outbound): Promise<boolean> {
+  const isDone = await withdraw(id, reason, out);
+  if (isDone) await showCancelled(id, out);
+  return isDone;
+}
+
+/** As `cancelRest`. Its author is notified. */
+export async function cancelRestOfAnswer(
+  id: string,
+  reason: string,
+  out: Outbound,
+): Promise<CancelledRest | undefined> {
+  const rest = await cancelRest(id, reason, out);
+  if (rest) await showCancelled(id, out);
+  return rest;
+}
+
+async function showCancelled(id: string, out: Outbound): Promise<void> {
+  const delivery = await out.store.outbox.get(id);
+  if (delivery) await showEnd(delivery, "cancelled", delivery.reason ?? "", out);
+}
+
+/** The original of this copy was corrected. False: it may be posted already, or an earlier correction follows it, so this one has to follow, too. */
+export async function correct(copyId: string, message: OutboundMessage, out: Outbound): Promise<boolean> {
+  const { outbox } = out.store;
+  if ((await outbox.list({ targetId: copyId, limit: 1 })).length > 0) return false;
+  if (!(await outbox.correct(copyId, message))) return false;
+  const copy = await outbox.get(copyId);
+  if (copy) out.wake(queueOf(copy));
+  return true;
+}
+
+const isNowhere = (delivery: Delivery): boolean =>
+  !isUnderWay(delivery) &&
+  delivery.status !== "sent" &&
+  delivery.status !== "held" &&
+  !saysInDoubt(delivery.reason) &&
+  !delivery.parts.some((part) => part.status === "sent" || isUnanswered(part));
