@@ -141,6 +141,10 @@ export async function findAutomationRun(
   return id === "" || id === "last" ? undefined : automations?.runs.get(id);
 }
 
+const NOT_LISTED = "/runs lists them; old ones are deleted after the journal's retention.";
+const NO_ROW =
+  "No list of /runs that you saw here lately has this row. /runs shows the first rows, and page=2 the next.";
+
 /** By the id of the dispatch, or of any run in it. */
 export async function findDispatch(deps: CommandDeps, given: unknown): Promise<DispatchRecord> {
   const id = typeof given === "string" ? given.trim() : "";
@@ -156,7 +160,7 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   throw new HookgateError({
     code: "NOT_FOUND",
     message: (await notRecordedText(deps, id)) ?? `The journal has no dispatch or run "${clip(id, 80)}".`,
-    hint: behind ?? "/runs lists them; old ones are deleted after the journal's retention.",
+    hint: behind ?? (rowNumber(id) === undefined ? NOT_LISTED : NO_ROW),
   });
 }
 

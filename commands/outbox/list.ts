@@ -152,7 +152,7 @@ async function collect(
   if (status === undefined)
     throw badUsage(
       `"${asked}" is no status.`,
-      `Write one of ${DELIVERY_STATUSES.join(", ")}, or inbox. Without one, /outbox list shows what is dead or held.`,
+      `Write one of ${DELIVERY_STATUSES.join(", ")}, or inbox. Without one, /outbox list shows what is dead or held. No list has all of them.`,
     );
   if (status !== "sent" && status !== "waiting" && status !== "sending")
     return newestFirst(await deliveries(deps, context, [status], chosen));

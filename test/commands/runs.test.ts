@@ -58,6 +58,12 @@ describe("/runs", () => {
     expect(`${shown}${JSON.stringify(data)}`).not.toContain("noon");
   });
 
+  it("leads to the list from a row that no list had", async () => {
+    await sending("a");
+    await expect(desk.say("/replay 7")).rejects.toMatchObject({ hint: expect.stringMatching(/^No list of \/runs/) });
+    await expect(desk.say("/replay x7")).rejects.toMatchObject({ hint: expect.stringContaining("retention") });
+  });
+
   it("names the point, and not the hook, of what goes on in the background", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "later", execution: "background" });
     desk.registry.setEnabled("note", false);
