@@ -95,7 +95,16 @@ const KINDS: Readonly<Record<string, string>> = { number: "number", bigint: "num
 
 /** What other languages write, and how CEL does. */
 const SPELLINGS: readonly [RegExp, string][] = [
-  [/\b(contains|startsWith|endsWith|matches)\s+["']/, 'Write text.contains("…"), with a dot and parentheses'],
+  [/\b(contains|startsWith|endsWith|matches)\s+["']/, 'Write text.$1("…"), with a dot and parentheses'],
+  [
+    /\bin\s+\(*\s*["']/,
+    'Write field in ["…", "…"] for one of several values, or "…".contains(field) for a part of a text',
+  ],
+  [/\.(toLowerCase|toLower|lower|lowercase)\(/, "Write text.lowerAscii()"],
+  [/\.(toUpperCase|toUpper|upper|uppercase)\(/, "Write text.upperAscii()"],
+  [/\.(includes|has|search|like)\(/, 'Write text.contains("…")'],
+  [/\.(test|match|regex)\(/, 'Write text.matches("…")'],
+  [/\.length\b/, "Write text.size()"],
   [/[!=]==/, "Compare with == or !="],
   [/[^=!<>]=[^=]/, "Compare with =="],
   [/\s(and|or)\s|\bnot\s/i, "Write && for and, || for or, ! for not"],
@@ -104,8 +113,11 @@ const SPELLINGS: readonly [RegExp, string][] = [
 /** ` (Compare with ==)`; nothing when nothing looks like another language. */
 function spellingHint(source: string): string {
   const words = source.replace(/"[^"]*"|'[^']*'/g, '""');
-  const hint = SPELLINGS.find(([pattern]) => pattern.test(words))?.[1];
-  return hint === undefined ? "" : ` (${hint})`;
+  for (const [pattern, hint] of SPELLINGS) {
+    const found = pattern.exec(words);
+    if (found !== null) return ` (${hint.replace("$1", found[1] ?? "")})`;
+  }
+  return "";
 }
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0] ?? "";

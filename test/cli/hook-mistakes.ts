@@ -542,6 +542,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     },
     /match\.when: .*at character 39, all\(b, …\) goes through a value of the payload again for each item of all\(a, …\)/,
   ),
+  "a field without its payload": hook(
+    { ...received, match: { when: 'message.text == "ping"' } },
+    /match\.when: .*names a field without its payload: write payload\.message in place of message$/,
+  ),
   "text in place of a condition on items": hook(
     { ...gate, match: { when: "payload.tasks.exists(t, t.title)" } },
     /match\.when: .*t\.title is text, not true or false: compare it, as in t\.title != ""$/,

@@ -3,7 +3,7 @@
  * has, or without any field. The condition is accepted by CEL, and the hook never runs or never skips.
  */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
-import type { JsonSchema } from "../../lib/json-schema.js";
+import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
 import { once } from "../../lib/on-first-use.js";
 import {
   fieldOf,
@@ -46,13 +46,20 @@ export function conditionProblems(source: string, variables: Variables, example?
     const problem = pattern === undefined ? undefined : patternProblem(pattern);
     if (problem !== undefined) problems.push(problem);
   });
-  if (!namesVariable)
-    problems.push(
-      usesName(ast, "event") && Object.hasOwn(variables, "payload")
-        ? `"${source}": templates name the payload \`event\`, and conditions name it \`payload\`: write payload in place of event`
-        : `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`,
-    );
+  if (!namesVariable) problems.push(namesNothing(ast, source, variables));
   return [...new Set(problems)];
+}
+
+function namesNothing(ast: ASTNode, source: string, variables: Variables): string {
+  const { payload } = variables;
+  if (payload !== undefined) {
+    if (usesName(ast, "event"))
+      return `"${source}": templates name the payload \`event\`, and conditions name it \`payload\`: write payload in place of event`;
+    const field = [...propertiesOf(payload, payload).fields.keys()].find((name) => usesName(ast, name));
+    if (field !== undefined)
+      return `"${source}" names a field without its payload: write payload.${field} in place of ${field}`;
+  }
+  return `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`;
 }
 
 function usesName(ast: ASTNode, name: string): boolean {
