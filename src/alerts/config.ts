@@ -28,9 +28,10 @@ const SHORTEST_TURN_MS = 60_000;
 const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 const zone = (what: string) => timezone.optional().describe(`The time zone of ${what}. Default: the machine's.`);
 const web = z.string().refine((text) => /^https?:\/\/\S+$/.test(text), "expected an address that starts with https://");
-const mention = z
-  .string()
-  .regex(/^\S+$/, "expected platform:id, platform:role:id, oncall:rota, the name of a person, or everyone");
+const PEOPLE = "expected platform:id, platform:role:id, oncall:rota, the name of a person, or everyone";
+const account = z.string().regex(/^\S+$/, PEOPLE);
+/** Names of people and of rotas may have spaces, ids have none. */
+const mention = z.string().regex(/^(\S+|(oncall:)?[^\s:]([^:]*[^\s:])?)$/, PEOPLE);
 
 export const BUTTONS = ["ack", "assign", "snooze", "escalate", "resolve", "extend", "note", "mute"] as const;
 
@@ -269,7 +270,7 @@ export const alertsConfig = z.strictObject({
     .default([])
     .describe("Regular messages with what is open and what happened: daily, at the start of a shift."),
   people: z
-    .record(z.string(), z.array(mention))
+    .record(z.string(), z.array(account))
     .default({})
     .describe("Accounts of people, by name: [discord:123, telegram:456]."),
   rotas: z

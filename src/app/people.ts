@@ -108,7 +108,10 @@ export function accountName(config: Config, ref: string): string | undefined {
 const runnerOf = ({ orchestrator }: Config, ref: string): string | undefined =>
   Object.entries(orchestrator.runners).find(([, { person }]) => person?.user === ref)?.[0];
 
-/** How people call a chat: direct messages by the person, other chats as their platform does. Undefined where no name is known. */
+/**
+ * How people call a chat: direct messages by the person (by the account's id where no name is known), other chats as their platform does.
+ * Undefined where no name is known.
+ */
 export function placeNames(
   config: Config,
   traitsOf: (platform: string) => Pick<AdapterTraits, "placeName"> | undefined,
@@ -116,7 +119,9 @@ export function placeNames(
   return (at) => {
     const person = directPerson(at);
     const name = person && accountName(config, person);
-    return name ? dmName(name) : traitsOf(at.platform)?.placeName?.(at);
+    if (name) return dmName(name);
+    const id = person?.slice(person.indexOf(":") + 1);
+    return traitsOf(at.platform)?.placeName?.(at) ?? (id && dmName(`account ${id}`));
   };
 }
 

@@ -64,6 +64,7 @@ beforeAll(async () => {
         default: { to: both, ...calm },
         flapping: { match: ["host=flap"], to: both, hold: "5m", ...calm },
         fragile: { match: ["host=fragile"], to: [destinationOf("telegram")], ...calm },
+        stranger: { match: ["host=stranger"], to: ["discord::dm%3A157602"], ...calm },
         nowhere: {
           match: ["host=nowhere"],
           to: ["matrix:bot:room"],
@@ -237,6 +238,20 @@ describe("what cannot be told at its chat", () => {
     await end("Fragile", { host: "fragile" });
     await shows("telegram", /Fragile[\s\S]*Resolved/);
     await shows("web", /Alerts do not reach .*telegram[\s\S]*Resolved/i);
+  });
+
+  it("a private chat of an account that has no name is shown by its id, not by its address", async () => {
+    const body = { code: 50_007, message: "Cannot send messages to this user" };
+    discord.fail({
+      method: "POST",
+      path: "/users/@me/channels",
+      times: 9,
+      action: { kind: "status", status: 403, body },
+    });
+    await raise("Stranger", { host: "stranger" });
+    await shows("web", /Alerts do not reach direct messages with account 157602 \(discord\)/);
+    discord.faults.clear();
+    await end("Stranger", { host: "stranger" });
   });
 
   it("because its platform is not switched on, is told at the fallback, once, with whom it calls; so are digests elsewhere", async () => {

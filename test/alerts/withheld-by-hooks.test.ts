@@ -15,9 +15,9 @@ const PAGE = "Escalated: step 1 of 1";
 it.each(["ann", 'Dr. Ann "Anna" Miller'])(
   "a page to %s that a hook cancels goes to the fallback, and the history and an alert show that it did not arrive",
   async (name) => {
-    const escalate = [{ after: "5s", mention: ["loop:7"] }];
+    const escalate = [{ after: "5s", mention: [name] }];
     const routes = { default: { to: [ROOM], remind: { times: 0 }, escalate } };
-    const on = await watch({ routes, fallback: [OPS] }, { nameOf: () => name });
+    const on = await watch({ routes, fallback: [OPS], people: { [name]: ["loop:7"] } });
     on.rig.registry.registerModifying("message_sending", ({ chatId, message: { text } }) =>
       chatId === "room" && text.includes(PAGE) ? { cancel: "we do not swear" } : null,
     );

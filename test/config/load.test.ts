@@ -272,16 +272,28 @@ sla:
   it("finds routes of alerts and people on call that nobody has written down", () => {
     const { problems } = load(`
 alerts:
-  people: { ann: ["discord:1"] }
-  rotas: { night: { shifts: [{ from: "22:00", to: "06:00", person: ben }] } }
-  routes: { support: { escalate: [{ mention: [ann, oncall:nihgt, "telegram:5"] }] } }
+  people: { ann: ["discord:1"], "Dr. Ann": ["discord:2"] }
+  rotas: { "Night shift": { shifts: [{ from: "22:00", to: "06:00", person: Dr. Ann }] }, night: { shifts: [{ from: "22:00", to: "06:00", person: ben }] } }
+  routes: { support: { escalate: [{ mention: [ann, oncall:nihgt, "telegram:5", Dr. Ann, "oncall:Night shift", Dr. Bob] }] } }
 sla:
   policies: [{ id: replies, for: conversation, measure: first_response, target: 1h, routes: [supprot, default] }]
 `);
     expect(problems.map(({ path, message }) => [path, message])).toEqual([
       ["sla.policies.0.routes.0", 'there is no route "supprot" (did you mean "support"?)'],
       ["alerts.routes.support.escalate.0.mention.1", 'there is no person "oncall:nihgt"'],
+      ["alerts.routes.support.escalate.0.mention.5", expect.stringContaining('there is no person "Dr. Bob"')],
       ["alerts.rotas.night.shifts.0.person", 'there is no person "ben"'],
+    ]);
+  });
+
+  it("refuses an account with a space, and a name that begins with one", () => {
+    const { problems } = load(
+      'alerts: { people: { ann: ["discord: 1"] }, routes: { a: { escalate: [{ mention: ["discord: 1", " ann"] }] } } }',
+    );
+    expect(problems.map(({ path }) => path).sort()).toEqual([
+      "alerts.people.ann.0",
+      "alerts.routes.a.escalate.0.mention.0",
+      "alerts.routes.a.escalate.0.mention.1",
     ]);
   });
 
