@@ -43,7 +43,7 @@ export function resolveTarget({ registry, automations }: Desks, given: unknown, 
     "hook or hook point",
     name,
     known,
-    "/hooks lists the hooks, `npx hookgate points` the points.",
+    "/hooks lists the hooks. `npx hookgate points`, on the gateway's machine, lists the points.",
     option,
   );
 }

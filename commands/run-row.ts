@@ -3,8 +3,9 @@
 import { isDmName } from "../src/domain/dm-name.js";
 import { conversationOf } from "../src/domain/event.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
-import type { Button } from "../src/domain/message.js";
+import type { Button, InboundMessage } from "../src/domain/message.js";
 import type { CommandContext } from "../src/gateway/commands.js";
+import { isRecord } from "../src/lib/record.js";
 import { commandButton, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
 import { clockTime, code, plain } from "./text.js";
@@ -77,9 +78,9 @@ export async function whoseIt(
   const own = inboxIdOf(id);
   const rowId = own ?? (cause && inboxIdOf(cause.id));
   const row = rowId === undefined ? undefined : await store.inbox.get(rowId);
-  const message = row && "message" in row.event ? row.event.message : own && messageIn(payload);
   return {
-    person: message ? (message.displayName ?? message.userId) : undefined,
+    person:
+      row && "message" in row.event ? writerOf(row.event.message) : own === undefined ? undefined : writerIn(payload),
     conversation: conversation ?? (row && conversationOf(row.event)),
   };
 }
@@ -90,14 +91,11 @@ function inboxIdOf(id: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** The message that came in, where the inbox has deleted it. */
-function messageIn(payload: unknown): { userId: string; displayName?: string } | undefined {
-  if (typeof payload !== "object" || payload === null || !("message" in payload)) return undefined;
-  const { message } = payload;
-  if (typeof message !== "object" || message === null || !("userId" in message)) return undefined;
-  const { userId } = message;
-  if (typeof userId !== "string") return undefined;
-  return "displayName" in message && typeof message.displayName === "string"
-    ? { userId, displayName: message.displayName }
-    : { userId };
+const writerOf = ({ displayName, username, userId }: InboundMessage): string => displayName ?? username ?? userId;
+
+/** Who wrote the message that came in, where the inbox has deleted it. */
+function writerIn(payload: unknown): string | undefined {
+  const message = isRecord(payload) ? payload.message : undefined;
+  if (!isRecord(message)) return undefined;
+  return [message.displayName, message.username, message.userId].find((one) => typeof one === "string");
 }

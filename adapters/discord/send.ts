@@ -17,6 +17,7 @@ import { idOf, Refusal } from "./errors.js";
 import type { FileAccess } from "./files.js";
 import { postInForum } from "./forum-post.js";
 import { failed, isDiscordsOwn, isOriginalGone, sentMessage } from "./outcome.js";
+import { channelPayload } from "./payloads.js";
 import {
   CARD_REFUSED,
   isCardKnownRefused,
@@ -351,7 +352,8 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   try {
     const opened = await context.caller.post(Routes.userChannels(), { body: { recipient_id: userId } });
     const id = idOf(opened);
-    context.channels.learnDm(id, { id: userId });
+    const { data } = channelPayload.safeParse(opened);
+    context.channels.learnDm(id, { ...data?.recipients?.find((person) => person.id === userId), id: userId });
     return { kind: "moved", toChatId: id };
   } catch (error) {
     return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });

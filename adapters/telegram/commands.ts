@@ -1,7 +1,16 @@
-/** The command menu, registered only when it differs from what Telegram has. */
+/** The command menu, registered only when it differs from what Telegram has. A failure is reported, and tried again. */
+import type { AdapterContext, AdapterState } from "../../src/domain/adapter.js";
 import type { CommandSpec } from "../../src/domain/command.js";
+import { backoffMs } from "../../src/lib/backoff.js";
+import { wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Caller } from "./caller.js";
+import { describeFailure, isPassing, readFailure, retryAfterOf } from "./errors.js";
+
+/** After so many passing failures it is reported, and tried as seldom as after a refusal. */
+const QUICK_ATTEMPTS = 6;
+const QUICK_PAUSE = { firstMs: 2_000, maxMs: 60_000 };
+const REFUSED_PAUSE_MS = 3_600_000;
 
 /** https://core.telegram.org/bots/api#setmycommands and #botcommand */
 const COMMANDS_MAX = 100;
@@ -13,8 +22,43 @@ export interface MenuCommand {
   description: string;
 }
 
+export type MenuTrouble = Required<Pick<AdapterState, "reason" | "hint">>;
+
+interface Context extends Pick<AdapterContext, "gateway" | "clock" | "logger"> {
+  caller: Caller;
+  signal: AbortSignal;
+}
+
+/** Until the menu is registered or the connection ends. `report` gets why it is not, and undefined once it is. */
+export async function keepRegistered(
+  { gateway, clock, logger, caller, signal }: Context,
+  report: (trouble: MenuTrouble | undefined) => void,
+): Promise<void> {
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      await registerCommands(caller, gateway.commands(), logger, signal);
+      if (attempt > 1) report(undefined);
+      return;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const failure = readFailure(thrown);
+      const error = describeFailure(failure);
+      let pauseMs = retryAfterOf(failure) ?? backoffMs(QUICK_PAUSE, attempt);
+      if (!isPassing(failure) || attempt >= QUICK_ATTEMPTS) {
+        pauseMs = Math.max(pauseMs, REFUSED_PAUSE_MS);
+        report({ reason: `Telegram refuses the command menu: ${error}`, hint: HINT });
+      }
+      logger.warn({ attempt, error }, "the command menu could not be registered; it is tried again");
+      await wait(clock, pauseMs, signal).catch(() => {}); // the loop's condition sees the end of the connection
+    }
+  }
+}
+
+const HINT =
+  "All commands work when they are typed. If a plugin adds commands, correct their names and summaries. Hookgate tries again every hour. The menu that was registered before stays.";
+
 /** Resolves with whether it was registered anew. */
-export async function registerCommands(
+async function registerCommands(
   { call }: Caller,
   specs: readonly CommandSpec[],
   logger: Logger,

@@ -20,15 +20,9 @@ const MAX_TITLES = 5_000;
 const ACKNOWLEDGE_WITHIN_MS = 12_000;
 const ACKNOWLEDGE_PAUSE = { firstMs: 500, maxMs: 4_000 };
 const TITLE_KEY = "title:";
+const person = z.object({ id: z.number(), first_name: z.string().optional(), last_name: z.string().optional() });
 const titled = z.object({
-  message: z.object({
-    chat: z.object({
-      id: z.number(),
-      title: z.string().optional(),
-      first_name: z.string().optional(),
-      last_name: z.string().optional(),
-    }),
-  }),
+  message: z.object({ chat: person.extend({ title: z.string().optional() }), from: person.optional() }),
 });
 
 export interface IntakeContext {
@@ -47,6 +41,8 @@ export class Intake {
   readonly #underWay = new InFlight();
   /** Titles of groups and `direct messages with Ann`, by chat id, in order of insertion. */
   readonly #titles = new Map<string, string>();
+  /** Private chats of people who wrote in a group, the last ones: a person may have no private chat with the bot yet. */
+  readonly #people = new Map<string, string>();
 
   constructor(context: IntakeContext) {
     this.#context = context;
@@ -81,21 +77,30 @@ export class Intake {
 
   /** The title of a group, or whose direct messages they are, where something was sent; kept over restarts. */
   titleOf(chatId: string): string | undefined {
-    return this.#titles.get(chatId);
+    return this.#titles.get(chatId) ?? this.#people.get(chatId);
   }
 
   /** From what has a `message` with its `chat`. */
   learnTitle(update: unknown): void {
     const { data } = titled.safeParse(update);
     if (data === undefined) return;
-    const { id, first_name, last_name } = data.message.chat;
-    const person = [first_name, last_name].filter(Boolean).join(" ");
-    const title = data.message.chat.title ?? (person && dmName(person));
+    const { chat, from } = data.message;
+    if (from !== undefined && from.id !== chat.id) this.#learnPerson(from);
+    const { id } = chat;
+    const title = chat.title ?? directWith(chat);
     if (!title) return;
     if (this.#titles.get(String(id)) === title) return;
     this.#keepTitle(String(id), title);
     const [oldest] = this.#titles.keys();
     if (oldest !== undefined && this.#titles.size > MAX_TITLES) this.#keepTitle(oldest);
+  }
+
+  #learnPerson(one: z.infer<typeof person>): void {
+    const title = directWith(one);
+    if (title === undefined || this.#people.get(String(one.id)) === title) return;
+    this.#people.set(String(one.id), title);
+    const [oldest] = this.#people.keys();
+    if (oldest !== undefined && this.#people.size > MAX_TITLES) this.#people.delete(oldest);
   }
 
   #keepTitle(chatId: string, title?: string): void {
@@ -145,6 +150,11 @@ export class Intake {
     void this.#underWay.add(work);
     return work;
   }
+}
+
+function directWith({ first_name, last_name }: z.infer<typeof person>): string | undefined {
+  const name = [first_name, last_name].filter(Boolean).join(" ");
+  return name === "" ? undefined : dmName(name);
 }
 
 /** A fault of ours in one update must not hold up all that come after it. */

@@ -10,28 +10,18 @@ import type {
   SendResult,
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
-import type { CommandSpec } from "../../src/domain/command.js";
 import type { Attachment, OutboundMessage } from "../../src/domain/message.js";
 import { Aborts } from "../../src/fast/aborts.js";
-import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
-import { wait } from "../../src/lib/clock.js";
+import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
 import { joinSignals } from "../../src/lib/signals.js";
+import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { type Caller, openCaller, unexpected } from "./caller.js";
-import { registerCommands } from "./commands.js";
+import { keepRegistered, type MenuTrouble } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
-import {
-  describeFailure,
-  isPassing,
-  isTokenRefused,
-  isTokenWrong,
-  readFailure,
-  requestError,
-  retryAfterOf,
-  runError,
-} from "./errors.js";
+import { isTokenRefused, isTokenWrong, readFailure, requestError, runError } from "./errors.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
@@ -49,9 +39,6 @@ export interface TelegramAdapter extends Adapter {
    */
   webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
 }
-
-const MENU_ATTEMPTS = 6;
-const MENU_PAUSE = { firstMs: 2_000, maxMs: 60_000 };
 
 /** https://core.telegram.org/bots/api#getfile */
 const DOWNLOAD_MAX = 20_000_000;
@@ -237,18 +224,12 @@ async function serve(
     // https://core.telegram.org/bots/features#deep-linking
     inviteUrl: `https://t.me/${me.username}?startgroup=true`,
   };
-  const state = (phase: AdapterState["phase"], reason?: string, hint?: string) =>
-    gateway.state({ phase, ...known, reason, hint });
-  const commands = gateway.commands();
-  const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
+  const { state, receiving, menu } = reporting(gateway, known);
+  const commands = new Set(gateway.commands().map(({ name }) => name));
+  const self = { botId: known.botId, username: me.username, commands };
   const ended = new AbortController();
   const whileConnected = joinSignals(signal, ended.signal);
   const intake = new Intake({ self, gateway, caller, cursors, clock, logger, signal: whileConnected.signal });
-  // Calls that do not arrive say nothing of what is sent.
-  const receiving: typeof state = (phase, reason, hint) =>
-    phase === "reconnecting"
-      ? gateway.state({ phase, ...known, reason: reason ?? "", hint, isSending: true })
-      : state(phase, reason, hint);
   const refused = new AbortController();
   const webhooks = { caller, cursors, clock, logger, state: receiving, refused: refused.signal };
   start(intake, (thrown) => refused.abort(thrown));
@@ -260,7 +241,7 @@ async function serve(
     if (error) receiving("reconnecting", error.message, error.hint);
     else state("online");
     const registered = options.isCommandRegistrationWanted
-      ? registerMenu(context, caller, commands, whileConnected.signal)
+      ? keepRegistered({ gateway, clock, logger, caller, signal: whileConnected.signal }, menu)
       : undefined;
     if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);
     else {
@@ -285,27 +266,24 @@ async function serve(
   }
 }
 
-/** The menu is a convenience: without it every command still works. */
-async function registerMenu(
-  { clock, logger }: AdapterContext,
-  caller: Caller,
-  commands: readonly CommandSpec[],
-  signal: AbortSignal,
-): Promise<void> {
-  for (let attempt = 1; !signal.aborted; attempt++) {
-    try {
-      await registerCommands(caller, commands, logger, signal);
-      return;
-    } catch (thrown) {
-      const failure = readFailure(thrown);
-      const isLast = attempt === MENU_ATTEMPTS || !isPassing(failure);
-      const then = isLast ? "the next start tries again" : "it is tried again";
-      if (!signal.aborted)
-        logger.warn({ error: describeFailure(failure) }, `the command menu could not be registered; ${then}`);
-      if (isLast) return;
-      await wait(clock, retryAfterOf(failure) ?? backoffMs(MENU_PAUSE, attempt), signal).catch(() => {});
-    }
-  }
+type Report = (phase: AdapterState["phase"], reason?: string, hint?: string) => void;
+
+/** `receiving`: calls that do not arrive say nothing of what is sent. `menu`: what is wrong with it is a remark while all else is well. */
+function reporting(gateway: AdapterContext["gateway"], known: Partial<AdapterState>) {
+  let trouble: MenuTrouble | undefined;
+  let isWell = false;
+  const state = (next: Pick<AdapterState, "phase" | "hint" | "isSending"> & { reason: string | undefined }) => {
+    isWell = next.phase === "online" && next.reason === undefined;
+    gateway.state(withoutUndefined({ ...known, ...next, ...(isWell ? trouble : undefined) }));
+  };
+  const report: Report = (phase, reason, hint) => state({ phase, reason, hint });
+  const receiving: Report = (phase, reason = "", hint) =>
+    phase === "reconnecting" ? state({ phase, reason, hint, isSending: true }) : report(phase, reason, hint);
+  const menu = (found: MenuTrouble | undefined) => {
+    trouble = found;
+    if (isWell) report("online");
+  };
+  return { state: report, receiving, menu };
 }
 
 /** Without an id, addresses would name no bot. */

@@ -55,12 +55,16 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
     ...found.flatMap(({ one, letters }) => letters.map(({ id, reason }) => ({ id, status: one, reason }))),
     ...rows.map(({ id, reason }) => ({ id: `m${id}`, status: "dead" as const, reason })),
   ]);
-  return deleted(ids.length, nothing);
+  return deleted(ids.length, nothing, ids.length === amount ? sharesText(what, kinds) : "");
 }
 
-function deleted(purged: number, nothing: string): CommandAnswer {
+/** `/outbox` alone lists what waits for an operator; this deletes more. */
+const sharesText = (what: string, kinds: readonly string[]): string =>
+  what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
+
+function deleted(purged: number, nothing: string, shares = ""): CommandAnswer {
   return answer({
-    text: [purged === 0 ? nothing : `${count(purged, "message")} deleted.`],
+    text: [purged === 0 ? nothing : `${count(purged, "message")} deleted${shares}.`],
     data: { purged },
   });
 }
@@ -74,8 +78,7 @@ function confirmPurge(
   const amount = all.length;
   const are = amount === 1 ? "is" : "are";
   const which = what === "all" ? "" : what === "inbox" ? ` that ${are} dead in the inbox` : ` that ${are} ${what}`;
-  // `/outbox` alone lists what waits for an operator; the question covers more.
-  const shares = what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
+  const shares = sharesText(what, kinds);
   return answer({
     text: [
       isStale && changedText("messages"),

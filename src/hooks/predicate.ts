@@ -1,11 +1,11 @@
 /** `when` of a matcher: a CEL expression over the payload, checked against the payload's schema when it is compiled. Patterns in it are RE2. */
-import { type ASTNode, Environment, type ParseResult } from "@marcbachmann/cel-js";
+import { type ASTNode, Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { once } from "../lib/on-first-use.js";
-import { isNode } from "./conditions/condition-field.js";
-import { slowProblem } from "./conditions/slow-condition.js";
+import { visitScoped } from "./conditions/condition-field.js";
+import { countSteps, spend, withinBudget } from "./conditions/work.js";
 
 /**
  * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
@@ -36,7 +36,7 @@ export function compilePredicate(source: string, schema: z.ZodType): Predicate {
 
 /**
  * Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. `mayBeSlow`: it is evaluated in a
- * program with a time limit.
+ * program with a time limit, so its work is not limited.
  */
 export function compileCondition(
   source: string,
@@ -68,13 +68,14 @@ function compileExpression(
   variables: Readonly<Record<string, JsonSchema>>,
   place: string,
   mayBeSlow = false,
-): ParseResult {
+): (values: Readonly<Record<string, unknown>>) => unknown {
   try {
     check(source, variables);
-    const { ast } = evaluation().parse(source);
-    const slow = mayBeSlow ? undefined : slowProblem(ast);
-    if (slow !== undefined) throw new Error(slow);
-    return evaluation().parse(withBoundedCalls(source, ast));
+    const evaluate = evaluation().parse(source);
+    visitScoped(evaluate.ast, {}, useLinearMatches);
+    if (mayBeSlow) return evaluate;
+    countSteps(evaluate.ast);
+    return (values) => withinBudget(() => evaluate(values));
   } catch (error) {
     throw new HookgateError({
       code: "HOOK_MATCHER_INVALID",
@@ -153,20 +154,18 @@ function typedFor(variables: Readonly<Record<string, JsonSchema>>): Environment 
 export const evaluation = once(environment);
 
 function environment(unlistedVariablesAreDyn = true): Environment {
-  const patterns = new Map<string, RE2JS>();
   return withMixedNumbers(new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn }))
+    .registerType(PATTERN, RE2JS)
+    .registerFunction(`string.${LINEAR_MATCHES}(${PATTERN}): bool`, find)
     .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, pattern: string) => {
-      let compiled = patterns.get(pattern);
-      if (compiled === undefined) {
-        compiled = RE2JS.compile(pattern);
-        if (patterns.size < MAX_PATTERNS) patterns.set(pattern, compiled);
-      }
-      return compiled.matcher(text).find();
-    })
-    .registerFunction(`${SHORT_TEXT}(string): string`, (text: string) => {
-      if (text.length > MAX_DURATION_LENGTH) throw new Error('duration() takes a short text, as in duration("1h30m")');
-      return text;
+      spend(pattern.length * (pattern.includes("{") ? REPEATING_PATTERN_STEPS : PATTERN_STEPS));
+      return find(text, RE2JS.compile(pattern));
     });
+}
+
+function find(text: string, pattern: RE2JS): boolean {
+  spend((text.length * pattern.programSize()) / MATCHES_A_STEP);
+  return pattern.matcher(text).find();
 }
 
 /** Numbers of a payload are doubles, and CEL has no `payload.attempts + 1` and no `payload.attempts % 2` for them: each would fail at every event. */
@@ -193,43 +192,23 @@ const MIXED = [
 ] as const;
 
 const LINEAR_MATCHES = "matchesLinear";
-const MAX_PATTERNS = 1_000;
-
-/** `duration("1h30m")` needs fewer. The library's own takes seconds for some thousand digits. */
-const SHORT_TEXT = "shortText";
-const MAX_DURATION_LENGTH = 100;
+const PATTERN = "Pattern";
+/** Characters, each with each instruction of the pattern. */
+const MATCHES_A_STEP = 12;
+/** For each character of a pattern that is not written out: it is compiled each time, and `a{1000}` is a thousand instructions. */
+const PATTERN_STEPS = 100;
+const REPEATING_PATTERN_STEPS = 10_000;
 
 /**
- * CEL's `matches` is RE2; the library's is JavaScript's, which a message can hang. Its name is replaced, wherever it is
- * called, by that of ours. A pattern written out is compiled now, so that a bad one is refused. What `duration` takes is kept short.
+ * CEL's `matches` is RE2; the library's is JavaScript's, which a message can hang. Its name is replaced by that of ours. A pattern that is
+ * written out is compiled now, so that a bad one is refused.
  */
-function withBoundedCalls(source: string, ast: ASTNode): string {
-  const edits: { at: number; removed: number; added: string }[] = [];
-  visit(ast, (node) => {
-    if (node.op === "call" && node.args[0] === "duration")
-      for (const { range } of node.args[1])
-        edits.push({ at: range.end, removed: 0, added: ")" }, { at: range.start, removed: 0, added: `${SHORT_TEXT}(` });
-    if (node.op !== "rcall" || node.args[0] !== "matches") return;
-    const [, receiver, parameters] = node.args;
-    edits.push({
-      at: source.indexOf("matches", receiver.range.end),
-      removed: "matches".length,
-      added: LINEAR_MATCHES,
-    });
-    const pattern = parameters[0];
-    if (pattern?.op === "value" && typeof pattern.args === "string") RE2JS.compile(pattern.args);
-  });
-  return edits
-    .sort((a, b) => b.at - a.at)
-    .reduce((text, { at, removed, added }) => text.slice(0, at) + added + text.slice(at + removed), source);
-}
-
-function visit(node: unknown, see: (node: ASTNode) => void): void {
-  if (Array.isArray(node)) for (const one of node) visit(one, see);
-  else if (isNode(node)) {
-    see(node);
-    visit(node.args, see);
-  }
+function useLinearMatches(node: ASTNode): void {
+  if (node.op !== "rcall" || node.args[0] !== "matches") return;
+  node.args[0] = LINEAR_MATCHES;
+  const [pattern] = node.args[2];
+  if (pattern?.op === "value" && typeof pattern.args === "string")
+    Object.assign(pattern, { args: RE2JS.compile(pattern.args) });
 }
 
 function jsonSchema(schema: z.ZodType): JsonSchema {

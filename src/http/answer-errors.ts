@@ -98,7 +98,8 @@ function answerError(request: FastifyRequest, reply: FastifyReply, answer: Error
   const isEvent = request.url.startsWith(`${INGEST_ROOT}/`);
   if (answer.status === 401 && !isEvent) reply.header("www-authenticate", "Bearer");
   // The rest of a body that is not read would hold the connection.
-  if (answer.status === 413 || (answer.status === 429 && !request.raw.complete)) reply.header("connection", "close");
+  const isUnread = !request.raw.complete && (answer.status === 429 || answer.status >= 500);
+  if (answer.status === 413 || isUnread) reply.header("connection", "close");
   if (!isEvent && !request.url.startsWith(`${API_ROOT}/`)) return reply.send(answer.body);
   return reply.header("content-type", PROBLEM_TYPE).send(JSON.stringify(problemOf(answer)));
 }

@@ -20,14 +20,17 @@ export function limitBodies(
   app.addHook("onRequest", async (request, reply) => {
     const { raw } = request;
     if (!hasBody(raw)) return;
-    let countedBytes = raw.socket.bytesRead;
+    // A request that was destroyed has no socket any more.
+    const { socket } = raw;
+    const isAwaited = () => !raw.complete && !socket.destroyed;
+    let countedBytes = socket.bytesRead;
     const within = (leftMs: number): Timer => clock.after(Math.min(leftMs, RATE_WITHIN_MS), () => check(leftMs));
     function check(leftMs: number): void {
-      if (!isAwaited(raw)) {
+      if (!isAwaited()) {
         settle();
         return;
       }
-      const { bytesRead } = raw.socket;
+      const { bytesRead } = socket;
       if (leftMs > RATE_WITHIN_MS && bytesRead - countedBytes >= RATE_BYTES) {
         countedBytes = bytesRead;
         deadline = within(leftMs - RATE_WITHIN_MS);
@@ -35,14 +38,14 @@ export function limitBodies(
       }
       const facts = { method: request.method, route: request.routeOptions.url, from: request.ip };
       logger.info(facts, "a body did not arrive in time: its connection was closed");
-      if (!reply.raw.headersSent) raw.socket.write(ANSWER);
-      raw.socket.destroySoon();
+      if (!reply.raw.headersSent) socket.write(ANSWER);
+      socket.destroySoon();
     }
     let deadline = within(withinMs(request));
     // A request that was answered before its body came is closed, and its connection still waits for the rest.
     const settle = () => {
-      if (isAwaited(raw)) return void raw.socket.once("close", settle);
-      raw.socket.off("close", settle);
+      if (isAwaited()) return void socket.once("close", settle);
+      socket.off("close", settle);
       deadline.cancel();
       arrived(raw);
     };
@@ -50,8 +53,6 @@ export function limitBodies(
     raw.once("close", settle);
   });
 }
-
-const isAwaited = ({ complete, socket }: FastifyRequest["raw"]) => !complete && !socket.destroyed;
 
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;

@@ -11,7 +11,7 @@ interface Remedy {
 const LOCKED: Remedy = {
   code: "STORE_LOCKED",
   message: (file) => `the database ${file} is locked by another program`,
-  hint: "Close the program that has it open (a backup, a database browser, a second gateway); the gateway tries again by itself.",
+  hint: "Close the program that has it open (a backup, a database browser, a second gateway). A running gateway tries again by itself; one that could not start is to be started again.",
   retryable: true,
 };
 const READ_ONLY: Remedy = {
@@ -47,7 +47,7 @@ const CANNOT_OPEN: Remedy = {
 const DISK_FAILED: Remedy = {
   code: "STORE_FAILED",
   message: (file) => `the disk of the database ${file} fails to read or write`,
-  hint: "Check the disk, and the connection to it when it is a network disk. The gateway tries again by itself.",
+  hint: "Check the disk, and the connection to it when it is a network disk. A running gateway tries again by itself; one that could not start is to be started again.",
   retryable: true,
 };
 const CUT_SHORT: Remedy = {
@@ -68,7 +68,8 @@ const REMEDIES: readonly [RegExp, Remedy][] = [
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, LOCKED],
   [/^(SQLITE_(READONLY|PERM|AUTH)|EACCES|EPERM|EROFS)/, READ_ONLY],
   [/^SQLITE_CANTOPEN/, CANNOT_OPEN],
-  [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, FULL],
+  // The last one: its log's index could not grow.
+  [/^(SQLITE_FULL|ENOSPC|EDQUOT|SQLITE_IOERR_SHMSIZE)/, FULL],
   [/^SQLITE_IOERR_SHORT_READ/, CUT_SHORT],
   [/^(SQLITE_IOERR|EIO$)/, DISK_FAILED],
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],

@@ -35,7 +35,7 @@ export async function openOwnDatabase(
   const { database: file } = files;
   const now = options.clock.now();
   const finished = finishRestore(files);
-  rmSync(restoringFile(file), { force: true });
+  for (const suffix of ["", "-journal"]) rmSync(`${restoringFile(file)}${suffix}`, { force: true });
   if (isLost(files)) {
     if (!options.newDatabase) refuseLost(files);
     for (const old of [file, files.journal]) moveAside(old, "replaced", now);

@@ -535,13 +535,6 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { create_task: { title: "x", to: "person:web:1", skip_if: "step.empty" } },
     /create_task\.skip_if: .*step has no field "empty"/,
   ),
-  "a loop in a loop over the text of a message": hook(
-    {
-      on: "inbound_claim",
-      match: { when: 'payload.message.text.split("").all(a, payload.message.text.split("").all(b, a + b != "QQ"))' },
-    },
-    /match\.when: .*at character 39, all\(b, …\) goes through a value of the payload again for each item of all\(a, …\)/,
-  ),
   "a field without its payload": hook(
     { ...received, match: { when: 'message.text == "ping"' } },
     /match\.when: .*names a field without its payload: write payload\.message in place of message$/,

@@ -64,6 +64,17 @@ describe("/runs", () => {
     await expect(desk.say("/replay x7")).rejects.toMatchObject({ hint: expect.stringContaining("retention") });
   });
 
+  it("names people by their user name where they have no other", async () => {
+    const named = {
+      ...{ platform: "web", botId: "web", chatId: "lobby", userId: "7", username: "vera", messageId: "42" },
+      ...{ text: "hi", attachments: [], isDm: false, isGroupMention: false, isEdit: false, receivedAt: 1000 },
+    };
+    desk.registry.registerVoid("message_received", () => {}, { id: "seen" });
+    const dispatchId = "m7:message_received";
+    await desk.registry.fireVoid("message_received", { message: named, access: "allowed" }, undefined, { dispatchId });
+    expect((await desk.say("/runs all")).shown).toContain("· vera");
+  });
+
   it("names the point, and not the hook, of what goes on in the background", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "later", execution: "background" });
     desk.registry.setEnabled("note", false);

@@ -59,7 +59,7 @@ it("a correction after the purge is not dropped silently: of an answer that was 
   await notice("Your message was not handled: it was given up");
   const vetoed = await answer("secret answer");
   await notice("it was cancelled.");
-  expect(await ask("/outbox purge all yes=true")).toContain("2 messages deleted");
+  expect(await ask("/outbox purge all yes=true")).toContain("2 messages deleted (1 cancelled, 1 dead in the inbox).");
   await notice("Your message was not handled: an operator deleted it from the outbox.");
   await notice("an operator deleted it from the outbox.", 2);
   for (const [count, id] of [dead, vetoed].entries()) {

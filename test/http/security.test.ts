@@ -1,6 +1,6 @@
 /** What strangers and people without a role try on the running product over HTTP: tokens, sessions, floods, slow and deep bodies. */
 
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -206,6 +206,18 @@ async function pipelined(url: string, times: number, path: string, token: string
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }
 
+/** As a browser: it writes to the end and reads the answer meanwhile. */
+function sendWhole(bytes: number): Promise<number | string | undefined> {
+  const headers = { authorization: `Bearer ${OWNER}`, "content-length": bytes };
+  return new Promise((done) => {
+    const upload = request(`${app.url}/api/uploads?filename=a.bin`, { method: "POST", headers }, (answer) => {
+      answer.resume().once("end", () => done(answer.statusCode));
+    });
+    upload.once("error", ({ message }) => done(message));
+    Readable.from(Array.from({ length: bytes / 100_000 }, () => Buffer.alloc(100_000))).pipe(upload);
+  });
+}
+
 describe("one person", () => {
   it("may write and send files up to a limit; an owner is not limited", async () => {
     for (let i = 0; i < 5; i++) expect((await say(BOB)).status).toBe(201);
@@ -233,6 +245,23 @@ describe("one person", () => {
       ).status;
     expect([await upload(BOB), await upload(BOB), await upload(OWNER)]).toEqual([201, 413, 201]);
     expect([await upload(BOB), await upload(BOB)]).toEqual([413, 429]);
+  });
+
+  it("is told that a file is too large, also while all of it is sent; nothing fails behind it", async () => {
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => sendWhole(8_000_000)));
+    expect(statuses).toEqual(Array.from({ length: 20 }, () => 413));
+  });
+
+  it("loses its connection with a file that cannot be kept: nothing reads the rest of it", async () => {
+    const one = await runApp();
+    onTestFinished(() => one.close());
+    writeFileSync(join(one.folder, "uploads"), "no folder");
+    const answer = await fetch(`${one.url}/api/uploads?filename=a.bin`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${OWNER}`, "content-type": "application/octet-stream" },
+      body: new Uint8Array(8_000_000),
+    });
+    expect([answer.status, answer.headers.get("connection")]).toEqual([503, "close"]);
   });
 
   it("reads a bounded number of bytes in one answer, and pages on from there", async () => {

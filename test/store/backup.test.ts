@@ -163,6 +163,7 @@ describe("a restored backup", () => {
     copyFileSync(other, `${file}.restored`);
     utimesSync(`${file}.restored`, NOW / 1000, NOW / 1000);
     writeFileSync(`${file}.restoring`, "half of another copy");
+    writeFileSync(`${file}.restoring-journal`, "its rollback journal");
     const folder = dirname(file);
     const aside = (name: string) => join(folder, name.replace(/\.db/, ".db.replaced-20231114T221320Z"));
     for (const name of moved) renameSync(join(folder, name), aside(name));
@@ -174,7 +175,7 @@ describe("a restored backup", () => {
     ]);
     const names = readdirSync(folder);
     expect(names).not.toContain("hookgate.db.restored");
-    expect(names).not.toContain("hookgate.db.restoring");
+    expect(names.filter((name) => name.includes("restoring"))).toEqual([]);
     // The earlier database, with its log and its history, under one name.
     for (const name of ["hookgate.db", "hookgate.db-wal", "hookgate-journal.db"])
       expect(existsSync(aside(name))).toBe(true);

@@ -38,7 +38,7 @@ const matcher = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'A CEL expression over `payload`. Ask for an optional field first: `has(payload.message.threadId) && payload.message.threadId != "5"`. For a payload without the field, the condition otherwise has no answer: with `on_failure: closed` or `fallback` that counts as a failure of the hook, else the hook does not run. A condition whose time would grow faster than the payload is refused: a loop (`exists`, `all`, `map`, …) over a list of the payload within such a loop, or other work on the payload that is done again for each item of a list.',
+      'A CEL expression over `payload`. Ask for an optional field first: `has(payload.message.threadId) && payload.message.threadId != "5"`. For a payload without the field, the condition otherwise has no answer: with `on_failure: closed` or `fallback` that counts as a failure of the hook, else the hook does not run. The same holds for a payload for which it takes too much work, such as a loop (`exists`, `all`, `map`, …) in a loop over lists of thousands of items.',
     ),
   access: z
     .enum(["allowed", "any"])

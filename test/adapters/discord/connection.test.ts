@@ -211,6 +211,15 @@ it("after a resumed session, channels and people have their names", async () => 
   expect(names(second)).toEqual(before);
 });
 
+it("a direct conversation that is opened has the name of its person", async () => {
+  const rig = await start();
+  const { id } = fake.world.addUser({ username: "vera" });
+  const result = await rig.say({ text: "x" }, { chatId: `dm:${id}` });
+  const chatId = "toChatId" in result ? result.toChatId : "";
+  const name = rig.adapter.traits.placeName?.({ platform: "discord", botId: "", chatId });
+  expect(name).toBe("direct messages with vera");
+});
+
 describe("a lost session", () => {
   it("after op 9 false: what was missed is read over REST, per channel and DM, with roles and parents", async () => {
     const rig = await start();

@@ -49,6 +49,33 @@ describe("the command menu", () => {
     expect(lines.join()).toContain("could not be registered; it is tried again");
   });
 
+  it("that is refused is a remark while online, and is tried again each hour until it is taken", async () => {
+    const fake = await newFake();
+    const refused = { kind: "refuse", status: 400, description: "Bad Request: BOT_COMMAND_INVALID" } as const;
+    fake.fail({ method: "setMyCommands", action: refused });
+    const hours: (() => void)[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after(ms, fn) {
+        if (ms !== 3_600_000) return systemClock.after(ms, fn);
+        hours.push(fn);
+        return { cancel() {} };
+      },
+    };
+    const { gateway } = await startAdapter({ fake, clock });
+    const shown = () => gateway.states.at(-1);
+    await until(() => hours.length === 1, "the wait for another try");
+    expect(shown()).toMatchObject({
+      phase: "online",
+      reason: "Telegram refuses the command menu: 400 Bad Request: BOT_COMMAND_INVALID",
+      hint: expect.stringContaining("correct their names and summaries. Hookgate tries again every hour."),
+    });
+    hours[0]?.();
+    await until(() => shown()?.reason === undefined, "the menu being registered");
+    expect(shown()?.phase).toBe("online");
+    expect(fake.callsOf("setMyCommands")).toHaveLength(2);
+  });
+
   it("is not tried again over a connection that has ended: the next one looks at it itself", async () => {
     const fake = await newFake();
     fake.fail({ method: "setMyCommands", action: { kind: "rate-limit", retryAfterS: 60 } });

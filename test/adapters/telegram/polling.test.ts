@@ -29,6 +29,15 @@ describe("polling", () => {
     expect([nameOf(fake.chatId), nameOf(fake.userId)]).toEqual(["The group", "direct messages with Ada"]);
   });
 
+  it("knows the private chat of a person who wrote in a group by the person's name", async () => {
+    const { fake, adapter, events } = await startAdapter();
+    const { id } = fake.world.addUser({ firstName: "Carl" });
+    fake.people.says("hello", { chatId: fake.chatId, userId: id });
+    await events(1);
+    const at = { platform: "telegram", botId: "7654321", chatId: String(id) };
+    expect(adapter.traits.placeName?.(at)).toBe("direct messages with Carl");
+  });
+
   it("leaves no listeners behind on the signal that outlives its runs", async () => {
     const fake = await newFake();
     fake.fail({ method: "getMe", times: 5, action: { kind: "refuse", status: 500, description: "trouble" } });
