@@ -1,5 +1,5 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
-import { heldWith, isAmbiguous, isUntold } from "../../src/domain/given-up.js";
+import { heldWith, isAmbiguous, isLeftToPeople, isUntold } from "../../src/domain/given-up.js";
 import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
 import type { Button } from "../../src/domain/message.js";
 import { purgeOf } from "../../src/domain/purges.js";
@@ -69,12 +69,29 @@ export function unreadable(id: string): HookgateError {
   });
 }
 
+/** A deletion that would end in the same way again. */
+export function leftToPeople({ id, reason = "" }: Pick<Delivery, "id" | "reason">): HookgateError {
+  return new HookgateError({
+    code: "LEFT_TO_PEOPLE",
+    message: `${id} cannot be tried again: ${reason}.`,
+    hint: `/outbox purge ${id} deletes it from the outbox.`,
+  });
+}
+
 /** Names some of the messages that were left out because they cannot be read. */
 export function unreadableText(ids: readonly string[]): string | undefined {
   if (ids.length === 0) return undefined;
-  const named = `${ids.slice(0, MAX_NAMED).map(code).join(", ")}${ids.length > MAX_NAMED ? ", …" : ""}`;
-  return `${count(ids.length, "message")} left out: damaged in the database, so ${ids.length === 1 ? "it" : "they"} cannot be read (${named}). ${code("/outbox purge ID")} deletes one.`;
+  return `${count(ids.length, "message")} left out: damaged in the database, so ${ids.length === 1 ? "it" : "they"} cannot be read (${namedText(ids)}). ${code("/outbox purge ID")} deletes one.`;
 }
+
+/** The same of deletions that Hookgate cannot make. */
+export function leftToPeopleText(ids: readonly string[]): string | undefined {
+  if (ids.length === 0) return undefined;
+  return `${count(ids.length, "deletion")} left out: delete ${ids.length === 1 ? "the message" : "the messages"} in the chat by hand (${namedText(ids)}). ${code("/outbox purge ID")} then deletes one from the outbox.`;
+}
+
+const namedText = (ids: readonly string[]): string =>
+  `${ids.slice(0, MAX_NAMED).map(code).join(", ")}${ids.length > MAX_NAMED ? ", …" : ""}`;
 
 const MAX_NAMED = 5;
 
@@ -108,6 +125,7 @@ export function nextStepText(delivery: Delivery): string | undefined {
   const { id, status, reason, targetId } = delivery;
   if (targetId !== undefined && reason === heldWith(targetId))
     return `${code(`/outbox release ${targetId}`)} decides about that message, and this follows`;
+  if (isLeftToPeople(reason)) return `${code(`/outbox purge ${id}`)} then deletes this from the outbox`;
   if (status === "dead") return `${code(`/outbox retry ${id}`)} tries it again`;
   const release = code(`/outbox release ${id}`);
   return isAmbiguous(delivery) ? `look in the chat, then ${release} asks whether it is there` : `${release} sends it`;

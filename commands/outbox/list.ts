@@ -1,7 +1,7 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
 
 import { conversationOf } from "../../src/domain/event.js";
-import { maySeeIt } from "../../src/domain/given-up.js";
+import { isLeftToPeople, maySeeIt } from "../../src/domain/given-up.js";
 import { hasRole } from "../../src/domain/identity.js";
 import {
   DELIVERY_STATUSES,
@@ -73,7 +73,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
   const now = deps.clock.now();
   const first = (page.number - 1) * PAGE_SIZE + 1;
   const total = all ?? refs.length;
-  const dead = page.entries.filter((row) => row.status === "dead").length;
+  const dead = page.entries.filter((row) => row.status === "dead" && !isLeftToPeople(row.reason)).length;
   return answer({
     text: [
       `**${asked ? `${count(total, "message")}: ${plain(asked)}` : `${count(total, "message")} ${total === 1 ? "waits" : "wait"} for an operator`}${chosen.words}**${pageText(page)}`,

@@ -1,5 +1,5 @@
 /** `/outbox release ID|all [chat older reason] [confirmed] [yes]`: an operator decides on held deliveries. */
-import { isAmbiguous } from "../../src/domain/given-up.js";
+import { isAmbiguous, isLeftToPeople } from "../../src/domain/given-up.js";
 import type { FormerEnd } from "../../src/domain/purges.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -11,7 +11,15 @@ import { conversationText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";
 import { answeredQuestion, type Chosen, chosenBy, isNarrowed, needNoSelection, riskyButton } from "./filter.js";
-import { doubtText, findLetter, heldTargetOf, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import {
+  doubtText,
+  findLetter,
+  heldTargetOf,
+  isUnreadable,
+  leftToPeople,
+  unreadable,
+  unreadableText,
+} from "./letter.js";
 import { waitText } from "./pauses-of.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -32,6 +40,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
     });
 
   if (delivery.isUnreadable) throw unreadable(id);
+  if (isLeftToPeople(delivery.reason)) throw leftToPeople(delivery);
   const target = await heldTargetOf(deps, id);
   if (target !== undefined)
     throw new HookgateError({
@@ -72,7 +81,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
         ? `${code(id)} counts as sent; what is left of it follows.`
         : after?.status === "cancelled"
           ? `${code(id)} is not sent: ${after.reason}.`
-          : `${code(id)} is on its way.${delivery.frozen ? "" : " It goes through the hooks first."}${await waitText(deps, id)}`,
+          : `${code(id)} is on its way.${delivery.frozen ? "" : ` Hooks decide first, and may hold or cancel it: ${code(`/outbox show ${id}`)} shows that.`}${await waitText(deps, id)}`,
     ],
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
     audited: formerEnds([{ id, status: delivery.status, reason: delivery.reason }]),
@@ -140,7 +149,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       isStale && changedText("messages"),
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 &&
-        `${count(released, "message")} ${done}.${isAskedAgain ? ` Hooks decide first, and may hold ${released === 1 ? "it" : "them"} again: ${code("/outbox")} shows that.` : ""}`,
+        `${count(released, "message")} ${done}.${isAskedAgain ? ` Hooks decide first: ${code("/outbox")} shows what they hold again, ${code("/outbox list cancelled")} what they cancel.` : ""}`,
       notSent > 0 &&
         `${count(notSent, "message")} ${notSent === 1 ? "is" : "are"} not sent: ${code("/outbox list cancelled")} shows why.`,
       wanted.length === 0 &&

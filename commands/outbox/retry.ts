@@ -1,5 +1,6 @@
 /** `/outbox retry ID|dead|inbox|all [chat older reason] [confirmed] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
 import { addressOf } from "../../src/domain/event.js";
+import { isLeftToPeople } from "../../src/domain/given-up.js";
 import { hasRole } from "../../src/domain/identity.js";
 import type { FormerEnd } from "../../src/domain/purges.js";
 import type { InboxRow } from "../../src/domain/store.js";
@@ -14,7 +15,16 @@ import { placeText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { answeredQuestion, type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
-import { findLetter, isDeletedByAuthor, isMaybeHandled, isUnreadable, unreadable, unreadableText } from "./letter.js";
+import {
+  findLetter,
+  isDeletedByAuthor,
+  isMaybeHandled,
+  isUnreadable,
+  leftToPeople,
+  leftToPeopleText,
+  unreadable,
+  unreadableText,
+} from "./letter.js";
 import { waitText } from "./pauses-of.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -52,6 +62,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
     });
   }
   if (delivery.isUnreadable) throw unreadable(delivery.id);
+  if (delivery.status === "dead" && isLeftToPeople(delivery.reason)) throw leftToPeople(delivery);
   if (delivery.status === "dead" && (await deps.release(delivery.id, false)))
     return answer({
       text: [`${code(delivery.id)} is on its way again.${await waitText(deps, delivery.id)}`],
@@ -71,8 +82,10 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
   const damaged: string[] = [];
   const question = answeredQuestion(context);
   // Oldest first: what was said first goes out first. The questions are about messages of the inbox.
+  const byHand = deliveries.filter(({ reason }) => isLeftToPeople(reason)).map(({ id }) => id);
   for (const { id, reason } of question === undefined ? deliveries : []) {
     context.signal.throwIfAborted();
+    if (isLeftToPeople(reason)) continue;
     if (await isUnreadable(deps, id)) damaged.push(id);
     else if (await deps.release(id, false)) ends.push({ id, status: "dead", reason });
   }
@@ -107,11 +120,13 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
       isStale && changedText("messages"),
       retried.length > 0
         ? `${count(retried.length, "message")} on the way again.`
-        : risky.length + unclear.length + damaged.length === 0 && `There is nothing dead to try again${chosen.words}.`,
+        : risky.length + unclear.length + damaged.length + byHand.length === 0 &&
+          `There is nothing dead to try again${chosen.words}.`,
       unclear.length > 0 &&
         `${count(unclear.length, "message")}${chosen.words} **may have been handled** since the backup that was restored; ${code("/outbox list dead")} shows which. Look in the chats. ${code(line)} handles all of them again; ${code("/outbox purge inbox")} deletes dead inbox messages.`,
       risky.length > 0 && riskyText(risky.length, asked, chosen),
       unreadableText(damaged),
+      leftToPeopleText(byHand),
     ],
     data: {
       retried,

@@ -1,7 +1,7 @@
 /** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
 
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
-import { isAmbiguous, isUnanswered, maySeeIt } from "../../src/domain/given-up.js";
+import { isAmbiguous, isLeftToPeople, isUnanswered, maySeeIt } from "../../src/domain/given-up.js";
 import { hasRole } from "../../src/domain/identity.js";
 import { shortenedFrom } from "../../src/domain/long-message.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
@@ -64,7 +64,10 @@ async function showDelivery(
   const size = message && shortenedFrom(message);
   const decided = (await heldTargetOf(deps, id)) ?? id;
   const mayAct =
-    hasRole(context.operator.role, "operator") && !delivery.isUnreadable && (status === "held" || status === "dead");
+    hasRole(context.operator.role, "operator") &&
+    !delivery.isUnreadable &&
+    (status === "held" || status === "dead") &&
+    !isLeftToPeople(delivery.reason);
   return answer({
     text: [
       `${code(id)} · ${endText(delivery, await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES }))}`,

@@ -223,7 +223,7 @@ describe("messages whose hooks may crash the gateway", () => {
     const { shown, data } = await desk.say("/outbox release all");
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
     expect(shown).toContain(
-      "1 message on the way again. Hooks decide first, and may hold it again: `/outbox` shows that.",
+      "1 message on the way again. Hooks decide first: `/outbox` shows what they hold again, `/outbox list cancelled` what they cancel.",
     );
     expect(shown).toContain("2 messages left out: the hooks that decide about them may crash the gateway.");
     expect(shown).toContain("Repair the hooks, then release them with `/outbox release all reason=crash`.");
@@ -252,7 +252,7 @@ describe("messages whose hooks may crash the gateway", () => {
     const done = await desk.say(asked.lines[0] as string);
     expect(done).toMatchObject({ data: { released: 2, leftOut: undefined }, lines: [] });
     expect(done.shown).toBe(
-      "2 messages on the way again. Hooks decide first, and may hold them again: `/outbox` shows that.",
+      "2 messages on the way again. Hooks decide first: `/outbox` shows what they hold again, `/outbox list cancelled` what they cancel.",
     );
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1", "d_crash2"]);
   });

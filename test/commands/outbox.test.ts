@@ -312,7 +312,9 @@ describe("/outbox release", () => {
   it("sends one that a guard held through the hooks, and cannot be told that it arrived", async () => {
     await guarded("d_guarded");
     await expect(desk.say("/outbox release d_guarded confirmed")).rejects.toMatchObject({ code: "BAD_USAGE" });
-    expect((await desk.say("/outbox release d_guarded")).shown).toContain("through the hooks");
+    expect((await desk.say("/outbox release d_guarded")).shown).toContain(
+      "Hooks decide first, and may hold or cancel it: `/outbox show d_guarded` shows that.",
+    );
     expect(await status("d_guarded")).toBe("waiting");
   });
 

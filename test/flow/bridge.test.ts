@@ -353,6 +353,19 @@ it.each([
       "the end of the deletion",
     );
     expect((await telegram.seen(telegramTopic)).filter((seen) => seen.text.includes(words))).toHaveLength(copies);
+    if (copies === 0) return;
+    // It can never be made, so it is not tried again.
+    const ask = (line: string) => invoke(stack.gateway.url, line);
+    const shown = await ask(`/outbox show ${deletion.id}`);
+    expect(JSON.stringify(shown)).not.toMatch(/outbox (retry|release)/);
+    for (const verb of ["retry", "release"])
+      expect((await ask(`/outbox ${verb} ${deletion.id}`)).text).toContain("cannot be tried again");
+    const retried = await ask("/outbox retry all");
+    expect(retried.text).toContain(`1 deletion left out: delete the message in the chat by hand (\`${deletion.id}\`).`);
+    expect(retried.data).toMatchObject({ retried: [] });
+    const why = (await ask(`/hooks why message=${deletion.id}`)).text;
+    expect(why.match(/delete it in the chat by hand/g)).toHaveLength(1);
+    expect(why).toContain(`\`/outbox purge ${deletion.id}\` then deletes this from the outbox`);
   },
 );
 
