@@ -52,9 +52,17 @@ export const nextStepOf = (
   route: Pick<Route, "name" | "settings">,
 ): NumberedStep | undefined => stepsToCome(alert, route)[0];
 
-/** Whether so many reminders are sent of such an alert. */
-export const hasReminders = ({ severity }: Pick<Alert, "severity">, { settings: { remind } }: Route, count: number) =>
-  count <= remind.times && isAtLeast(severity, remind.at_least);
+/** Those of them that come without a person who asks: not after more reminders than are sent of such an alert. */
+export function stepsByThemselves(
+  alert: Pick<Alert, "urged" | "severity">,
+  route: Pick<Route, "name" | "settings">,
+): readonly NumberedStep[] {
+  const { times, at_least } = route.settings.remind;
+  const sent = isAtLeast(alert.severity, at_least) ? times : 0;
+  return stepsToCome(alert, route).filter(
+    ({ step: { after, reminders = 0 } }) => after !== undefined || reminders <= sent,
+  );
+}
 
 /** The place in the settings that the step taken last had then. */
 export const lastNumber = ({ taken, steps }: Urging) => taken?.at(-1)?.number ?? steps;

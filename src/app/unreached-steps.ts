@@ -2,6 +2,7 @@
 import type { RouteConfig } from "../alerts/config.js";
 import { accountsOf, rotaOf } from "../alerts/people.js";
 import { isReached, peopleOf } from "../alerts/reach.js";
+import { namesFor } from "../alerts/steps/route.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { PlatformName } from "../domain/platform.js";
@@ -11,16 +12,33 @@ import type { SettingProblem } from "./setting-problem.js";
 
 type Step = RouteConfig["escalate"][number];
 
-/** Steps that would follow after more reminders than are sent. */
-export function untakenSteps({ alerts }: Config): SettingProblem[] {
-  return Object.entries(alerts.routes).flatMap(([name, { escalate, remind }]) =>
-    escalate.flatMap(({ after, reminders = 0 }, index): SettingProblem[] => {
-      if (after !== undefined || reminders <= remind.times) return [];
-      const sent = remind.times === 0 ? "no reminders are sent" : `${remind.times} are sent at most`;
-      const message = `this step is never taken: it follows after ${reminders} reminder${reminders === 1 ? "" : "s"}, and ${sent} (\`remind.times\`). Give it fewer, or a time (\`after\`)`;
-      return [{ path: ["alerts", "routes", name, "escalate", index, "reminders"], message }];
+/** Steps that would follow after more reminders than are sent: by the route, or by a policy that has its own. */
+export function untakenSteps({ alerts, sla }: Config): SettingProblem[] {
+  const ofRoutes = Object.entries(alerts.routes).flatMap(([name, { escalate, remind }]) =>
+    afterMoreThan(remind.times, escalate).map(({ index, why }): SettingProblem => {
+      const message = `this step is never taken: ${why} (\`remind.times\`). Give it fewer, or a time (\`after\`)`;
+      return { path: ["alerts", "routes", name, "escalate", index, "reminders"], message };
     }),
   );
+  const ofPolicies = sla.policies.flatMap(({ id, severity, routes, remind: { times } = {} }, policy) => {
+    const labels = { source: "sla", policy: id, severity: typeof severity === "string" ? severity : severity.violated };
+    return namesFor(labels, routes, alerts).flatMap(([name, { escalate, remind }]) =>
+      afterMoreThan(times ?? remind.times, escalate, remind.times).map(({ index, why }): SettingProblem => {
+        const message = `alerts of the policy ${id} never take step ${index + 1} of the route ${name}: ${why}. Raise this number, or give the step fewer reminders or a time (\`after\`)`;
+        return { path: ["sla", "policies", policy, "remind", "times"], message };
+      }),
+    );
+  });
+  return [...ofRoutes, ...ofPolicies];
+}
+
+/** Those that follow after more reminders than `times`, and not after more than `most`. */
+function afterMoreThan(times: number, escalate: readonly Step[], most = Number.POSITIVE_INFINITY) {
+  return escalate.flatMap(({ after, reminders = 0 }, index) => {
+    if (after !== undefined || reminders <= times || reminders > most) return [];
+    const sent = times === 0 ? "no reminders are sent" : `${times} are sent at most`;
+    return [{ index, why: `it follows after ${reminders} reminder${reminders === 1 ? "" : "s"}, and ${sent}` }];
+  });
 }
 
 /** A webhook decides by itself whom it notifies; with a fallback, what notifies no one is posted there: that may be as intended. */

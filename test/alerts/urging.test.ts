@@ -32,6 +32,26 @@ async function webhook(
 describe("reminders", () => {
   const config = route({ remind: { every: "10m", times: 2 } });
 
+  it.each([
+    ["fewer of its own policy", "high", "reminder at"],
+    ["none, because it is not severe enough", "warning", "no further escalation"],
+  ] as const)(
+    "%s: a step after more of them is not announced, and card and page say that no step follows",
+    async (_, severity, next) => {
+      const escalate = [{ after: "1m", mention: ["loop:7"] }, { reminders: 2 }];
+      const policy = () => ({ remind: { times: 1 } });
+      const on = await watch(route({ remind: { every: "10m", times: 3 }, escalate }), { policy });
+      await on.raise({ severity });
+      await on.advance(2 * MINUTE);
+      expect(on.posted()[0]?.text).toMatch(new RegExp(`Next: ${next}`));
+      expect(on.posted()[1]?.text).toMatch(/Escalated: step 1 of 2.*No further step follows by itself/);
+      await on.advance(HOUR);
+      expect(on.posted()[0]?.text).toContain("Next: no further escalation.");
+      const { card } = await on.alerts.details((await on.alerts.list({ limit: 1 }))[0]?.id ?? "", ROOM);
+      expect(card?.fields?.find(({ name }) => name === "Next")?.value).toBe("no further escalation.");
+    },
+  );
+
   it("are new messages that answer the card and ping nobody, and end", async () => {
     const on = await watch(config);
     await on.raise();

@@ -302,6 +302,14 @@ const MISTAKES: Record<string, Mistake> = {
     found:
       /alerts\.routes\.few\.escalate\.0\.reminders: this step is never taken: it follows after 3 reminders, and 2 are sent at most/,
   },
+  "an escalation after more reminders than a policy sends": {
+    config: {
+      sla: { policies: [{ id: "brief", ...reply, routes: ["three"], remind: { times: 2 } }] },
+      alerts: { routes: { three: { escalate: [{ after: "1h" }, { reminders: 3 }] } } },
+    },
+    found:
+      /sla\.policies\.\d+\.remind\.times: alerts of the policy brief never take step 2 of the route three: it follows after 3 reminders, and 2 are sent at most/,
+  },
   "an escalation to a rota without people": {
     config: { alerts: { rotas: { bare: {} }, routes: { bare: { escalate: [{ mention: ["oncall:bare"] }] } } } },
     found: /alerts\.routes\.bare\.escalate\.0\.mention: this step can notify none of .*: the rota bare has no people/,

@@ -10,7 +10,7 @@ import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
 import type { QuietPage } from "../tell/waiting-pages.js";
-import { hasReminders, type NumberedStep, stepsToCome, stepTaken, urgingOf } from "../urging.js";
+import { type NumberedStep, stepsByThemselves, stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -279,20 +279,17 @@ export function nextOf(
   if (state !== "firing") return undefined;
   const { escalate, remind } = route.settings;
   const { steps, reminders, remindFrom, since = 0 } = urgingOf(alert, route);
-  const left = stepsToCome(alert, route);
+  const left = stepsByThemselves(alert, route);
   const from = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since);
   const nameOf = ({ number }: NumberedStep) => `escalation step ${number} of ${escalate.length}`;
   const timed = left.find(({ step }) => step.after !== undefined);
   const [first] = left;
-  // Those that would follow after more reminders than are sent do not come.
   const counted = first?.step.after === undefined && first?.step.reminders;
   const parts = [
     remindFrom !== undefined && reminders < remind.times && `reminder at ${at(remindFrom + remind.every)}`,
-    counted &&
-      hasReminders(alert, route, counted) &&
-      `${nameOf(first)} after ${counted} reminder${counted === 1 ? "" : "s"}`,
+    counted && `${nameOf(first)} after ${counted} reminder${counted === 1 ? "" : "s"}`,
     timed?.step.after !== undefined && `${nameOf(timed)} at ${at(from + timed.step.after)}`,
-    steps > 0 && left.length === 0 && "no further escalation",
+    steps + escalate.length > 0 && left.length === 0 && "no further escalation",
   ].filter((part) => typeof part === "string");
   return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;
 }

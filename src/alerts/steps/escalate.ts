@@ -24,6 +24,7 @@ import {
   type NumberedStep,
   nextStepOf,
   placesOf,
+  stepsByThemselves,
   stepsToCome,
   stepTaken,
   urgingOf,
@@ -275,11 +276,7 @@ function take(
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
   const first = titleOf(number, names, route, routes);
   const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
-  const last = [
-    ...asked,
-    ...(nextStepOf(alert, route) === undefined ? [LAST] : []),
-    ...(late === undefined ? [] : [late]),
-  ];
+  const last = [...asked, ...lastText(alert, route), ...(late === undefined ? [] : [late])];
   const ofStep = stepKey(alert, route, urging.steps);
   // It is not certain that a page in doubt notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
@@ -324,7 +321,11 @@ function take(
   plan.record("escalate", by, [first, ...facts(undefined), ...waitingIn(plan, chats, alerting), ...last].join(". "));
 }
 
-export const LAST = "This was the last step";
+/** A person may take those that do not come by themselves. */
+export function lastText(alert: Pick<Alert, "urged" | "severity">, route: Route): string[] {
+  if (stepsByThemselves(alert, route).length > 0) return [];
+  return [nextStepOf(alert, route) === undefined ? "This was the last step" : "No further step follows by itself"];
+}
 
 /** The people whom the step notifies, and its webhook. */
 export function namesIn({ webhook }: Step, { notified }: Reach, alerting: Alerting): string {

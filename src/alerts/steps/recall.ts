@@ -6,13 +6,13 @@ import { CLOCK, type Plan, RULE } from "../plan.js";
 import { askReaders, isReachedNow, reachOf } from "../reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
-import { leftFor, nextStepOf, placesOf, stepTaken, urgingOf } from "../urging.js";
+import { leftFor, placesOf, stepTaken, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
 import {
   changedText,
   directlyTo,
   INSTEAD_OF,
-  LAST,
+  lastText,
   namesIn,
   note,
   notify,
@@ -76,12 +76,12 @@ export async function recall(
   const first = titleOf(then.number, names, route, routes);
   const isSame = first === nameOfNotice(notice);
   const changed = isSame || names === "" ? [] : [changedText(names)];
-  const isLast = urging.steps === Number(place) && nextStepOf(alert, route) === undefined;
+  const ending = urging.steps === Number(place) ? lastText(alert, route) : [];
   const { waitedSince } = notice;
   const isQuiet = (chat: string) => quietEnd(plan, chat, alerting) !== undefined;
   const lastAt = (chat: string) => {
     const isWaited = waitedSince !== undefined && (left === undefined || isQuiet(chat));
-    return [...(isWaited ? [WAITED] : []), ...(isLast ? [LAST] : [])];
+    return [...(isWaited ? [WAITED] : []), ...ending];
   };
   const end = reach.isUnreached ? UNREACHED : "";
   const group = `${route.name}|escalated`;

@@ -3,7 +3,7 @@ import { formatAddress } from "../../domain/address.js";
 import type { Alert } from "../../domain/alert.js";
 import type { Alerting, AlertPolicy } from "../alerting.js";
 import { type AlertsConfig, defaultRoute, type RouteConfig } from "../config.js";
-import { labelsOf, parseMatchers } from "../matchers.js";
+import { type Labels, labelsOf, parseMatchers } from "../matchers.js";
 import { GAP_KIND, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
 import type { Plan } from "../plan.js";
 
@@ -46,11 +46,13 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
     ];
   }
   const policy = routing.policy?.(source.policyId);
-  return namesFor(alert, policy ? (policy.routes ?? []) : alert.signal.routes, config).map(([name, settings]) => ({
-    name,
-    settings: { ...settings, remind: { ...settings.remind, ...policy?.remind }, ...buttonsOf(policy) },
-    to: settings.to.length > 0 ? settings.to : toAdmins(),
-  }));
+  return namesFor(labelsOf(alert), policy ? (policy.routes ?? []) : alert.signal.routes, config).map(
+    ([name, settings]) => ({
+      name,
+      settings: { ...settings, remind: { ...settings.remind, ...policy?.remind }, ...buttonsOf(policy) },
+      to: settings.to.length > 0 ? settings.to : toAdmins(),
+    }),
+  );
 }
 
 /** The fallback, else the private chats of admins; `without`: chats that did not get it, or have it already. */
@@ -86,17 +88,16 @@ export function reopenWithinOf(alert: Alert, routing: Routing): number {
 const buttonsOf = (policy: AlertPolicy | undefined) => (policy?.buttons ? { buttons: policy.buttons } : {});
 
 /** `wanted`: those of its policy as it is now (it may have changed since it spoke), else those that its source named. */
-function namesFor(
-  alert: Pick<Alert, "id" | "severity" | "signal">,
+export function namesFor(
+  labels: Labels,
   wanted: readonly string[] | undefined,
-  { routes }: AlertsConfig,
+  { routes }: Pick<AlertsConfig, "routes">,
 ): [name: string, settings: RouteConfig][] {
   const named = (wanted ?? []).flatMap((name): [string, RouteConfig][] => {
     const settings = routes[name];
     return settings === undefined ? [] : [[name, settings]];
   });
   if (named.length > 0) return named;
-  const labels = labelsOf(alert);
   const fitting = Object.entries(routes).filter(([, { match }]) => match !== undefined && parseMatchers(match)(labels));
   return fitting.length > 0 ? fitting : [["default", routes.default ?? defaultRoute]];
 }
