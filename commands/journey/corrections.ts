@@ -1,6 +1,8 @@
 /** What became of the edits and deletions of a message, where it was passed on to. */
 import { addressOf } from "../../src/domain/event.js";
+import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { copyId } from "../../src/gateway/inbound/forward.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 
@@ -41,16 +43,18 @@ export async function editsOf({ store }: CommandDeps, targetId: string): Promise
   return (await store.outbox.list({ targetId, limit: LAST_EDITS })).reverse();
 }
 
-/** What became of an edit or deletion of a message that was not posted yet: nothing of its own is sent. Undefined when it changed nothing that waited. */
-export async function changedBeforeText({ store }: CommandDeps, row: InboxRow): Promise<string | undefined> {
+/** What became of an edit or deletion of a message that was not posted yet: nothing of its own is sent. Undefined when it changed nothing that waited, and nothing that an operator deleted. */
+export async function changedBeforeText(deps: CommandDeps, row: InboxRow): Promise<string | undefined> {
   const { event, outcome, receivedAt } = row;
   if (event.kind !== "edited" && event.kind !== "deleted") return undefined;
   const messageId = event.kind === "edited" ? event.message.messageId : event.messageId;
-  const original = await store.inbox.find(addressOf(event), messageId);
+  const original = await deps.store.inbox.find(addressOf(event), messageId);
   if (original === undefined) return undefined;
   const { id, status, round, settledAt = 0 } = original;
   const wasDead = status === "dead" || original.outcome === "deleted" || (round > 1 && settledAt > receivedAt);
-  if (outcome !== "forwarded" && !wasDead) return undefined;
-  const what = event.kind === "edited" ? "It corrected" : "It cancelled";
-  return `${what} ${code(`m${id}`)} before that was posted: ${code(`/hooks why m${id}`)} shows what became of it.`;
+  const shown = `${code(`/hooks why m${id}`)} shows what became of it.`;
+  if (outcome === "forwarded" || wasDead)
+    return `${event.kind === "edited" ? "It corrected" : "It cancelled"} ${code(`m${id}`)} before that was posted: ${shown}`;
+  const purge = await purgeOf(deps, copyId(original), original.receivedAt);
+  return purge && `It is not passed on, because an operator deleted ${code(`m${id}`)} from the outbox: ${shown}`;
 }

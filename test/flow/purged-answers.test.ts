@@ -41,6 +41,10 @@ async function startDesk() {
   const ask = async (line: string) => (await invoke(gateway.url, line)).text.replace(/[\\`*]/g, "");
   return {
     ask,
+    ofCustomer: {
+      say: (text: string) => telegram.say(telegram.places[1], "guest", text),
+      correct: (id: string, text: string) => telegram.edit(telegram.places[1], "guest", id, text),
+    },
     answer: (text: string) => discord.say(desk, "owner", text, { replyToId: copy.id }),
     correct: (id: string, text: string) => discord.edit(desk, "owner", id, text),
     remove: (id: string) => discord.remove?.(desk, "owner", id),
@@ -101,4 +105,21 @@ it("why and run have what became of a correction and of a deletion, by each id o
   await remove(id);
   await until(async () => (await customer()).length === 0, "the deletion");
   expect(await ask(`/hooks why ${id}`)).toMatch(/deleted \(m\d+\)[\s\S]*delete d_m\d+x0 sent/);
+});
+
+it("why has, by the id of a customer's correction, that an operator had deleted the message", async () => {
+  const { ask, ofCustomer } = await startDesk();
+  const id = await ofCustomer.say("a secret question");
+  const row = await until(
+    async () => /What happened to (m\d+)[\s\S]*cancelled by out-guard/.exec(await ask("/hooks why last"))?.[1],
+    "the copy that the guard cancelled",
+  );
+  expect(await ask("/outbox purge all yes=true")).toContain("1 message deleted");
+  await ofCustomer.correct(id, "a fine question");
+  const edit = await until(async () => /edited \((m\d+)\)/.exec(await ask(`/hooks why ${row}`))?.[1], "the correction");
+  const path = await ask(`/hooks why ${edit}`);
+  expect(path).toContain(
+    `It is not passed on, because an operator deleted ${row} from the outbox: /hooks why ${row} shows what became of it.`,
+  );
+  expect(path).not.toContain("Nothing was sent in answer");
 });
