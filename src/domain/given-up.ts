@@ -47,9 +47,14 @@ export const isGivenUpNote = (deliveryId: string): boolean => /^d_m\d+g\d+$/.tes
 export const goneNoteId = (rowId: number, change: "edited" | "deleted"): string =>
   answerId(`m${rowId}`, change === "edited" ? "u" : "v");
 
-/** What a note of the gateway about a dead or deleted message stands for; undefined for any other delivery. */
+/** The ids of the notices that hooks withheld the copy of a customer's message: for its author, and for the readers of that copy. */
+export const withheldNoteIds = (causeId: string, copyId: string) =>
+  ({ author: answerId(causeId, "w"), readers: `${copyId}w` }) as const;
+
+/** What a note of the gateway about a dead, deleted or withheld message stands for; undefined for any other delivery. */
 export function noteText(deliveryId: string): string | undefined {
   if (isGivenUpNote(deliveryId)) return "a notice that the message was given up";
+  if (/^d_m\d+(f|e\d+)?w$/.test(deliveryId)) return "a notice that the copy was withheld";
   const [, mark] = /^d_m\d+([uv])$/.exec(deliveryId) ?? [];
   return mark && `a notice that the ${mark === "u" ? "correction" : "deletion"} was not passed on`;
 }

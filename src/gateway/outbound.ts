@@ -18,6 +18,7 @@ import { finish } from "./outbound/finish.js";
 import { followMove, isBehindFormer, wakeFollower } from "./outbound/follow-move.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/freeze-and-send.js";
 import { notifyAsker } from "./outbound/notify-asker.js";
+import { notifyOfWithheldCopy } from "./outbound/notify-withheld-copy.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
@@ -154,6 +155,7 @@ async function carryOut(
   if (decision.kind !== "send") {
     if (await wasChanged(delivery, out)) return "again";
     await notifyAsker(delivery, decision.kind, decision.reason, out);
+    if (decision.kind === "cancelled") await notifyOfWithheldCopy(delivery, out);
     return finish(delivery, decision.kind, decision.reason, out, decision.logged);
   }
   await supersedeDead(delivery, out);
