@@ -111,6 +111,22 @@ describe("what cannot help", () => {
   });
 });
 
+describe("a file that could not be uploaded", () => {
+  it("is uploaded when the connection is back, and goes with its message", async () => {
+    await enter();
+    await app.stop();
+    await page.getByText("Connection lost").waitFor();
+    const file = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") };
+    await page.locator(".room-pane input[type=file]").setInputFiles([file]);
+    await page.locator(".chip.failed").getByText("Hookgate cannot be reached at the moment").waitFor();
+    await app.start();
+    await page.locator(".chip.done").waitFor();
+    await say("here they are");
+    await until(async () => (await said()).some((text) => text.includes("here they are")), "the message");
+    expect(await page.locator(".room-pane .message").getByText("notes.txt").count()).toBe(1);
+  });
+});
+
 describe("a message above the limit", () => {
   it("stays in the composer, with the reason", async () => {
     await enter();

@@ -289,7 +289,8 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
       entry.upload = await chat.upload(entry.file);
       entry.state = "done";
     } catch (error) {
-      Object.assign(entry, { state: "failed", error: error.message, isFinal: error.isFinal });
+      const { message, isFinal, isPassing } = error;
+      Object.assign(entry, { state: "failed", error: message, isFinal, isPassing });
     }
     showFiles();
   }
@@ -325,6 +326,10 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
   return {
     element: form,
     addFiles,
+    /** The connection is back: what it broke is tried again. */
+    uploadAgain() {
+      for (const entry of uploads) if (entry.state === "failed" && entry.isPassing) void upload(entry);
+    },
     focus: () => field.focus(),
     reply: (message) => setMode({ kind: "reply", message }),
     edit: (message, nonce) => setMode({ kind: "edit", message, nonce }),

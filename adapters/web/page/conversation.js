@@ -68,6 +68,7 @@ export function createConversation({ chat, keep, place, onThread, name }) {
   });
   const render = () => timeline.render();
   const unlisten = chat.listen((what) => {
+    if (what === "connection" && chat.connection === "online") composer.uploadAgain();
     if (what === "rooms") renderNotice();
     else render();
   });
