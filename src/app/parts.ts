@@ -243,7 +243,7 @@ export class Parts extends OnGround {
     reservedCommands: new Set(this.commands.map(({ name }) => name)),
     breaker: this.automations.pluginBreaker,
     teardownTimeoutMs: () => this.ground.stopping.leftMs,
-    unfit: () => unfitHooks(this.automations, () => this.automations.recheck()),
+    unfit: () => unfitHooks(this.automations, () => this.automations.recheck(), this.plugins),
     onReloaded: () => {
       this.#kernel.queue.wake();
       recheckBroken(this);

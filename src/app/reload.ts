@@ -28,7 +28,7 @@ import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
 import { type ListedProblem, splitProblems } from "./problems.js";
-import { unfitHooks } from "./unfit-hooks.js";
+import { lostCritical, unfitHooks } from "./unfit-hooks.js";
 import type { ValidConfig } from "./valid-config.js";
 
 export interface Rejection {
@@ -110,7 +110,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const change = {
       entries: valid.config.plugins,
       onlyChanged: how.plugins === "changed",
-      unfit: () => unfitHooks(automations, () => deps.readHooks(next, valid)),
+      unfit: () => unfitHooks(automations, () => deps.readHooks(next, valid), plugins),
     };
     // Plugins are set up aside before; from here to the end of `swap` it is one turn of the event loop.
     const infos = await plugins.reload(change, () => {
@@ -209,12 +209,16 @@ function needCriticalPlugins(infos: readonly PluginInfo[]): void {
 }
 
 /** All or nothing: events, overrides and hooks, held against each other and the plugins that are in place by now. */
-function swap(next: LoadedConfig, valid: ValidConfig, { registry, overrides, automations, readHooks, adopt }: Deps) {
+function swap(next: LoadedConfig, valid: ValidConfig, deps: Deps) {
+  const { registry, overrides, automations, plugins, readHooks, adopt } = deps;
   const takeBack = [registry.mark(), overrides.mark()];
   try {
     declareEvents(registry, valid.config.events, valid.brokenEvents.keys());
     for (const id of overrides.take(valid.config.overrides)) registry.reconsider(id);
-    const swapped = automations.swap(readHooks(next, valid));
+    const hooks = readHooks(next, valid);
+    for (const { message } of lostCritical(hooks.definitions, plugins))
+      throw new HookgateError({ code: "HOOK_CRITICAL", message });
+    const swapped = automations.swap(hooks);
     withdrawEvents(registry, valid.config.events, valid.brokenEvents.keys());
     adopt(next, valid);
     return swapped;

@@ -1,5 +1,6 @@
 /** An entry of the list `plugins:`, with what is loaded for it. */
 import { resolve } from "node:path";
+import { UnknownHookError } from "../hooks/errors.js";
 import type { Problem } from "../hooks/registry.js";
 import { HookgateError } from "../lib/errors.js";
 import type { PluginEntry } from "./config.js";
@@ -34,6 +35,13 @@ export function mayDependOnOthers(prepared: Prepared): boolean {
   const { error } = prepared;
   const cause = error instanceof HookgateError && error.code === "PLUGIN_SETUP" ? error.cause : undefined;
   return cause instanceof HookgateError && cause.code !== EXIT_CALLED;
+}
+
+/** The point that its setup wanted and that was not there. */
+export function missingPoint(prepared: Prepared | undefined): string | undefined {
+  const error = prepared !== undefined && "error" in prepared ? prepared.error : undefined;
+  const cause = error instanceof HookgateError ? error.cause : undefined;
+  return cause instanceof UnknownHookError ? cause.hook : undefined;
 }
 
 /** The first id of a problem is the hook that has it; a cycle is everybody's in it. */

@@ -121,7 +121,8 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
     const isAsync = isAsyncFunction(handler);
     const name = hookId(id, hook, phase, options, stage);
     const place = errorPlace(new Error("registered here"));
-    const given = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
+    const pointsBefore = stage.points.length;
+    const given = { id: name, hook, phase, model, isAsync, place, pointsBefore, options, handler, attach };
     const check = (at: HookPoint) => checkHook(at, given);
     const fit = { point, warnings: check(point) };
     // A lifecycle handler gets its context only.

@@ -12,8 +12,17 @@ import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
 import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
-import { blames, type Holder, holderFor, mayDependOnOthers, type Prepared, type Ready } from "./holder.js";
+import {
+  blames,
+  type Holder,
+  holderFor,
+  mayDependOnOthers,
+  missingPoint,
+  type Prepared,
+  type Ready,
+} from "./holder.js";
 import { failure, findModule } from "./load.js";
+import { lostAtStart } from "./lost-points.js";
 import {
   type Candidate,
   LivePlugin,
@@ -25,6 +34,7 @@ import {
   problemText,
   type Surroundings,
 } from "./reload.js";
+import { HOOK_UNFIT } from "./slots.js";
 import type { GatewayFunctions } from "./stage.js";
 import { watchFiles } from "./watch.js";
 
@@ -102,6 +112,8 @@ export interface Plugins {
    */
   reload(change?: PluginsChange, accept?: () => void): Promise<PluginInfo[]>;
   list(): PluginInfo[];
+  /** Names of the points that those at work declare. */
+  points(): string[];
   /** For the gateway's default route. */
   readonly routes: Routes;
   /** The commands of those at work. */
@@ -148,7 +160,11 @@ class ConfiguredPlugins implements Plugins {
       teardownTimeoutMs,
       pointsAside: [],
       leaving: new Set(),
-      unfit: () => [...this.#holders.flatMap(({ live }) => live?.unfit ?? []), ...this.#unfitOfFiles()],
+      unfit: () => [
+        ...this.#holders.flatMap(({ live }) => live?.unfit ?? []),
+        ...this.#lostCritical(),
+        ...this.#unfitOfFiles(),
+      ],
     };
   }
 
@@ -207,6 +223,20 @@ class ConfiguredPlugins implements Plugins {
     } catch (error) {
       return { holder, error };
     }
+  }
+
+  /** One that lacked a point which another declared after it is set up again. */
+  async #prepareAll(holders: readonly Holder[]): Promise<Prepared[]> {
+    const prepared = new Map<Holder, Prepared>();
+    let left = holders;
+    while (left.length > 0 && !this.#isStopped) {
+      for (const holder of left) if (!this.#isStopped) prepared.set(holder, await this.#prepareAside(holder));
+      left = left.filter((holder) => {
+        const point = missingPoint(prepared.get(holder));
+        return this.#around.pointsAside.some(({ name }) => name === point);
+      });
+    }
+    return [...prepared.values()];
   }
 
   /** Puts one in place; what it replaces ends when its placement is settled. Throws, with everything as it was. */
@@ -285,22 +315,29 @@ class ConfiguredPlugins implements Plugins {
     return placements;
   }
 
-  /** Without those whose hooks wait for each other even so. */
+  /** Their points first, as they may be registered at each other's. Without those whose hooks wait for each other even so. */
   #putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
+    const { registry } = this.#options;
     const known = new Set(candidates.length > 1 ? problemsOf(this.#around).map(problemKey) : []);
     let wanted = candidates;
     while (wanted.length > 1) {
       const placements: Placement[] = [];
-      let refused: readonly Ready[];
+      const takeBackPoints = registry.mark();
+      let refused: readonly Ready[] = [];
       try {
-        for (const one of wanted) placements.push(...this.#put(one, { isReload: true, checked: false }));
+        const there = new Set<string>(registry.points.map(({ name }) => name));
+        for (const point of wanted.flatMap(({ candidate }) => candidate.stage.points))
+          if (!there.has(point.name)) registry.declare(point);
+        for (const one of wanted) {
+          refused = [one]; // when it fails: that is reported
+          placements.push(...this.#put(one, { isReload: true, checked: false }));
+        }
         const problems = problemsOf(this.#around).filter((one) => isUnfit(one) && !known.has(problemKey(one)));
         if (problems.length === 0) return { placed: wanted, placements };
         refused = wanted.filter(({ holder }) => holder.live?.hooks.some((id) => problems.some(blames(id))));
-      } catch {
-        refused = []; // its own failure is reported
-      }
+      } catch {}
       for (const placement of placements.reverse()) placement.takeBack();
+      takeBackPoints();
       if (refused.length === 0) break;
       wanted = wanted.filter((one) => !refused.includes(one));
     }
@@ -370,7 +407,11 @@ class ConfiguredPlugins implements Plugins {
       left = [...refused.keys()];
       this.#version++;
     } while (hasHelp && !this.#isStopped);
-    for (const [holder, error] of refused) this.#report(holder, error, { isRefused: true });
+    // Those that are left may be registered at each other's points.
+    const together = refused.size > 1 ? await this.#prepareAll([...refused.keys()]) : [];
+    this.#around.pointsAside.length = 0;
+    if (together.length === 0) for (const [holder, error] of refused) this.#report(holder, error, { isRefused: true });
+    for (const placement of this.#putAll(together, false)) await placement.settle();
     await this.#checkAll();
     this.#arrange();
     await this.#watchAll();
@@ -399,9 +440,8 @@ class ConfiguredPlugins implements Plugins {
             !(onlyChanged && holder.live !== undefined && this.#isAsBefore(holder)))),
     );
     const aside = wanted.map((holder) => (entries === undefined ? { ...holder } : holder));
-    const prepared: Prepared[] = [];
     await this.#watchAll([...this.#holders, ...next]);
-    for (const holder of aside) if (!this.#isStopped) prepared.push(await this.#prepareAside(holder));
+    const prepared = await this.#prepareAll(aside);
     const placements: Placement[] = [];
     const before = this.#holders;
     const known = new Set(this.#options.registry.validate().map(problemKey));
@@ -472,18 +512,23 @@ class ConfiguredPlugins implements Plugins {
     return this.#takeTurn(async () => (this.#isStopped ? this.list() : this.#exchangeAll(change, accept)));
   }
 
-  /** Why the version at work would not load again; a start finds that too late. */
-  #lost({ live }: Holder): string | undefined {
-    if (live === undefined) return undefined;
-    const [unfit] = live.unfit;
-    if (unfit !== undefined) return `${unfit.message}. The next start cannot load this plugin: change one of both.`;
-    const declared = new Set(this.#holders.flatMap((holder) => holder.live?.points ?? []));
-    for (const id of live.hooks) {
-      const point = this.#options.registry.get(id)?.hook ?? "";
-      if (point.startsWith("plugin:") && !declared.has(point))
-        return `"${id}" is registered at ${point}, which no plugin declares any more: it never fires, and the next start cannot load this plugin. Declare the point again, or remove the hook.`;
-    }
-    return undefined;
+  points(): string[] {
+    return this.#holders.flatMap(({ live }) => live?.points ?? []);
+  }
+
+  /** Why versions at work would not load again; a start finds that too late. */
+  #lost(): ReturnType<typeof lostAtStart> {
+    return lostAtStart(this.#holders.flatMap(({ live }) => live ?? []));
+  }
+
+  #lostCritical(): Problem[] {
+    const lost = this.#lost();
+    return this.#holders.flatMap((holder) => {
+      const found = holder.live && lost.get(holder.live);
+      if (found === undefined || holder.isGone || !(holder.entry.critical || holder.isCritical)) return [];
+      const message = `the critical plugin ${holder.entry.module} would be lost: ${found.why}`;
+      return { code: HOOK_UNFIT, message, ids: [found.hookId] };
+    });
   }
 
   /** Modules of the list that are to be loaded and are not. */
@@ -493,13 +538,18 @@ class ConfiguredPlugins implements Plugins {
 
   /** In the order of the configuration; then those that it does not list any more. */
   list(): PluginInfo[] {
+    const lost = this.#lost();
     const listedFirst = [...this.#holders].sort((one, other) => Number(one.isGone) - Number(other.isGone));
     return listedFirst.map((holder) => {
       const staysFor = holder.isGone ? this.#missing() : undefined;
       const reason = staysFor
         ? `${holder.live?.id} stays loaded, because ${staysFor.join(", ")} cannot be loaded; a restart leaves it out`
         : holder.reason;
-      const reasons = [reason, this.#lost(holder)].filter((one) => one !== undefined);
+      const [unfit] = holder.live?.unfit ?? [];
+      const lostNow = unfit && `${unfit.message}. The next start cannot load this plugin: change one of both.`;
+      const reasons = [reason, lostNow ?? (holder.live && lost.get(holder.live)?.why)].filter(
+        (one) => one !== undefined,
+      );
       return { ...this.#infoOf(holder, reasons.length === 0 ? undefined : reasons.join(" ")), staysFor };
     });
   }

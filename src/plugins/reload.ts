@@ -20,7 +20,7 @@ import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
 import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
-import { HOOK_UNFIT, Slots } from "./slots.js";
+import { HOOK_UNFIT, Slots, type StagedHook } from "./slots.js";
 import { type ApiDeps, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
@@ -35,7 +35,7 @@ export interface Surroundings extends Omit<ApiDeps, "id" | "config" | "commandOw
   routes: Map<string, Route>;
   /** Commands by plugin id. */
   commands: Map<string, readonly Command[]>;
-  /** Hooks of plugins and of files that do not fit their point as it is declared now. */
+  /** Hooks of plugins and of files that do not fit their point as it is declared now, or are critical and lost it. */
   unfit: () => readonly Problem[];
   /** Plugins that are not in the list any more: another one may have their commands. */
   leaving: ReadonlySet<string>;
@@ -217,14 +217,20 @@ export class LivePlugin {
     return this.#current === undefined ? [] : pointsOf(this.#current).map(({ name }) => name);
   }
 
+  /** What `setup` of the version at work registered. */
+  get staged(): readonly StagedHook[] {
+    return this.#current?.stage.hooks ?? [];
+  }
+
   /**
    * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a cycle), or a hook of others that
-   * does not fit a point which the version changes, takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
+   * does not fit a point which the version changes, or is critical and loses that point, takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
    */
   place(next: Candidate, { checked }: { checked: boolean }): Placement {
     const { registry, routes, commands } = this.#around;
     const [old, oldRoute, oldCommands] = [this.#current, routes.get(this.id), commands.get(this.id)];
-    const all = () => (pointsOf(next).length > 0 ? problemsOf(this.#around) : registry.validate());
+    const hasPoints = this.points.length + pointsOf(next).length > 0;
+    const all = () => (hasPoints ? problemsOf(this.#around) : registry.validate());
     const problems = () => (checked ? all().filter(isUnfit) : []);
     const known = new Set(problems().map(problemKey));
     const takeBackPoints = registry.mark();
@@ -238,6 +244,7 @@ export class LivePlugin {
       takeBackPoints();
       throw error;
     }
+    this.#current = next;
     const fresh = problems().filter((one) => !known.has(problemKey(one)));
     const takeBack = () => {
       undo();
@@ -254,7 +261,6 @@ export class LivePlugin {
     this.#setRoute(next.stage.route);
     this.#setCommands(next.stage.commands);
     next.stage.live = this.#liveStage(next.stage);
-    this.#current = next;
     return { takeBack, settle: () => this.#settle(old, next) };
   }
 

@@ -25,6 +25,8 @@ export interface StagedHook {
   phase: string;
   /** The place in the source of the call that registers it. */
   place: string | undefined;
+  /** How many points the version had declared by then. */
+  pointsBefore: number;
   /** What was found when it was last checked. */
   fit: Fit;
   options: RegisterOptions;
