@@ -7,10 +7,11 @@ import type { BrokenHook } from "../../src/automations/desk.js";
 import { formatAddress } from "../../src/domain/address.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { isInDoubt } from "../../src/domain/given-up.js";
-import { rootOf } from "../../src/domain/journal.js";
+import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { answer, commandButton, word } from "../answer.js";
 import { readableDispatch, readableEnd, readableLetter, readableRun } from "../automations/owner-only.js";
@@ -21,7 +22,8 @@ import { hasWork, notRecordedText, noWorkText, showOf, type Work } from "../jour
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
 import { isHookOrPoint, resolveTarget } from "../resolve.js";
-import { clip, clockTime, code, plain } from "../text.js";
+import { runOutcomeText } from "../show-dispatch.js";
+import { ago, clip, clockTime, code, plain } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { showBrokenHook } from "./show.js";
 import { explainGone, explainMessage, OF_MESSAGES } from "./why-message.js";
@@ -68,8 +70,13 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
   const crash = "journey" in found ? undefined : await explainCrashed(deps, hook, asked);
   if (crash) return withRemark(found, crash);
-  const answered = "journey" in found ? await explainMessage(deps, context, hook, found.journey) : found.answer;
-  return withRemark(found, answered);
+  if (!("journey" in found)) return withRemark(found, found.answer);
+  const answered = await explainMessage(deps, context, hook, found.journey);
+  const newest = asked === undefined ? await newestElsewhere(deps, hook, found.journey) : undefined;
+  return withRemark(
+    found,
+    newest === undefined ? answered : withText(answered, `${answered.message.text}\n\n${newest}`),
+  );
 }
 
 /** A hook that is not in force: what it did to the message when it was, then why it is not. */
@@ -135,8 +142,26 @@ type Read = { behind: string | undefined } & ({ journey: Journey } | { answer: C
 /** What the journal does not have yet may have happened. */
 function withRemark({ behind }: Pick<Read, "behind">, answered: CommandAnswer): CommandAnswer {
   if (behind === undefined) return answered;
-  const { message } = answered;
-  return { ...answered, message: { ...message, text: `⚠ ${plain(behind)}\n\n${message.text}` } };
+  return withText(answered, `⚠ ${plain(behind)}\n\n${answered.message.text}`);
+}
+
+const withText = (answered: CommandAnswer, text: string): CommandAnswer => ({
+  ...answered,
+  message: { ...answered.message, text },
+});
+
+/** Without a message, the last one of this chat is meant; the hook may have run since, or only, for another one. */
+async function newestElsewhere(
+  deps: CommandDeps,
+  { id, hook, phase }: HookInfo,
+  { dispatches }: Journey,
+): Promise<string | undefined> {
+  const runIn = ({ runs }: DispatchRecord) => runs.find((run) => run.hookId === id && run.outcome !== "skipped");
+  const last = await lastOf(deps, { hookId: id, point: hook }, phase, (one) => runIn(one) === undefined);
+  const run = last && runIn(last);
+  if (!run || dispatches.some((one) => one.id === last.id)) return undefined;
+  const line = code(`/hooks why ${word(id)} ${word(rootOf(last.id))}`);
+  return `Its newest run was for another message, ${ago(last.at, deps.clock.now())}: ${runOutcomeText(run)}. ${line} shows it.`;
 }
 
 /** The task that the id is of, or a dispatch or run of it; undefined when it is of another thing, or there is no such task. */

@@ -123,6 +123,23 @@ describe("what people type for a message", () => {
   });
 });
 
+describe("/hooks why with a hook and no message", () => {
+  it("answers for the last message of the chat, and names the newest run of the hook when that was for another one", async () => {
+    const { web } = stack.platforms;
+    const { row: mine } = await say("quietly here");
+    const other = await handled("event_id = ?", await web.say(web.places[1], "owner", "say withheld"));
+    const line = `/hooks why mine.censor d_${other}r`;
+    await until(async () => (await why(line)).includes("⊘ cancelled"), "the veto being on record");
+    const answer = await ask("/hooks why mine.censor");
+    expect(answer).toContain(mine);
+    expect(answer).toMatch(/Its newest run was for another message, .+: ⊘ cancelled\. (\S+ \S+ \S+ \S+) shows it\.$/);
+    expect(answer).toContain(`${line} shows it.`);
+    const { row } = await say("say it here");
+    await sent(`d_${row}r`);
+    expect(await ask("/hooks why mine.censor")).not.toContain("newest run");
+  });
+});
+
 describe("/hooks why last", () => {
   it("names the message that it is about", async () => {
     const { row } = await say("say which one");
