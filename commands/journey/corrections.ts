@@ -1,8 +1,8 @@
 /** What became of the edits and deletions of a message, where it was passed on to. */
 import { addressOf } from "../../src/domain/event.js";
+import { copyId } from "../../src/domain/journal.js";
 import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
-import { copyId } from "../../src/gateway/inbound/forward.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../text.js";
 

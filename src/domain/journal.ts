@@ -84,6 +84,11 @@ export const answerId = (root: string, mark: string): string => `d_${root}${mark
 /** Marks what a hook or a route answers to the message that it handles. */
 export const REPLY_MARK = "r";
 
+/** Marks the copy of a message. */
+export const COPY_MARK = "f";
+
+export const copyId = (row: { id: number }): string => answerId(`m${row.id}`, COPY_MARK);
+
 /** The id of a dispatch about a message of the inbox or a delivery. Unique: what is done again goes through the hooks under the next number. */
 export function numberedDispatch(root: string, point: string, round: number): string {
   return `${root}:${point}${roundMark(round)}`;

@@ -6,7 +6,7 @@
 import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
 import type { Role } from "../../domain/identity.js";
-import { answerId } from "../../domain/journal.js";
+import { COPY_MARK, copyId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -18,23 +18,9 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
-import {
-  answeredBy,
-  attemptOf,
-  causeId,
-  causeOf,
-  type Inbound,
-  isAtDesk,
-  messageAddress,
-  newDelivery,
-} from "./receiving.js";
+import { answeredBy, attemptOf, causeOf, type Inbound, isAtDesk, messageAddress, newDelivery } from "./receiving.js";
 import { senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
-
-const MARK = "f";
-
-/** The id of the copy of a message. */
-export const copyId = (row: Pick<LaneRow, "id">): string => answerId(causeId(row), MARK);
 
 /** The address is the message's own conversation. */
 export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): boolean {
@@ -72,7 +58,7 @@ export async function forward(
   const { attachments, lostFiles } = await withAddresses(row, message, address, inbound);
   const copy = newDelivery(
     row,
-    MARK,
+    COPY_MARK,
     {
       address,
       operation: "send",

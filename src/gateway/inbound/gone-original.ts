@@ -1,10 +1,10 @@
 /** A person changes a message after an operator deleted it, or its copy, from the queues: nothing of that is passed on, and its author is notified. */
 import { goneNoteId, isUntold, saysInDoubt } from "../../domain/given-up.js";
+import { copyId } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { purgeOf } from "../../domain/purges.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
-import { copyId } from "./forward.js";
 import { authorNote, isAnswerOf } from "./given-up.js";
 import { type Inbound, messageAddress } from "./receiving.js";
 import { isNotified } from "./reply.js";

@@ -401,6 +401,24 @@ describe("a report", () => {
     expect((await rig.sla.desk.list({ state: "ended", limit: 1 })).clocks[0]?.clock.outcome).toBe("late");
   });
 
+  it("and so does the alert of what is done within that time", async () => {
+    const rig = await startSla({
+      config: { policies: [{ id: "quick", for: "task", target: "1h", warn_at: ["80%"] }] },
+    });
+    const createdAt = rig.clock.now();
+    await rig.sla.changed(task({ createdAt }));
+    await rig.pass(90 * MINUTE);
+    const [view] = (await rig.sla.desk.list({ state: "open", limit: 1 })).clocks;
+    const by = { id: "web:1", name: "Olga", source: "web" };
+    await rig.sla.desk.extend(view?.clock.id ?? "", { byMs: 30 * MINUTE, by });
+    await rig.pass(25 * MINUTE);
+    await rig.sla.changed(task({ createdAt, status: "done", endedAt: rig.clock.now() }));
+    await rig.settled();
+    const reason = "completion in 1 h 55 min of 2 h, after it was overdue and got more time";
+    expect(rig.signals.map(({ state }) => state)).toEqual(["warned", "firing", "resolved", "warned", "resolved"]);
+    expect(rig.signals.at(-1)?.reason).toBe(reason);
+  });
+
   it("counts apart what was met only because people had given more time before", async () => {
     const rig = await startSla({ config: { policies: [{ id: "quick", for: "task", target: "1h" }] } });
     const olga = { id: "web:1", name: "Olga", source: "web" };

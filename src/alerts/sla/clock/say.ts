@@ -113,12 +113,18 @@ function reasonOf(news: ClockNews, { clock, frame, now }: About): string {
     case "violated":
       return clock.measure === "deadline" ? "the deadline has passed" : `no ${what} within ${target}`;
     case "met":
-      return `${what}${clock.isByHook ? " by a hook" : ""} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
+      return `${what}${clock.isByHook ? " by a hook" : ""} in ${formatDuration(clock.usedMs ?? 0)} of ${target}${wasLate(clock)}`;
     case "cleared":
       return clock.outcome === "late"
         ? `${news.reason}, ${formatDuration(Math.max(1_000, -leftOf(clock, clock.usedMs ?? 0, clock.endedAt ?? now)))} late`
         : news.reason;
   }
+}
+
+/** For what was answered in time only because people gave more time after its target was missed, or the settings have a longer one. */
+function wasLate({ outcome, extensions }: SlaClock): string {
+  if (outcome !== "late") return "";
+  return extensions === undefined ? ", late for its former target" : ", after it was overdue and got more time";
 }
 
 function labelsOf({ policyId, measure, entity }: SlaClock): Record<string, string> {
