@@ -47,6 +47,12 @@ describe("in quiet hours", () => {
     expect(history.find(({ event }) => event === "posted")?.reason).toBe(
       `"Overdue now" in ${ROOM}: it was due ${new Date(START + 10 * MINUTE).toISOString()}`,
     );
+    // What has left the chat is followed by nothing there.
+    await on.reload({ routes: { default: { ...silent(), to: [OPS] } }, destinations: { [ROOM]: quiet } });
+    await on.advance(10_000);
+    const [left] = on.posted().filter(({ text }) => text.includes("🌙"));
+    expect(left?.text).toContain(`Moved to ${OPS}`);
+    expect(left?.text).not.toContain("Separate messages");
   });
 
   it("is in the page that waited as long, and in no message of its own", async () => {

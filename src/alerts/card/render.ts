@@ -5,6 +5,7 @@ import { labelsOf } from "../matchers.js";
 import { isOfWoken } from "../steps/breach.js";
 import type { Telling } from "../tell/telling.js";
 import { quietPages, waitingPages } from "../tell/waiting-pages.js";
+import { leftFor } from "../urging.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
 import { alertDetails } from "./details.js";
 import { listCard, markOfCard } from "./list-card.js";
@@ -27,13 +28,14 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
 }
 
-/** For a catch-up: what waited for the same end of quiet hours about alerts with other cards. */
+/** For a catch-up: what waited for the same end of quiet hours about alerts with other cards, while they are told in this chat. */
 async function apartText({ id, kind, destination, key }: AlertCard, { store }: Telling): Promise<string> {
   const waited = kind === "catch-up" ? await store.noticesDueAt(destination, Number(key)) : [];
   const titles = new Set<string>();
   for (const notice of waited) {
     const alert = await store.get(notice.alertId);
-    const isHere = (await store.placesOf(notice.alertId)).some(({ cardId }) => cardId === id);
+    const places = await store.placesOf(notice.alertId);
+    const isHere = places.some(({ cardId }) => cardId === id) || leftFor(places, destination) !== undefined;
     const isPosted = notice.deliveryId !== undefined || alert?.state === "firing";
     if (alert && !isHere && (isPosted || isOfWoken(notice, alert))) titles.add(inline(alert.signal.title, TITLE_MAX));
   }
