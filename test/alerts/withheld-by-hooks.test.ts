@@ -28,7 +28,7 @@ it.each(["ann", 'Dr. Ann "Anna" Miller'])(
     expect(copy?.text).toContain(`(it did not arrive at ${ROOM})`);
     expect(copy?.body.mentions).toEqual({ users: ["7"] });
     expect((await on.alerts.history(id)).map(({ event, reason }) => `${event}: ${reason}`)).toContain(
-      `undelivered: ${ROOM} did not take "${PAGE} (${name})": we do not swear`,
+      `undelivered: ${ROOM} did not take "${PAGE} (${name})": we do not swear. A copy goes to ${OPS}`,
     );
     expect(await titles(on)).toContain(`Reminders and escalations do not reach ${ROOM}`);
   },

@@ -122,7 +122,10 @@ export function fallback(
   // A copy that is lost has an alert of its own, for its chat.
   if (notice?.kind === "escalation" && !notice.copy) correct(plan, destination, notice, loss, elsewhere, alerting);
   const unnotified = left.length === 0 ? "" : `. ${namesOf(left, alerting)} cannot be notified now`;
-  recordLoss(plan, destination, notice, { ...loss, reason: `${loss.reason}${unnotified}` }, alerting);
+  const isCopied = notice?.kind === "escalation" && elsewhere.length > 0;
+  const chats = [...new Set(elsewhere)].map((one) => shownAs(one, alerting.placeName)).join(", ");
+  const reason = `${loss.reason}${isCopied ? `. A copy goes to ${chats}` : ""}${unnotified}`;
+  recordLoss(plan, destination, notice, { ...loss, reason }, alerting);
 }
 
 /** Which message it was, and no more than is known of it. */
