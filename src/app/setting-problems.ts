@@ -131,9 +131,11 @@ function namedPlugins({ config: { gateway }, plugins, env, rooms }: Examined): S
     ids.includes(id) || !isSure ? undefined : `there is no plugin "${id}"${suggestion(id, ids)}`;
   const problems: SettingProblem[] = Object.entries(allowed).flatMap(([key, names]) => {
     const path = ["gateway", "allowed_plugins", key];
+    const parts = key.split(":");
+    const chat = parts.length === 2 ? parts.join("::") : key;
     const ofKey =
       conversationProblem(key) ??
-      (key.split(":").length > 2 ? chatProblem(key, PLATFORMS, rooms, ownAccounts(env)) : undefined);
+      (parts.length > 1 ? chatProblem(chat, PLATFORMS, rooms, ownAccounts(env)) : undefined);
     return [
       ...(ofKey === undefined ? [] : [{ path, message: ofKey, ofKey: true as const }]),
       ...names.flatMap((id, index) => {

@@ -39,7 +39,7 @@ export const gatewayConfig = z.strictObject({
     .record(z.string().min(1), z.array(z.string().min(1)))
     .default({})
     .describe(
-      "Which plugins' hooks run in which conversations: plugin ids by platform:bot:chat:thread, platform:bot:chat, platform:chat, platform or *; the first of these that is there counts. Where none is, all run.",
+      "Which plugins' hooks run in which conversations: plugin ids by platform:bot:chat:thread, platform:bot:chat, platform:chat, platform or *; the first of these that is there counts. Where none is, all run, and so they do for what is of no conversation, such as events and commands of the CLI.",
     ),
   commands_per_minute: count(60).describe(
     "Commands and presses of one person in a minute; the first one above is answered, the others are ignored. Owners are not limited.",

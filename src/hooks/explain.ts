@@ -51,7 +51,7 @@ export function explainEntry(
   if (options.only !== undefined)
     checks.push(check("only", options.only === entry.id, `Only "${options.only}" was to run.`));
   if (entry.pluginId !== undefined) {
-    checks.push(checkPlugin(entry.pluginId, options, kernel));
+    checks.push(checkPlugin(entry.pluginId, payload, options, kernel));
     const refusal = kernel.limits?.refusal(entry.id);
     if (refusal !== undefined) checks.push(check("breaker", false, refusal));
   }
@@ -74,10 +74,17 @@ function check(name: ExplainedCheck["check"], passed: boolean, detail: string): 
 
 function checkPlugin(
   pluginId: string,
+  payload: unknown,
   { conversation, allowedPlugins }: DispatchOptions,
   { allowedPlugins: listOf, limits }: Kernel,
 ): ExplainedCheck {
   const allowed = allowedPlugins ?? (conversation === undefined ? undefined : listOf?.(conversation));
+  if (allowed === undefined && conversation === undefined && payload !== undefined)
+    return check(
+      "plugin",
+      true,
+      "This payload is of no conversation, and gateway.allowed_plugins limits conversations.",
+    );
   if (allowed === undefined && conversation === undefined) return checkLists(pluginId, limits?.allowedPlugins() ?? {});
   if (allowed === undefined) return check("plugin", true, `No plugin filter applies here (plugin "${pluginId}").`);
   return allowed.includes(pluginId)
@@ -89,7 +96,7 @@ function checkPlugin(
       );
 }
 
-/** Without a conversation the lists are named: it runs where one of them has it, or where none holds. */
+/** Before its point has fired, the lists are named: it runs where one of them has it, or where none holds. */
 function checkLists(pluginId: string, lists: Readonly<Record<string, readonly string[]>>): ExplainedCheck {
   const names = Object.keys(lists);
   const allowing = names.filter((name) => lists[name]?.includes(pluginId));
@@ -98,7 +105,11 @@ function checkLists(pluginId: string, lists: Readonly<Record<string, readonly st
   const limit = `gateway.allowed_plugins does not allow plugin "${pluginId}" in ${namesOf(refusing)}`;
   if (!refusing.includes("*")) return check("plugin", true, `${limit}; it runs everywhere else.`);
   return allowing.length === 0
-    ? check("plugin", false, `${limit}, and allows it nowhere else.`)
+    ? check(
+        "plugin",
+        false,
+        `${limit}, and allows it nowhere else. It runs only where its point fires for no conversation.`,
+      )
     : check("plugin", true, `${limit}; it runs in ${namesOf(allowing)} only.`);
 }
 

@@ -73,6 +73,10 @@ const MISTAKES: Record<string, Mistake> = {
     config: { gateway: { allowed_plugins: { "web:other:general": [] } } },
     found: /allowed_plugins\.web:other:general: .*the gateway's account on web is web, not other$/,
   },
+  "plugins for a room that does not exist": {
+    config: { gateway: { allowed_plugins: { "web:genral": [] } } },
+    found: /allowed_plugins\.web:genral: there is no room "genral" in the web chat \(did you mean "general"\?\)/,
+  },
   "an unknown platform": { config: { operators: { owner: ["slack:1"] } }, found: /there is no platform "slack"/ },
   "a name for an id": {
     config: { operators: { viewer: ["discord:abc"] } },

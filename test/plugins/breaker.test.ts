@@ -100,11 +100,32 @@ it("/hooks why without a message names the lists of gateway.allowed_plugins that
   const nowhere = await why({ "*": [], "web:dm-1": ["page"] });
   expect(nowhere).toContain("would **not** run");
   expect(nowhere).toContain(
-    '✗ plugin: gateway.allowed_plugins does not allow plugin "never" in *, web:dm-1, and allows it nowhere else.',
+    '✗ plugin: gateway.allowed_plugins does not allow plugin "never" in *, web:dm-1, and allows it nowhere else. It runs only where its point fires for no conversation.',
   );
   expect(await why({ "web:dm-1": ["page"] })).toContain(
     '✓ plugin: gateway.allowed_plugins does not allow plugin "never" in web:dm-1; it runs everywhere else.',
   );
+});
+
+it("/hooks why of a hook that runs for what is of no conversation does not name the lists as what stops it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-lists-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "audit.mjs");
+  writeFileSync(
+    file,
+    'export default { id: "audit", setup({ hooks }) { hooks.registerVoid("command_invoked", () => {}, { id: "seen" }); } };',
+  );
+  const app = await runApp({ plugins: [file], gateway: { allowed_plugins: { "*": [] } } });
+  closers.push(() => app.close());
+  const why = async () => (await command(app, "/hooks why audit.seen")).text.replaceAll("\\", "");
+  const text = await until(async () => {
+    const now = await why();
+    return /audit\.seen` ran/.test(now) ? now : undefined;
+  }, "a run for a command of the API");
+  expect(text).toContain(
+    "✓ plugin: This payload is of no conversation, and gateway.allowed_plugins limits conversations.",
+  );
+  expect(text).not.toContain("not** run");
 });
 
 it("a result that comes after the timeout does not count, also when the hook blocks the process until it returns", async () => {
