@@ -6,6 +6,7 @@
  * plan, a setting. The rest is in force, and the problem is listed until it is fixed.
  */
 
+import { isAbsolute } from "node:path";
 import type { Definition } from "../automations/definition/definition.js";
 import type { BrokenHook } from "../automations/desk.js";
 import { eventName } from "../automations/triggers/event-point.js";
@@ -333,7 +334,7 @@ function unknownNames(match: Pick<Matcher, "hooks" | "watches"> | undefined, exa
   });
 }
 
-/** Hooks and commands that do not exist, where a condition compares a field with them. */
+/** Hooks and commands that do not exist, and relative paths, where a condition compares a field with them. */
 function unknownInCondition({ match, point }: Definition, examined: Examined): string[] {
   if (match?.when === undefined) return [];
   const declared = catalogue.find(({ name }) => name === point);
@@ -341,6 +342,10 @@ function unknownInCondition({ match, point }: Definition, examined: Examined): s
   const isPluginBroken = examined.plugins.some(({ state }) => state === "broken");
   return comparedTexts(match.when, { payload: payloadSchema(declared) }).flatMap(({ name, text, isStart }) => {
     if (name === "payload.message.text" && point === "inbound_claim") return answeredBefore(text, examined);
+    if (name === "payload.path" && text !== "" && !isAbsolute(text))
+      return [
+        `match.when: payload.path is absolute, so "${text}" never fits: compare payload.relativePath, which is relative to the folder of the file with this hook`,
+      ];
     if (isStart) return [];
     const problem =
       name === "payload.hookId" && point === "hook_run_completed"

@@ -628,6 +628,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     ),
     alone: true,
   },
+  "a relative path where the path is absolute": hook(
+    { trigger: { files: { paths: ["posts/*.md"] } }, match: { when: 'payload.path.startsWith("posts/")' } },
+    /match\.when: payload\.path is absolute, so "posts\/" never fits: compare payload\.relativePath/,
+  ),
   "a hook that does not exist in a condition": hook(
     { on: "hook_run_completed", match: { when: 'payload.hookId == "nohook"' } },
     /match\.when: there is no hook "nohook"/,
