@@ -1,4 +1,7 @@
-/** Configured hooks that wanted a message and were not run: by a gate, by `skip_if`, or by a pause. What a matcher left out is not named. */
+/**
+ * Configured hooks that wanted a message and were not run, by a gate, by `skip_if` or by a pause, and hooks whose condition had no answer.
+ * What a matcher left out is not named.
+ */
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import { clockTime, code, count, plain } from "../text.js";
 import { hasTried, isAttempt } from "./background.js";
@@ -12,16 +15,19 @@ interface SkippedRun {
   at: number;
   hookId: string;
   reason: string;
+  unanswered: boolean | undefined;
 }
 
 function skippedRuns({ dispatches, stored }: Journey): SkippedRun[] {
   return dispatches
     .filter((one) => !isAttempt(one))
     .flatMap(({ at, runs }) =>
-      runs.flatMap(({ id, hookId, outcome, reason }) => {
+      runs.flatMap(({ id, hookId, outcome, reason, unanswered }) => {
         const own = outcome === "backgrounded" ? stored.get(id) : undefined;
         const why = own?.status === "skipped" && !own.attempts.some(hasTried) ? own.statusReason : reason;
-        return (outcome === "skipped" || own?.status === "skipped") && why ? [{ at, hookId, reason: why }] : [];
+        return (outcome === "skipped" || own?.status === "skipped") && why
+          ? [{ at, hookId, reason: why, unanswered }]
+          : [];
       }),
     );
 }
@@ -30,7 +36,7 @@ function skippedRuns({ dispatches, stored }: Journey): SkippedRun[] {
 export function refusedLines(journey: Journey, now: number): { at: number; text: string }[] {
   const last = new Map(skippedRuns(journey).map((one) => [one.hookId, one]));
   return [...last.values()]
-    .filter(({ reason }) => GATES.has(parseSkipReason(reason).by))
+    .filter(({ reason, unanswered }) => unanswered || GATES.has(parseSkipReason(reason).by))
     .map(({ at, hookId, reason }) => ({
       at,
       text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${plain(reason)}`,

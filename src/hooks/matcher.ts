@@ -41,6 +41,8 @@ export interface Mismatch {
   reason: string;
   /** Why `when` has no answer for this payload: it is not known whether the hook is for it. */
   error?: string;
+  /** Why: its sender gave it more to work through than a condition may. */
+  isTooMuchWork?: boolean;
 }
 
 /** The ids that a chat had before its platform gave it another one; undefined when it never moved. */

@@ -5,13 +5,15 @@ import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { once } from "../lib/on-first-use.js";
 import { visitScoped } from "./conditions/condition-field.js";
-import { countSteps, spend, withinBudget } from "./conditions/work.js";
+import { countSteps, isTooMuchWork, spend, withinBudget } from "./conditions/work.js";
 
 /**
  * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
  * condition: a notice of the failure would match a guard that looks for words.
  */
-export type Predicate = (payload: unknown) => true | { readonly reason: string; readonly error?: string };
+export type Predicate = (
+  payload: unknown,
+) => true | { readonly reason: string; readonly error?: string; readonly isTooMuchWork?: boolean };
 
 /** The same over several variables, by name. Throws a `HookgateError` CONDITION_NO_ANSWER when the result is neither true nor false. */
 export type Condition = (variables: Readonly<Record<string, unknown>>) => true | string;
@@ -29,7 +31,7 @@ export function compilePredicate(source: string, schema: z.ZodType): Predicate {
       return { reason: noAnswer(source, "match.when", answer).message, error: "it gives a value, not true or false" };
     } catch (thrown) {
       const error = firstLine(thrown);
-      return { reason: `${error}: ${source}`, error };
+      return { reason: `${error}: ${source}`, error, isTooMuchWork: isTooMuchWork(thrown) };
     }
   };
 }

@@ -179,6 +179,23 @@ describe("handling that fails", () => {
     ]);
   });
 
+  it("gives a message up at once for which the condition of a fail-closed hook has no answer: it has none later", async () => {
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", () => ({ handled: true }), {
+          id: "strict",
+          failurePolicy: "fail-closed",
+          match: { when: 'payload.message.threadId == "5"' },
+        }),
+    });
+    await rig.say("hello", { messageId: "m1" });
+    await until(async () => (await rig.store.inbox.get(1))?.status === "dead");
+    expect(await rig.store.inbox.get(1)).toMatchObject({
+      attempts: 1,
+      error: expect.stringContaining("has no answer"),
+    });
+  });
+
   it("does not go on without a fail-closed hook at message_received: that is asked again", async () => {
     const asked: string[] = [];
     const rig = await startRig({

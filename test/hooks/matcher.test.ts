@@ -111,6 +111,7 @@ describe("matchers", () => {
 
   const letters = 'payload.message.text.split("")';
   const words = 'payload.message.text.split(" ")';
+  const thousand = `[${Array.from({ length: 1_000 }, (_, n) => `"bad${n}"`)}]`;
   const long = { message: { text: "words ".repeat(5_000), tags: Array.from({ length: 9_900 }, (_, n) => `tag${n}`) } };
   it.each([
     '["a", "b"].exists(w, payload.message.text.contains(w))',
@@ -124,6 +125,11 @@ describe("matchers", () => {
     "payload.message.text.contains(payload.message.tags[0])",
     `payload.message.text.matches("(?i)\\\\b(${Array.from({ length: 99 }, (_, n) => `secret${n}`).join("|")})\\\\b")`,
     "has(payload.severity) && payload.message.tags.all(t, has(payload.message) && t.startsWith(payload.message.text))",
+    'payload.message.tags.exists(a, (a + "z") in payload.message.tags)',
+    `${thousand}.exists(w, payload.message.text.lowerAscii().contains(w))`,
+    `${words}.exists(w, w in ${thousand} || w in {"bad": 1})`,
+    // One empty word for each letter, as a text of spaces has.
+    `payload.message.text.matches("([a-z]+ ){200,}") && ${letters}.exists(a, a + a in ${thousand})`,
   ])("have an answer for a long message: %s", async (when) => {
     const { hooks } = setUp();
     hooks.registerModifying("sending", () => null, { failurePolicy: "fail-closed", match: { when } });
@@ -141,7 +147,6 @@ describe("matchers", () => {
     `${letters}.all(a, ${letters}.all(b, ${letters}.all(c, true)))`,
     `${letters}.all(a, ${letters}.all(b, a != "Q")) || true`,
     `payload.message.tags.exists(a, payload.message.tags.exists(b, a + "z" == b))`,
-    'payload.message.tags.exists(a, (a + "z") in payload.message.tags)',
     "payload.message.tags.exists(a, payload.message.tags != payload.message.tags.filter(b, true))",
     `${letters}.exists(a, payload.message.text.contains(a + "z"))`,
     `${letters}.all(a, !payload.message.text.matches("a+b"))`,
@@ -159,6 +164,16 @@ describe("matchers", () => {
     hooks.registerModifying("sending", () => null, { id: "guard", failurePolicy: "fail-closed", match: { when } });
     await expect(hooks.fireModifying("sending", long)).rejects.toMatchObject({ code: "HOOK_FAILED_CLOSED" });
     expect(JSON.stringify(records[0]?.runs)).toMatch(/match\.when .*it takes too much work for this payload/);
+  });
+
+  it("fail an open hook, too, when it takes too much work: no sender makes it look as if it had nothing against the message", async () => {
+    const { hooks, records } = setUp();
+    const match = { when: `${letters}.all(a, ${letters}.all(b, true))` };
+    hooks.registerModifying("sending", () => ({ cancel: true }), { id: "guard", match });
+    await expect(hooks.fireModifying("sending", long)).resolves.not.toHaveProperty("cancel");
+    expect(records[0]?.runs).toMatchObject([
+      { outcome: "failed", unanswered: true, error: expect.stringContaining("work") },
+    ]);
   });
 
   it.each<[Matcher, RegExp]>([

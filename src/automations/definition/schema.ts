@@ -38,7 +38,7 @@ const matcher = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'A CEL expression over `payload`. Ask for an optional field first: `has(payload.message.threadId) && payload.message.threadId != "5"`. For a payload without the field, the condition otherwise has no answer: with `on_failure: closed` or `fallback` that counts as a failure of the hook, else the hook does not run. The same holds for a payload for which it takes too much work, such as a loop (`exists`, `all`, `map`, …) in a loop over lists of thousands of items.',
+      'A CEL expression over `payload`. Ask for an optional field first: `has(payload.message.threadId) && payload.message.threadId != "5"`. For a payload without the field, the condition otherwise has no answer: with `on_failure: closed` or `fallback` that counts as a failure of the hook, else the hook does not run. A payload for which it takes too much work, such as a loop (`exists`, `all`, `map`, …) in a loop over lists of thousands of items, is a failure of every hook.',
     ),
   access: z
     .enum(["allowed", "any"])

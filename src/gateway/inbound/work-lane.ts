@@ -7,7 +7,7 @@ import { addressOf } from "../../domain/event.js";
 import { MAY_CRASH } from "../../domain/letters.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery, Settlement } from "../../domain/store.js";
-import { loggableError } from "../../hooks/errors.js";
+import { HookConditionError, HookFailedError, loggableError } from "../../hooks/errors.js";
 import { MAX_PAUSE_MS, pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -162,7 +162,9 @@ async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promis
   const { store, clock, config, logger } = inbound;
   const error = errorMessage(thrown);
   const attempt = attemptOf(row);
-  if (attempt >= config.inbox_attempts) return bury(row, error, inbound, loggableError(thrown));
+  // What the condition of a guard cannot answer for this message, it cannot answer later.
+  const isSettled = thrown instanceof HookFailedError && thrown.cause instanceof HookConditionError;
+  if (isSettled || attempt >= config.inbox_attempts) return bury(row, error, inbound, loggableError(thrown));
   const dueAt = clock.now() + pauseAfter(thrown, { firstMs: config.retry_first, maxMs: config.retry_max }, attempt);
   logger.warn(
     { row: row.id, lane: row.lane, attempt, error: loggableError(thrown) },

@@ -126,7 +126,7 @@ export abstract class Dispatch implements IsolationNote {
     return false;
   }
 
-  /** Its condition has no answer, and it does not fail open: a guard that is not asked must not look like one that agrees. */
+  /** Its condition has no answer: a guard that is not asked must not look like one that agrees. */
   private unjudged(entry: Entry, error: HookConditionError): void {
     const { background } = this.kernel;
     const paused = background.paused?.(entry.id);
@@ -161,7 +161,8 @@ export abstract class Dispatch implements IsolationNote {
     const mismatch = matcher?.mismatch(this.seenBy(entry), this.firing?.access);
     if (matcher !== undefined) this.conditionEnded(entry, this.startMs() - startedMs);
     if (mismatch === undefined) return undefined;
-    if (mismatch.error !== undefined && entry.closing !== "open")
+    // The sender decides how much it is: such a payload must not pass an open hook as if the hook had nothing against it.
+    if (mismatch.error !== undefined && (entry.closing !== "open" || mismatch.isTooMuchWork))
       return new HookConditionError(`match.${mismatch.field} has no answer for this payload: ${mismatch.error}`);
     const unanswered = mismatch.error !== undefined;
     if (unanswered && !this.dryRun)
