@@ -177,3 +177,22 @@ it("is answered after a crash and a start", async () => {
   await answer(again, "later");
   expect(platform.texts()).toEqual(["card", '{"id":"a1","for":30,"why":"later"}']);
 });
+
+it.each(["hold", "cancel"] as const)("that hooks %s: the person gets the reason and the next step", async (how) => {
+  const rig = await asked({
+    hooks: (registry) =>
+      void registry.register({
+        id: "guard",
+        hook: "message_sending",
+        failurePolicy: "fail-closed",
+        handler: ({ message }) => {
+          if (!message.text?.includes("Reply to this message")) return undefined;
+          if (how === "hold") throw new Error("down");
+          return { cancel: "no questions here" };
+        },
+      }),
+  });
+  const { text } = question(rig) ?? { text: "" };
+  expect(text).toMatch(/^\*\*The question of the button was (held|cancelled)\.\*\*\n> .*(down|no questions here)/);
+  expect(text).toMatch(/Press the button again, or type `\/snooze a1 …`\. `\/outbox show d_m2q` has the details\.$/);
+});

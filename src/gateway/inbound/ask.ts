@@ -4,6 +4,7 @@ import type { NewDelivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { LaneRow } from "../conversation.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
+import { senderOf } from "./sender.js";
 
 export type Asking = Pick<Prompt, "form" | "line" | "values">;
 
@@ -33,6 +34,7 @@ export function ask(row: LaneRow, message: InboundMessage, asking: Asking, inbou
       operation: "send",
       cause: causeOf(row, "command"),
       visibleTo: userId,
+      answers: { role: senderOf(message, inbound).operator.role },
       message: {
         text: isDm ? question : `<@${userId}|${nameOf(message)}> ${question}`,
         replyToId: isDm ? undefined : referenceTo(row, message),

@@ -96,7 +96,12 @@ export async function followMove(delivery: Delivery, to: Address, adapter: Adapt
 }
 
 /** Without any id of the chat before: an edit is posted as a message, a deletion is left out, an answer has no reference. */
-function afresh(delivery: Delivery, left: readonly DeliveryPart[], to: Address, adapter: Adapter): DeliveryPart[] {
+export function afresh(
+  delivery: Delivery,
+  left: readonly DeliveryPart[],
+  to: Address,
+  adapter: Adapter,
+): DeliveryPart[] {
   const creates = left.flatMap((part) =>
     part.operation === "delete" ? [] : [part.operation === "edit" ? asCreate(part) : part],
   );

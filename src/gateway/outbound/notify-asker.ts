@@ -1,7 +1,7 @@
 /**
  * Notifies people that something was withheld by hooks, or not taken by the platform:
- * - who gave a command or pressed a button and gets no answer: a failing guard locks no operator out, no person repeats what was done, and
- *   no platform shows a pending answer forever;
+ * - who gave a command or pressed a button and gets no answer, or is not asked what the button asks: a failing guard locks no operator out,
+ *   no person repeats what was done, and no platform shows a pending answer forever;
  * - who has a role, and wrote a message whose reply was withheld.
  * Whose words are passed on to another chat has a notice of its own (`answer-notices.ts`).
  *
@@ -12,6 +12,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
 import { saysInDoubt, WITHDRAWN_BY } from "../../domain/given-up.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
+import type { Prompt } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
@@ -51,7 +52,9 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:
-      isElsewhere && role !== undefined ? { address, message: { text: openlyNotShown(ending, isInDoubt) } } : undefined,
+      isElsewhere && role !== undefined
+        ? { address, message: { text: openlyNotShown(delivery, ending, isInDoubt) } }
+        : undefined,
   };
   await out.store.outbox.enqueue([notice], now);
   out.wake(queueOf(notice));
@@ -70,15 +73,26 @@ const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
 
 const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows why.";
 
-const openlyNotShown = (ending: Withheld, isInDoubt: boolean): string =>
-  isInDoubt
+const NOT_ASKED =
+  "The question of a button could not be posted. Press the button again, or type the command. `/outbox` shows why.";
+
+const MAYBE_ASKED =
+  "It is not known whether the question of a button was posted. If it is not here, press the button again. `/outbox` shows why.";
+
+const openlyNotShown = ({ message }: Delivery, ending: Withheld, isInDoubt: boolean): string => {
+  if (message?.prompt) return isInDoubt ? MAYBE_ASKED : NOT_ASKED;
+  return isInDoubt
     ? "The command ran. It is not known whether its answer was posted. `/outbox` shows why."
     : ending === "dead"
       ? NOT_SHOWN
       : OPENLY;
+};
 
-/** The line where a command was given, when its person cannot be reached privately. */
-export const notShown = (address: Address): NewDelivery["openly"] => ({ address, message: { text: NOT_SHOWN } });
+/** The line where a command was given or a button pressed, when its person cannot be reached privately. */
+export const notShown = (delivery: Delivery): NewDelivery["openly"] => ({
+  address: delivery.address,
+  message: { text: openlyNotShown(delivery, "dead", false) },
+});
 
 /** How something ended that did not plainly arrive. */
 export interface End {
@@ -89,7 +103,10 @@ export interface End {
 }
 
 /** It names what its reader may do, and who may do the rest. */
-function textFor({ id, answers, cause, parts }: Delivery, { ending, reason, isInDoubt }: End): string {
+function textFor(delivery: Delivery, end: End): string {
+  const { id, answers, cause, parts, message } = delivery;
+  const { ending, reason, isInDoubt } = end;
+  if (message?.prompt) return textForQuestion(delivery, message.prompt, end);
   const role = answers?.role;
   const may = (needed: Role) => hasRole(role, needed);
   const byOperators = may("operator") ? "" : " (operators)";
@@ -112,6 +129,17 @@ function textFor({ id, answers, cause, parts }: Delivery, { ending, reason, isIn
     ? "Commands still work: `/hooks disable` with the id of the failing hook lets answers through without that guard."
     : "An admin can let answers through without that guard: `/hooks disable` with the id of the failing hook.";
   return `${shown}${disable} When the hook is fixed, ${release}`;
+}
+
+/** The command did not run yet. */
+function textForQuestion({ id, answers }: Delivery, { line }: Prompt, { ending, reason, isInDoubt }: End): string {
+  const ended = ending === "dead" ? "given up" : ending;
+  const what = isInDoubt
+    ? "It is not known whether the question of the button was posted."
+    : `The question of the button was ${ended}.`;
+  const next = `${isInDoubt ? "If you do not see it, press" : "Press"} the button again, or type \`${line} …\`.`;
+  if (answers?.role === undefined) return `${what} ${next} The operators can see why.`;
+  return `**${what}**\n> ${reason.slice(0, 500)}\n\n${next} \`/outbox show ${id}\` has the details.`;
 }
 
 /** The platform shows that an answer is to come, and takes one. Beside a message that a press changes in place, nothing is pending. */

@@ -8,6 +8,7 @@ import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { isFirstAnswer, keepsItsWay } from "./doubt.js";
 import { finish } from "./finish.js";
+import { afresh } from "./follow-move.js";
 import { notShown } from "./notify-asker.js";
 import { asCreate, encode, newPart, overwrite } from "./plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
@@ -73,10 +74,20 @@ export async function withoutInteraction(delivery: Delivery, adapter: Adapter, o
   const isNew = left.every((part) => part.operation === "create");
   const isPrivate = delivery.interaction?.isPrivate || delivery.isCourtesy;
   const address = isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
-  const openly = address && delivery.answers?.role ? notShown(delivery.address) : undefined;
+  const openly = address && delivery.answers?.role ? notShown(delivery) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address, openly });
   // It waits with the conversation's others now.
   out.wake(queueOf({ id: delivery.id, address: address ?? delivery.address }));
+  return "again";
+}
+
+/** The question of a button is refused in its place: it is asked privately, and answered there. Undefined: it can be asked nowhere else. */
+export async function askPrivately(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then | undefined> {
+  const address = delivery.message?.prompt && privateAddress(delivery, adapter);
+  if (!address) return undefined;
+  const parts = afresh(delivery, unsent(delivery), address, adapter);
+  await out.store.outbox.reencode(delivery.id, parts, { address, withoutReference: true, openly: notShown(delivery) });
+  out.wake(queueOf({ ...delivery, address }));
   return "again";
 }
 

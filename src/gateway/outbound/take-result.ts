@@ -13,7 +13,7 @@ import { keepsItsWay, mayRepeat } from "./doubt.js";
 import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove, recordMove } from "./follow-move.js";
-import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
+import { askPrivately, postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
 import { reopenThread } from "./reopen-thread.js";
 import type { Outbound, Then } from "./sending.js";
 import { waitForFile } from "./wait-for-file.js";
@@ -84,6 +84,8 @@ export async function takeResult(
       if (mayBeShown(part)) return holdInDoubt(delivery, result.error, out);
       // That there is no answer is refused in the answer's place, too: the person is told privately.
       if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
+      const asked = await askPrivately(delivery, adapter, out);
+      if (asked) return asked;
       await sayOpenly(delivery, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
     }
