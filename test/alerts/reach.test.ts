@@ -725,7 +725,8 @@ it("a chat that does not notify a person names the chat that did, not one where 
   const { id } = await on.raise();
   await on.advance(MINUTE);
   const [page] = on.posted(ADMINS).filter(({ text }) => text.includes("Escalated: step 1"));
-  expect(page?.text).toContain(`ben cannot read ${ADMINS} and is mentioned in ${OPS}. It waits in ${ROOM} until 12:30`);
+  expect(page?.text).toContain(`ben cannot read ${ADMINS} and is mentioned in ${OPS}. This`);
+    expect(page?.text).toContain(`Step 1 waits in ${ROOM} until its quiet hours end`);
   const escalation = (await on.alerts.history(id)).find(({ event }) => event === "escalate");
   expect(escalation?.reason).not.toContain(`mentioned in ${ROOM}`);
 });
